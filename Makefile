@@ -14,7 +14,7 @@ $(STAMP): again
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: again help install demo test test-rest test-all engines up up-kafka check format lint types contract snippets generate bench simulate faults real-model
+.PHONY: again help install demo test test-rest test-all engines up up-kafka check format lint types contract snippets generate bench simulate faults real-model console-tour
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,10 @@ bench: $(STAMP) ## the benchmarks; prints ratios, writes bench/results/*.json
 
 real-model: $(STAMP) ## a small real model on 60 labelled windows, beside the rules: 1.1 GB and twenty minutes, by hand only
 	@$(PYTHON) bench/real_model/real_model.py $(OPTIONS)
+
+console-tour: $(STAMP) ## every page of the console in a real Chromium, which must be installed; writes docs/pictures
+	@$(PYTHON) -m pip install --quiet --require-hashes --upgrade --target build/console-tour -r requirements-console-tour.txt
+	@PYTHONPATH=build/console-tour $(PYTHON) tools/console_tour.py
 
 simulate: $(STAMP) ## the simulation tests with SEEDS=100 seeds
 	@$(PYTHON) -m pytest tests/simulation

@@ -3,10 +3,11 @@
     python bench/footprint.py [--on-kafka] [MEMORIES...]
 
 Turns of 1 in 100 as many users are published over HTTP and remembered word for word, with the built-in embedder's
-vectors. Then the worker is stopped and started again, and then once more without its shards, so that it folds them
-anew from the log. Printed are the seconds until it is ready and until a search for each of 50 users has been answered,
-the resident memory of its own process (not of the embedder's child) when it is ready and after those searches, and the
-bytes a memory of log and shards.
+vectors. The bytes a memory of the whole data folder are taken before the worker ends: at once, and when it has rested,
+so that its write-ahead logs are empty. Then the worker is stopped and started again, and then once more without its
+shards, so that it folds them anew from the log. Printed are the seconds until it is ready and until a search for each
+of 50 users has been answered, the resident memory of its own process (not of the embedder's child) when it is ready and
+after those searches, and the bytes a memory of log and shards.
 An index that outlives the worker is written again what it got in the last SAFE_AFTER_SECONDS before the worker ended.
 So there the worker is started a second time, "settled", when all is written and nothing new came for longer than that.
 This is done on the embedded engine, or on Kafka and Weaviate, for which `make engines` is needed: one worker, with a
@@ -37,6 +38,8 @@ from support.kafka_server import KafkaServer
 from support.weaviate_server import WeaviateServer
 
 from projections.index.durability import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
+from projections.shard import wal
+from streams.transports.sqlite import writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +51,7 @@ SEARCHED_USERS = 50
 DRAIN_SECONDS = 3_600.0
 HOLDING_SECONDS = 600.0
 SETTLING_SECONDS = SAFE_AFTER_SECONDS + 5 * LOOK_EVERY_SECONDS
+RESTING_SECONDS = 2 * max(wal.REST_SECONDS, writer.REST_SECONDS) + 2.0
 SUBJECTS = ("the harbour", "my sister", "Thursday's choir", "the old bakery", "a blue bicycle", "the night train")
 
 
@@ -148,7 +152,11 @@ def measured(memories: int, *, on_kafka: bool) -> dict[str, float]:
                 httpx.Client(base_url=url, timeout=DRAIN_SECONDS + 60) as client,
             ):
                 publish(client, memories)
-            found = {"memories": float(memories), "made_seconds": time.perf_counter() - began}
+                at_once = size_of(worker) / memories
+                time.sleep(RESTING_SECONDS)
+                at_rest = size_of(worker) / memories
+            found = {"memories": float(memories), "made_seconds": time.perf_counter() - began - RESTING_SECONDS}
+            found |= {"folder_bytes_a_memory_at_once": at_once, "folder_bytes_a_memory_at_rest": at_rest}
             found |= started(worker, engines, users)
             if engines.weaviate is not None:
                 with (

@@ -12,10 +12,10 @@ else:
     # SQLite of its own: no other may open these files in the same process.
     from sqlcipher3 import dbapi2 as sqlite3
 
-__all__ = ["is_clear", "open_database", "sqlite3", "unlock"]
+__all__ = ["is_clear", "key_of", "open_database", "sqlite3", "unlock"]
 
-PAGE_BYTES: Final = 16_384
-"""A decision with its vector fits into a page: in SQLite's 4,096 each has one of its own, most of it empty."""
+PAGE_BYTES: Final = 8192
+"""A row of 2,000 bytes lies beside others: of SQLite's 4,096, what is longer than 980 takes a page of its own."""
 IN_MEMORY: Final = ":memory:"
 _CLEAR: Final = b"SQLite format 3\x00"
 _keys: dict[Path, bytes] = {}

@@ -25,6 +25,12 @@ class Position:
     def __str__(self) -> str:
         return f"{self.topic}:{self.partition}:{self.offset}"
 
+    @classmethod
+    def of(cls, text: str) -> Position:
+        """Return the position that a text writes. Raises ValueError."""
+        topic, partition, offset = text.rsplit(":", 2)
+        return cls(topic, int(partition), int(offset))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRecord:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from schemas.own_patterns import OwnPattern, compiled
 from schemas.text import plain_words, stands_in
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ class Policy:
     """Likewise of all users of the tenant."""
     when_refused: str = REJECT
     """What is done with a window to which no model gives a usable answer: `reject`, or `rules` extract meanwhile."""
+    redaction: Mapping[str, str] = field(default_factory=dict)
+    """What is done with each kind of number or secret: `redact`, `refuse` or `keep`; `all` is the others."""
+    redaction_patterns: tuple[OwnPattern, ...] = ()
+    """What else must not be kept."""
 
     @property
     def is_default(self) -> bool:
@@ -68,7 +73,7 @@ class Policy:
             raise TypeError("a policy is a JSON object")
         texts, refused = document.get("instructions", ""), document.get("when_refused", REJECT)
         budgets = {name: document.get(name) for name in ("tokens_per_user_day", "tokens_per_tenant_day")}
-        maps = {name: document.get(name, {}) for name in ("categories", "attributes")}
+        maps = {name: document.get(name, {}) for name in ("categories", "attributes", "redaction")}
         lists = {name: document.get(name, []) for name in ("never", "never_categories", "never_attributes")}
         if not (
             isinstance(texts, str)
@@ -83,11 +88,13 @@ class Policy:
         return cls(
             instructions=texts,
             when_refused=refused,
-            **budgets,
+            tokens_per_user_day=budgets["tokens_per_user_day"],
+            tokens_per_tenant_day=budgets["tokens_per_tenant_day"],
             **maps,
             never=tuple(lists["never"]),
             never_categories=tuple(lists["never_categories"]),
             never_attributes=tuple(lists["never_attributes"]),
+            redaction_patterns=_patterns_of(document.get("redaction_patterns", [])),
         )
 
     def forbids(self, content: str, *, category: str, attribute: str | None, value: str | None) -> str | None:
@@ -100,3 +107,15 @@ class Policy:
         if any(stands_in(plain_words(phrase), said) for phrase in self.never):
             return "the policy never remembers such words"
         return None
+
+
+def _patterns_of(said: object) -> tuple[OwnPattern, ...]:
+    """Return the patterns of some JSON. Raises TypeError, and UnfitPattern for one that may take long."""
+    if not isinstance(said, list):
+        raise TypeError("the patterns are no list")
+    found = tuple(OwnPattern(**each) for each in said)
+    for own in found:
+        if not all(isinstance(part, str) for part in (own.name, own.pattern, own.action)):
+            raise TypeError("a field of a pattern has another type")
+        compiled(own.pattern)
+    return found

@@ -11,60 +11,88 @@ from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
+from schemas.own_patterns import compiled
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from schemas.own_patterns import OwnPattern
 
     Span: TypeAlias = tuple[int, int]
+    _Finder: TypeAlias = tuple[str, str, "Action", Callable[[str], Iterator[Span]]]
+    """Its mark, what it is counted as, what is done, and what finds it."""
 
 Kind: TypeAlias = Literal["secret", "email", "iban", "id_card", "card", "phone"]
 Action: TypeAlias = Literal["redact", "refuse"]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 """In the order in which they are looked for: what one takes the next do not see."""
+OWN: Final = "own"
+"""What own patterns are counted as: their names are a tenant's words."""
+ALL: Final = "all"
+KEEP: Final = "keep"
 
 _SECRET = re.compile(
     r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[A-Za-z0-9+/=\s]{0,16384}(?:-----END [A-Z ]{0,20}PRIVATE KEY-----)?"
-    r"|(?<![A-Za-z0-9_-])(?:sk-[A-Za-z0-9_-]{16,}|gh[opsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{20,}"
-    r"|AKIA[0-9A-Z]{16}|xox[abprs]-[A-Za-z0-9-]{10,}|AIza[A-Za-z0-9_-]{30,}"
+    r"|(?<![A-Za-z0-9_-])(?:sk-[A-Za-z0-9_-]{16,}|gh[oprsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{20,}"
+    r"|glpat-[A-Za-z0-9_-]{20,}|A(?:KIA|SIA)[0-9A-Z]{16}|xox[abeprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{20,}"
+    r"|AIza[A-Za-z0-9_-]{30,}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/=]{20,}|hf_[A-Za-z0-9]{30,}"
+    r"|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{40,}|SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,}"
+    r"|LTAI[A-Za-z0-9]{12,26}|AKID[A-Za-z0-9]{28,40}"
     r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})"
+    r"|(?<=://)[^\s/@:]{1,64}:[^\s/@]{1,128}(?=@)"
 )
+"""Keys by how their makers let them begin, and what stands before the host of a URL."""
 _EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}")
-_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,30}")
-_ID_CARD = re.compile(r"(?<!\d)\d{17}[\dXx](?!\d)")
+_GAPS: Final = " \u00a0\u2007\u2009\u2010\u2011\u2012\u2013\u202f\u3000\uff0d-"
+"""Spaces and hyphens that numbers are grouped by, also those of printers and of full width."""
+_IBAN = re.compile(rf"(?<![A-Za-z0-9])[A-Za-z]{{2}}[0-9]{{2}}(?:[{_GAPS}]?[A-Za-z0-9]){{11,30}}")
+_ID_CARD = re.compile(rf"(?<!\d)\d{{6}}[{_GAPS}]?\d{{8}}[{_GAPS}]?\d{{3}}(?:\d(?!\d)|[XxＸｘ])")
 _DIGITS = re.compile(r"\d+")
 _PHONE = re.compile(
     r"(?<!\d)(?:\+?86[ -]?)?1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d)"
-    r"|\+\d{1,3}(?:[ .()-]{0,2}\d){6,14}(?!\d)"
+    r"|[+＋]\d{1,3}(?:[ .()-]{0,2}\d){6,14}(?!\d)"
+    r"|(?<!\d)00[1-9]\d{0,2}[ .-](?:[ .()-]{0,2}\d){6,13}(?!\d)"
     r"|(?<!\d)\(?\d{3}\)?[ .-]{1,2}\d{3}[ .-]\d{4}(?!\d)"
-    r"|(?<!\d)0\d{2,3}-\d{7,8}(?!\d)"
+    r"|(?<!\d)(?:0\d{2,3}[-－ ]|[(（]0\d{2,3}[)）] ?)\d{7,8}(?!\d)"
+    r"|(?<!\d)0\d{2,4} \d{3,4} \d{3,4}(?!\d)"
 )
 _IBAN_COUNTRIES: Final = {
     15: "NO",
     16: "BE",
-    18: "DK FI NL",
-    19: "SI",
-    20: "AT EE KZ LT LU",
+    18: "DK FI FK FO GL NL SD",
+    19: "MK SI",
+    20: "AT BA EE KZ LT LU MN XK",
     21: "CH HR LI LV",
-    22: "BG DE GB IE RS",
-    23: "AE IL",
-    24: "AD CZ ES RO SA SE SK",
-    25: "PT",
+    22: "BG BH CR DE GB GE IE ME RS VA",
+    23: "AE GI IL IQ OM SO TL",
+    24: "AD CZ ES MD PK RO SA SE SK TN VG",
+    25: "LY PT ST",
     26: "IS TR",
-    27: "FR GR IT MC SM",
-    28: "CY HU PL",
-    29: "BR QA UA",
-    31: "MT",
+    27: "BI DJ FR GR IT MC MR SM",
+    28: "AL AZ BY CY DO GT HN HU LB NI PL SV",
+    29: "BR EG PS QA UA",
+    30: "JO KW MU YE",
+    31: "MT SC",
+    32: "LC",
+    33: "RU",
 }
 """Countries by the length of their account numbers."""
 _IBAN_LENGTHS: Final = {country: length for length, named in _IBAN_COUNTRIES.items() for country in named.split()}
+MAX_PASSES: Final = 8
+"""Over one text; numbers that are written on to each other without end lose what is left beside the last marks."""
+_WRITTEN_ON = re.compile(r"(?<=\])[A-Za-z0-9]+|(?<![A-Za-z0-9])[A-Za-z0-9]+(?=\[)")
 _CARD_LENGTHS: Final = range(13, 20)
+_LONGEST_CARD: Final = _CARD_LENGTHS[-1]
 _CARD_BEGINNINGS: Final = range(2, 7)
+_CARDS_WITH_2: Final = range(2200, 2721)
+"""What begins with 2 otherwise is no card: dates and numbers of orders often begin with the year."""
 
 
 class Refused(ValueError):
     """A text holds what is refused; the message names the kinds and quotes nothing."""
 
-    def __init__(self, kinds: list[Kind]) -> None:
+    def __init__(self, kinds: list[str]) -> None:
         named = ", ".join(kinds)
         super().__init__(f"holds what is not accepted here ({named}): remove it, and send the rest")
         self.kinds = kinds
@@ -92,31 +120,85 @@ def actions_of(setting: str) -> dict[Kind, Action]:
     return actions
 
 
+def actions_said(said: Mapping[str, str]) -> dict[Kind, Action]:
+    """Return the actions of a policy: a kind's own, else that of `all`; `keep` is none."""
+    actions: dict[Kind, Action] = {}
+    for kind in KINDS:
+        match said.get(kind, said.get(ALL, KEEP)):
+            case "redact" | "refuse" as action:
+                actions[kind] = action
+    return actions
+
+
+def stricter(one: Mapping[Kind, Action], other: Mapping[Kind, Action]) -> dict[Kind, Action]:
+    """Return the actions of both: where both name a kind, refusing goes before replacing."""
+    both: dict[Kind, Action] = {}
+    for kind in KINDS:
+        wanted = {one.get(kind), other.get(kind)} - {None}
+        if wanted:
+            both[kind] = "refuse" if "refuse" in wanted else "redact"
+    return both
+
+
 class Redaction:
     """Replaces or refuses what must not be kept, as each kind's action says; kinds without one stay."""
 
     def __init__(
-        self, actions: Mapping[Kind, Action], count: Callable[[Kind, Action, int], None] = lambda *_: None
+        self,
+        actions: Mapping[Kind, Action],
+        count: Callable[[str, Action, int], None] = lambda *_: None,
+        patterns: Iterable[OwnPattern] = (),
     ) -> None:
-        """Take the actions; `count` is told how often a kind was found, and nothing of what was found."""
-        self._actions = [(kind, actions[kind]) for kind in KINDS if kind in actions]
+        """Take the actions, and a tenant's own patterns; `count` is told how often a kind was found.
+
+        It is told nothing of what was found, and all own patterns are `own`. Raises UnfitPattern.
+        """
+        known = [kind for kind in KINDS if kind in actions]
+        self._finders: list[_Finder] = [(kind, kind, actions[kind], _FINDERS[kind]) for kind in known]
+        self._own: list[_Finder] = []
+        for own in patterns:
+            action: Action = "refuse" if own.action == "refuse" else "redact"
+            self._own.append((own.name, OWN, action, _finder(compiled(own.pattern))))
         self._count = count
 
-    def value(self, given: Any) -> Any:  # noqa: ANN401 - any JSON
-        """Return a JSON value with every text in it redacted, keys and whole numbers too. Raises Refused."""
-        if not self._actions:
+    @property
+    def is_idle(self) -> bool:
+        """Return whether nothing is looked for."""
+        return not self._finders and not self._own
+
+    def replacing(self) -> Redaction:
+        """Return one that replaces also what this one refuses, and counts nothing."""
+        other = Redaction({})
+        other._finders = [(name, label, "redact", finder) for name, label, _, finder in self._finders]
+        other._own = [(name, label, "redact", finder) for name, label, _, finder in self._own]
+        return other
+
+    def counts(self, given: Any) -> dict[str, int]:  # noqa: ANN401 - any JSON
+        """Return how often what would be found in a JSON value, by its mark; this is not counted."""
+        found: Counter[tuple[str, str, Action]] = Counter()
+        self._value(given, found)
+        return {name: times for (name, _, _), times in sorted(found.items())}
+
+    def value(self, given: Any, tally: Counter[str] | None = None) -> Any:  # noqa: ANN401 - any JSON
+        """Return a JSON value with every text in it redacted, keys and whole numbers too. Raises Refused.
+
+        `tally` is told how often each was found, by its mark.
+        """
+        if self.is_idle:
             return given
-        found: Counter[tuple[Kind, Action]] = Counter()
+        found: Counter[tuple[str, str, Action]] = Counter()
         redacted = self._value(given, found)
-        refused = [kind for kind, action in found if action == "refuse"]
-        for (kind, action), times in found.items():
+        if tally is not None:
+            tally.update({name: times for (name, _, _), times in found.items()})
+        refused = [name for name, _, action in found if action == "refuse"]
+        for (_, label, action), times in found.items():
             if action == "refuse" or not refused:
-                self._count(kind, action, times)
+                self._count(label, action, times)
         if refused:
             raise Refused(refused)
         return redacted
 
-    def _value(self, given: Any, found: Counter[tuple[Kind, Action]]) -> Any:  # noqa: ANN401 - any JSON
+    def _value(self, given: Any, found: Counter[tuple[str, str, Action]]) -> Any:  # noqa: ANN401 - any JSON
         match given:
             case str():
                 return self._text(given, found)
@@ -131,13 +213,29 @@ class Redaction:
             case _:
                 return given
 
-    def _text(self, text: str, found: Counter[tuple[Kind, Action]]) -> str:
-        for kind, action in self._actions:
-            spans = list(_FINDERS[kind](text))
-            if spans:
-                found[kind, action] += len(spans)
-                text = _without(text, spans, f"[{kind}]")
-        return text
+    def _text(self, text: str, found: Counter[tuple[str, str, Action]]) -> str:
+        """Return a text in which nothing more is found: what is taken away may uncover what was written on to it."""
+        text, _ = _pass(text, self._own, found)  # once, for their marks may hold what they find
+        for _ in range(MAX_PASSES):
+            text, is_clean = _pass(text, self._finders, found)
+            if is_clean:
+                return text
+        return _WRITTEN_ON.sub("", text)
+
+
+def _pass(text: str, finders: list[_Finder], found: Counter[tuple[str, str, Action]]) -> tuple[str, bool]:
+    is_clean = True
+    for name, label, action, finder in finders:
+        spans = list(finder(text))
+        if spans:
+            is_clean = False
+            found[name, label, action] += len(spans)
+            text = _without(text, spans, f"[{name}]")
+    return text, is_clean
+
+
+def _finder(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Span]]:
+    return lambda text: (found.span() for found in pattern.finditer(text))
 
 
 def _without(text: str, spans: list[Span], mark: str) -> str:
@@ -159,7 +257,7 @@ def _ibans(text: str) -> Iterator[Span]:
     while (found := _IBAN.search(text, start)) is not None:
         start = found.start() + 1
         length = _IBAN_LENGTHS.get(found[0][:2].upper(), 0)
-        places = [place for place in range(*found.span()) if text[place] not in " -"][:length]
+        places = [place for place in range(*found.span()) if text[place] not in _GAPS][:length]
         if not length or len(places) < length:
             continue
         given = "".join(text[place] for place in places).upper()
@@ -171,11 +269,12 @@ def _ibans(text: str) -> Iterator[Span]:
 def _id_cards(text: str) -> Iterator[Span]:
     """Find Chinese id numbers: they hold a date of birth, and their last sign is a checksum."""
     for found in _ID_CARD.finditer(text):
-        digits = [int(each) for each in found[0][:17]]
+        given = [each for each in found[0] if each not in _GAPS]
+        digits = [int(each) for each in given[:17]]
         born = "".join(map(str, digits[6:14]))
         weighed = sum(digit * pow(2, 17 - place, 11) for place, digit in enumerate(digits))
-        last = found[0][17].upper()
-        if "10X98765432"[weighed % 11] == (last if last == "X" else str(int(last))) and _is_date(born):
+        last = str(int(given[17])) if given[17].isdecimal() else "X"
+        if "10X98765432"[weighed % 11] == last and _is_date(born):
             yield found.span()
 
 
@@ -201,23 +300,31 @@ def _cards(text: str) -> Iterator[Span]:
 
 def _card_end(text: str, groups: list[Span], first: int) -> int | None:
     """Return the last group of the longest card number that begins with a group."""
-    digits: list[int] = []
-    ends = None
+    begin, length, ends = "", 0, None
+    if int(text[groups[first][0]]) not in _CARD_BEGINNINGS:
+        return None
+    sums = [0, 0]
+    """Luhn's, with the digits at even places doubled, and with those at odd ones."""
     for place in range(first, len(groups)):
         left, right = groups[place]
-        if (place > first and text[groups[place - 1][1] : left] not in {" ", "-"}) or right - left > _CARD_LENGTHS[-1]:
+        if (place > first and not _is_gap(text[groups[place - 1][1] : left])) or length + right - left > _LONGEST_CARD:
             break
-        digits += (int(each) for each in text[left:right])
-        if len(digits) > _CARD_LENGTHS[-1]:
-            break
-        if len(digits) in _CARD_LENGTHS and digits[0] in _CARD_BEGINNINGS and _passes_luhn(digits):
+        for digit in map(int, text[left:right]):
+            sums[length % 2] += digit * 2 - 9 * (digit > 4)  # noqa: PLR2004 - the sum of the digits of its double
+            sums[1 - length % 2] += digit
+            length += 1
+        begin = (begin + text[left:right])[:4]
+        if length in _CARD_LENGTHS and sums[length % 2] % 10 == 0 and _begins_a_card(begin):
             ends = place
     return ends
 
 
-def _passes_luhn(digits: list[int]) -> bool:
-    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[-2::-2])
-    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+def _is_gap(text: str) -> bool:
+    return len(text) == 1 and text in _GAPS
+
+
+def _begins_a_card(digits: str) -> bool:
+    return int(digits[0]) != _CARD_BEGINNINGS[0] or int(digits) in _CARDS_WITH_2
 
 
 def _phones(text: str) -> Iterator[Span]:

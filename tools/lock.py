@@ -49,6 +49,8 @@ def main() -> None:
         # Beside the run time, and where development has the same with its versions.
         constraints = ("--constraint", "requirements.txt", "--constraint", "requirements-dev.txt")
         pin(wanted, f"requirements-{extra}.txt", *constraints, *options)
+    tour = ("--constraint", "requirements-dev.txt")
+    pin(project["dependency-groups"]["console-tour"], "requirements-console-tour.txt", *tour, *options)
     # The image builds the wheel with these alone.
     pin(project["build-system"]["requires"], "requirements-build.txt", "--constraint", "requirements-dev.txt", *options)
 

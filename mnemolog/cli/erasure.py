@@ -8,7 +8,8 @@ from mnemolog.cli.invocation import CommandFailed, Surroundings, command, local_
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 
-WHOM = Annotated[str, typer.Option("--user", "-u", help="Whom to erase.")]
+WHOM = Annotated[str | None, typer.Option("--user", "-u", help="Whom to erase.")]
+MEMORY = Annotated[str | None, typer.Option("--memory", help="Erase this memory only, and what it came from.")]
 PREVIEW = Annotated[bool, typer.Option("--preview", help="Only say what would go.")]
 KEY = Annotated[str | None, typer.Option("--key", help="The Idempotency-Key: the same key is the same erasure.")]
 
@@ -20,9 +21,27 @@ def install(app: typer.Typer) -> None:
     local_command(app, "encrypt", encrypt)
 
 
-async def erase(client: AsyncClient, output: Output, *, user: WHOM, preview: PREVIEW = False, key: KEY = None) -> None:
-    """Erase a user for good, and print the signed receipt: what went, and what remains readable until when."""
-    found = await (client.preview_erasure(user) if preview else client.erase(user, key=key))
+async def erase(
+    client: AsyncClient,
+    output: Output,
+    *,
+    user: WHOM = None,
+    memory: MEMORY = None,
+    preview: PREVIEW = False,
+    key: KEY = None,
+) -> None:
+    """Erase a user or a memory for good, and print the signed receipt: what went, and what remains until when."""
+    if memory is not None:
+        asked = (
+            client.preview_memory_erasure(memory, user_id=user)
+            if preview
+            else client.erase_memory(memory, user_id=user, key=key)
+        )
+    elif user is not None:
+        asked = client.preview_erasure(user) if preview else client.erase(user, key=key)
+    else:
+        raise CommandFailed("say whom to erase by --user, or which memory by --memory")
+    found = await asked
     if output.as_json:
         output.json(found)
         return

@@ -63,6 +63,28 @@ def erase(user_id: str, *, key: str | None = None) -> Call[Json]:
     return Call(method="DELETE", path=path, key=own, wait_seconds=ERASING_SECONDS, is_repeatable=True, read=whole)
 
 
+def preview_memory_erasure(memory_id: str, *, user_id: str | None = None) -> Call[Json]:
+    """Return what the erasure of a memory would take: as `preview_erasure`, and `{memory_id, event_ids, kept}`."""
+    query = query_of(forever=True, preview=True, user_id=user_id)
+    return Call(method="DELETE", path=path_of("v1", "memories", memory_id), query=query, is_repeatable=True, read=whole)
+
+
+def erase_memory(memory_id: str, *, user_id: str | None = None, key: str | None = None) -> Call[Json]:
+    """Erase a memory and the observations that it came from, for good; return the signed receipt.
+
+    Raises Conflict where the log is Kafka's, which rewrites no single records.
+    """
+    return Call(
+        method="DELETE",
+        path=path_of("v1", "memories", memory_id),
+        query=query_of(forever=True, user_id=user_id),
+        key=key or str(uuid4()),
+        wait_seconds=ERASING_SECONDS,
+        is_repeatable=True,
+        read=whole,
+    )
+
+
 def erasures() -> Call[Json]:
     """Return the erasures of the tenant, without names: `{items: [{receipt_id, subject, …}], public_key}`."""
     return get("/v1/erasures")
@@ -106,6 +128,8 @@ class AsyncExchangeMethods(AsyncCarrier):
     import_memories = awaited(import_memories)
     preview_erasure = awaited(preview_erasure)
     erase = awaited(erase)
+    preview_memory_erasure = awaited(preview_memory_erasure)
+    erase_memory = awaited(erase_memory)
     erasures = awaited(erasures)
 
 
@@ -115,4 +139,6 @@ class ExchangeMethods(Carrier):
     import_memories = direct(import_memories)
     preview_erasure = direct(preview_erasure)
     erase = direct(erase)
+    preview_memory_erasure = direct(preview_memory_erasure)
+    erase_memory = direct(erase_memory)
     erasures = direct(erasures)

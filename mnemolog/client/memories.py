@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -97,7 +98,7 @@ def search(  # noqa: PLR0913 - one for each field of the request
         limit=limit,
         scope=scope,
         include_global=include_global,
-        filters=given(**filters) if filters else None,
+        filters=_spelt(filters) if filters else None,
         min_score=min_score,
         as_of=as_of,
         recall=recall,
@@ -108,6 +109,11 @@ def search(  # noqa: PLR0913 - one for each field of the request
     )
     # Recalls are counted once for each user and minute, however often they are reported.
     return Call(method="POST", path="/v1/search", body=body, is_repeatable=True, read=whole)
+
+
+def _spelt(filters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return filters with times as text; None is a value to compare with, and must not be left out."""
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in filters.items()}
 
 
 def get_user_profile(user_id: str, agent_id: str | None = None) -> Call[str]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import orjson
 
 from mnemolog.access.caller import callers_key
+from projections.embedding.stored_vector import vector_bytes
 from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
 from schemas import codec
@@ -302,7 +302,7 @@ class Commands:
         """
         with self._suspend_deadline():
             vectors = await self._embedder.embed([text], urgent=urgent)
-        return Sealed.clear(np.asarray(vectors[0], "<f4").tobytes())
+        return Sealed.clear(vector_bytes(vectors[0]))
 
     async def envelope(self, owner: Owner, command_id: str, agent_id: str | None = None) -> Envelope:
         """Return the envelope of a command that is sent now. Raises NotHeld."""

@@ -9,6 +9,8 @@ from base64 import b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from mnemolog.log.connection import opened_log
 from schemas.topics import TOPICS
 from streams.transports.kafka.log import KafkaLog
@@ -25,8 +27,12 @@ PIECE_BYTES: Final = 8 << 20
 READ_RECORDS: Final = 500
 MOST_INFLATED: Final = 4 << 20
 """Of one compressed stream."""
-_DEFLATED: Final = re.compile(rb"\x78[\x01\x5e\x9c\xda]")
-"""The beginnings of zlib streams, at the levels in use."""
+OVERLAP_BYTES: Final = 64 << 10
+"""Of a piece and the next: compressed streams up to this length are never cut in two."""
+_DEFLATED: Final = re.compile(rb"\x78[\x01\x5e\x9c\xda]|\x1f\x8b\x08")
+"""The beginnings of zlib streams, at the levels in use, and of gzip's."""
+_ZLIB_OR_GZIP: Final = 32 + zlib.MAX_WBITS
+"""Whichever a stream begins as."""
 
 
 class TooShort(ValueError):
@@ -43,11 +49,15 @@ class Residue:
 
 
 class Spellings:
-    """Every spelling of some words, as one pattern over bytes."""
+    """Every spelling of some words, thousands of them at the price of a few.
+
+    Their first four bytes are looked up in two tables of pairs, for all places at once; only where both have a pair
+    the spellings themselves are compared.
+    """
 
     def __init__(self, words: Iterable[str]) -> None:
         """Take the words, one for each line; empty lines stand for nothing. Raises TooShort."""
-        self._meanings: dict[bytes, tuple[int, str]] = {}
+        meanings: dict[bytes, tuple[int, str]] = {}
         for line, text in enumerate(words, 1):
             word = text.strip()
             if not word:
@@ -55,25 +65,38 @@ class Spellings:
             if len(word.encode()) < LEAST_BYTES:
                 raise TooShort(f"line {line}: a word of fewer than {LEAST_BYTES} bytes is found by chance")
             for spelling, data in _spellings_of(word):
-                self._meanings.setdefault(data, (line, spelling))
-        ordered = sorted(self._meanings, key=len, reverse=True)
-        self._pattern = re.compile(b"|".join(map(re.escape, ordered)) or b"(?!)")
-        self.longest = max(map(len, ordered), default=0)
+                meanings.setdefault(data, (line, spelling))
+        self._first, self._second = np.zeros(1 << 16, np.bool_), np.zeros(1 << 16, np.bool_)
+        self._beginning: dict[bytes, list[tuple[bytes, tuple[int, str]]]] = {}
+        for data, meaning in meanings.items():
+            self._first[data[0] << 8 | data[1]] = self._second[data[2] << 8 | data[3]] = True
+            self._beginning.setdefault(data[:LEAST_BYTES], []).append((data, meaning))
+        self.longest = max(map(len, meanings), default=0)
 
     def find(self, data: bytes) -> set[tuple[int, str]]:
         """Return the line and the spelling of each word in some bytes, and in the zlib streams among them."""
-        found = {self._meanings[match] for match in self._pattern.findall(data)}
+        found, view = self._matches(data), memoryview(data)
         for begin in _DEFLATED.finditer(data):
-            stream = zlib.decompressobj()
+            stream = zlib.decompressobj(_ZLIB_OR_GZIP)
             try:
-                text = stream.decompress(data[begin.start() :], MOST_INFLATED)
+                text = stream.decompress(view[begin.start() :], MOST_INFLATED)
             except zlib.error:
                 continue
             found |= {(line, f"zlib, {spelling}") for line, spelling in self._matches(text)}
         return found
 
     def _matches(self, data: bytes) -> set[tuple[int, str]]:
-        return {self._meanings[match] for match in self._pattern.findall(data)}
+        if len(data) < LEAST_BYTES:
+            return set()
+        one = np.frombuffer(data, np.uint8).astype(np.uint16)
+        pairs = one[:-1] << 8 | one[1:]
+        places = np.flatnonzero(self._first[pairs[:-2]] & self._second[pairs[2:]]).tolist()
+        return {
+            meaning
+            for place in places
+            for spelling, meaning in self._beginning.get(data[place : place + LEAST_BYTES], ())
+            if data.startswith(spelling, place)
+        }
 
 
 async def find_residue(settings: Settings, words: Iterable[str]) -> list[Residue]:
@@ -99,7 +122,7 @@ def _in_files(folder: Path, spellings: Spellings) -> Iterator[Residue]:
             rest = b""
             while piece := file.read(PIECE_BYTES):
                 seen |= spellings.find(rest + piece)
-                rest = piece[-spellings.longest :]
+                rest = (rest + piece)[-max(spellings.longest, OVERLAP_BYTES) :]
         yield from (Residue(line, str(path.relative_to(folder)), spelling) for line, spelling in sorted(seen))
 
 

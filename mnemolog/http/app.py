@@ -18,6 +18,7 @@ from mnemolog.access.verifier import Verifier
 from mnemolog.http import forwarding, problems
 from mnemolog.http.authentication import WITHOUT_KEY, Authentication
 from mnemolog.http.bounds.paths import Paths, to_found_route
+from mnemolog.http.console.pages import console_routes
 from mnemolog.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
 from mnemolog.http.mcp import route as mcp
 from mnemolog.http.middleware import Edge
@@ -122,6 +123,7 @@ def make_http(worker: Worker, *, trusts_callers: bool = False) -> FastAPI:
         return HTMLResponse(docs_page(app.openapi()), headers=headers)
 
     app.add_route("/docs", docs, include_in_schema=False)
+    app.router.routes.extend(console_routes())
     app.state.worker = worker
     problems.install(app)
     forwarding.install(app)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from mnemolog.access.principal import LOCAL, PRINCIPAL
 from mnemolog.access.verifier import NoKey, TooMany
+from mnemolog.http.console import pages as console
 from mnemolog.http.problems import problem, too_many
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from mnemolog.access.rates import Rates
     from mnemolog.access.verifier import Verifier
 
-WITHOUT_KEY: Final = frozenset({"/health/live", "/health/ready", "/docs", "/openapi.json"})
+WITHOUT_KEY: Final = frozenset({"/health/live", "/health/ready", "/docs", "/openapi.json", *console.PATHS})
 """Paths without personal data, which need no key."""
 BETWEEN_WORKERS: Final = "/v1/internal/"
 """Paths for other workers: their bodies are Base64, a third longer than what callers sent."""

@@ -182,6 +182,13 @@ def check_owner(principal: Principal, user_id: str, agent_id: str | None) -> Non
         raise _denied("the key is for some agents only: name one of them" if agent_id is None else _other(agent_id))
 
 
+def check_erasing(principal: Principal) -> None:
+    """Check that a key may erase for good: a tenant's administrator, of all agents. Raises Problem."""
+    _check_role(principal, frozenset({Role.TENANT_ADMIN}))
+    if principal.agents is not None:
+        raise _denied("the key is for some agents only, and others may have heard the words that would be erased")
+
+
 def _other(agent_id: str) -> str:
     return f"the key is not for the agent {agent_id!r}"
 

@@ -26,7 +26,8 @@ class Tool:
         return {"type": "function", "function": function}
 
 
-def _text(description: str, **more: object) -> dict[str, Any]:
+def text(description: str, **more: object) -> dict[str, Any]:
+    """Return the JSON schema of an argument that is text."""
     return {"type": "string", "description": description, **more}
 
 
@@ -42,19 +43,19 @@ ADD: Final = Tool(
     ),
     parameters=_arguments(
         "content",
-        content=_text("The fact as one self-contained sentence, in the language of the conversation."),
-        scope=_text(
+        content=text("The fact as one self-contained sentence, in the language of the conversation."),
+        scope=text(
             "personal: only for this user. global: for everyone, such as how an office is reached.",
             enum=list(get_args(Scope)),
             default="personal",
         ),
-        memory_type=_text(
+        memory_type=text(
             "long_term is kept; short_term is gone after 48 hours.",
             enum=list(get_args(MemoryType)),
             default="long_term",
         ),
-        type=_text("What the fact is about.", enum=list(get_args(Category)), default="fact"),
-        session_id=_text("The conversation that it comes from, if it has an id."),
+        type=text("What the fact is about.", enum=list(get_args(Category)), default="fact"),
+        session_id=text("The conversation that it comes from, if it has an id."),
     ),
 )
 SEARCH: Final = Tool(
@@ -65,8 +66,8 @@ SEARCH: Final = Tool(
     ),
     parameters=_arguments(
         "query",
-        query=_text("What to look for, as a question or in a few words."),
-        scope=_text(
+        query=text("What to look for, as a question or in a few words."),
+        scope=text(
             "all: this user's memories and those for everyone. personal, global: only the one or the other.",
             enum=["all", "global", "personal"],
             default="all",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-import numpy as np
-
 from mnemolog.imports.results import BEFORE, WAITING, WAITING_REASON, outcome_of, result
+from projections.embedding.stored_vector import vector_bytes
 from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
 from projections.state.memory import ACTIVE
@@ -85,8 +84,7 @@ class MemoryImporter:
         for line, vector in zip(lines, vectors, strict=True):
             self._shards.require(line.owner)
             successor = successors.get(_source_of(line, line.snapshot.superseded_by))
-            vector_bytes = np.asarray(vector, "<f4").tobytes()
-            items.append(line.item(now, vector_bytes, self._embedder.model, successor))
+            items.append(line.item(now, vector_bytes(vector), self._embedder.model, successor))
             items.extend(line.shares(now, line.memory_id))
             last_ids[line.command_id] = items[-1].envelope.event_id
         await self._commands.append(items)

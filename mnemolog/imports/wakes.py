@@ -6,9 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from mnemolog.imports.results import BEFORE, WAITING, WAITING_REASON, outcome_of, result
+from projections.embedding.stored_vector import vector_bytes
 from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_decided
 from schemas.messages.envelope import Sealed
@@ -91,7 +90,7 @@ class WakeImporter:
             if self._wake_commands.query_of(item) is None:
                 items.append(item)
             else:
-                vector = Sealed.clear(np.asarray(next(vectors), "<f4").tobytes())
+                vector = Sealed.clear(vector_bytes(next(vectors)))
                 items.append(self._wake_commands.with_vector(item, vector))
         await self._commands.append(items)
 

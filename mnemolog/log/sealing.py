@@ -13,7 +13,7 @@ from schemas.topics import INBOX, KEYS
 from streams.sealing import sealed_record
 from streams.sealing.key_files import KeysUnusable, file_of, make_key, read_file, read_keys, write_keys
 from streams.sealing.sealed_log import SealedLog
-from streams.sealing.user_keys import INSTALLATION, KeysMissing, UserKeys
+from streams.sealing.user_keys import INSTALLATION, LEASE_SECONDS, KeysMissing, UserKeys
 from streams.transports.sqlite.file import LOG_FILE
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str
     """
     seals = settings.encrypts
     masters = await _masters(settings, inner, seals=seals)
-    keys = UserKeys(inner, masters)
+    keys = UserKeys(inner, masters, lease_seconds=None if settings.is_embedded else LEASE_SECONDS)
     await keys.follow()
     if keys.is_empty and await _is_sealed(inner):
         raise KeysMissing(f"{KEYS.name} is empty, and the log is encrypted: restore the topic from a copy")

@@ -86,11 +86,10 @@ class Drain:
     async def counts(self) -> dict[str, Any]:
         """Return how many of this worker's observations ended how, and how many of its memories are active.
 
-        `{observations, remembered, nothing, rejected, provisional, dead, memories}`; `dead` also counts what became a dead letter
+        `{observations, remembered, nothing, rejected, dead, memories}`; `dead` also counts what became a dead letter
         and is no observation, or none that can be read.
         """
-        names = ("observations", "remembered", "nothing", "rejected", "provisional", "dead", "memories")
-        numbers = dict.fromkeys(names, 0)
+        numbers = {"observations": 0, "remembered": 0, "nothing": 0, "rejected": 0, "dead": 0, "memories": 0}
         for partition in self._shards.held():
             end = await self._log.end(DEAD_LETTERS.name, partition)
             await self._shards.up_to(DEAD_LETTERS.name, partition, end)

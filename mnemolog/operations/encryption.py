@@ -11,7 +11,7 @@ from mnemolog.log.sealing import given_keys, seal_log
 from schemas.topics import KEYS
 from streams.sealing.key_files import file_of, make_key, write_keys
 from streams.transports.sqlite.log import SqliteLog
-from streams.transports.sqlite.rewriting import empty_write_ahead_log, replace_values, write_anew
+from streams.transports.sqlite.rewriting import empty_write_ahead_log, replace_records, write_anew
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,8 @@ async def encrypt_log(settings: Settings, progress: Callable[[int], None]) -> in
                 while records := await inner.read(topic, partition, start, RECORDS_AT_ONCE):
                     changed = await sealing.log.sealed_forms(records)
                     if changed:
-                        await replace_values(inner, topic, partition, changed)
+                        sealed_records = {offset: (None, value) for offset, value in changed.items()}
+                        await replace_records(inner, topic, partition, sealed_records)
                     sealed += len(changed)
                     progress(len(records))
                     start = records[-1].position.offset + 1

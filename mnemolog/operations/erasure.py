@@ -1,48 +1,64 @@
-"""Erasure: a user becomes unknown everywhere at once, and what cannot be deleted can no longer be read."""
+"""Erasure: a user, or a memory, becomes unknown everywhere at once.
+
+Of a user what cannot be deleted can no longer be read. Of a memory the words are overwritten, which takes an embedded
+log: Kafka rewrites no records.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
+from dataclasses import asdict
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from mnemolog.cluster.peers import PeerUnavailable
 from mnemolog.operations.generations import Generations
+from mnemolog.operations.memory_erasure import WordsOfMemories
 from mnemolog.operations.receipts import Erasure, Receipts
 from projections.blocking_work import run_in_thread
 from projections.index.encoding import erase_from_files
 from projections.index.protocol import IndexUnavailable
 from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardUnavailable
+from projections.state.erased_words import ErasedWords
 from projections.state.evolve import events_of
 from projections.state.memory import ACTIVE
 from schemas.codec import decoded_cache
 from schemas.identity import derived_id
 from schemas.instant import instant
 from schemas.log import LogUnavailable
-from schemas.messages.erasure import Cut, EraseUser, UserErased
+from schemas.messages.erasure import Cut, EraseMemory, EraseUser, MemoryErased, UserErased
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER
 from streams.agents.observe import ErasureRunning
 from streams.delivery.retry import pauses
-from streams.sealing.user_keys import INSTALLATION
+from streams.sealing.user_keys import INSTALLATION, LEASE_SECONDS
 from streams.transports.sqlite.log import SqliteLog
-from streams.transports.sqlite.rewriting import empty_write_ahead_log, overwrite
+from streams.transports.sqlite.rewriting import clear_stale_bytes, empty_write_ahead_log, overwrite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
+    from mnemolog.cluster.peers import WorkerAnswer
     from mnemolog.commands.commands import Commands
     from mnemolog.log.sealing import Sealing
     from mnemolog.settings import Settings
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
+    from projections.state.memory import Memory
     from schemas.clock import Clock
     from schemas.identity import Owner
     from schemas.log import TrimmedLog
     from streams.agents.observe import Observe
 
+    AskOthers = Callable[[str, object, float | None], Awaitable[Sequence[WorkerAnswer]]]
+
 log = logging.getLogger("mnemolog")
+ASK_SECONDS: Final = 5.0
+LOOK_SECONDS: Final = 5.0
 KEY_KEPT: Final = timedelta(days=1)
 """How long Kafka may keep a destroyed key before it is compacted away (`max.compaction.lag.ms`)."""
 
@@ -55,8 +71,12 @@ class ErasedBefore(Exception):
     """An erasure is over, and its user was erased again since: who came back is not erased by it."""
 
 
+class NotRewritable(Exception):
+    """Single records of this log cannot be changed; the text says what can be done instead."""
+
+
 class Erasures:
-    """Erases users whose partition this worker has, shows what would go, and lists what was erased."""
+    """Erases users and memories whose partition this worker has, shows what would go, and lists what was erased."""
 
     def __init__(
         self,
@@ -68,9 +88,10 @@ class Erasures:
         observe: Observe,
         commands: Commands,
         index_sync: IndexSync,
+        ask_others: AskOthers,
         clock: Clock,
     ) -> None:
-        """Take the log as it lies (`inner`), and what seals it."""
+        """Take the log as it lies (`inner`), what seals it, and how the other workers of the group are asked."""
         self._settings = settings
         self._inner = inner
         self._sealing = sealing
@@ -78,6 +99,7 @@ class Erasures:
         self._observe = observe
         self._commands = commands
         self._index_sync = index_sync
+        self._ask_others = ask_others
         self._clock = clock
         secret = sealing.keys.derive("receipts") if sealing.keys.has_key(INSTALLATION) else None
         self.receipts = Receipts(settings.data_dir, secret)
@@ -137,12 +159,108 @@ class Erasures:
         log.info("a user was erased: receipt %s", receipt_id)
         return self.receipts.sign(receipt)
 
+    def preview_memory(self, owner: Owner, memory: Memory) -> dict[str, Any]:
+        """Return what the erasure of a memory would take. Raises NotHeld, NotRewritable."""
+        self._require_embedded()
+        state = self._shards.state(owner)
+        others = (one for one in state.memories.values() if one.memory_id != memory.memory_id)
+        sources = frozenset(memory.source_ids)
+        return {
+            "user": owner.user_id,
+            "memory_id": memory.memory_id,
+            "event_ids": list(memory.source_ids),
+            "kept": sorted(one.memory_id for one in others if not sources.isdisjoint(one.source_ids)),
+            "events": len(memory.source_ids),
+            "memories": 1,
+            "generations": len(Generations(self._settings.data_dir).complete()),
+            "index": int(memory.status == ACTIVE),
+            "remains": [],
+        }
+
+    async def erase_memory(self, owner: Owner, memory_id: str, command_id: str) -> dict[str, Any]:
+        """Erase a memory with its history and its observations, and return the signed receipt.
+
+        One that was erased already has its receipt again. Raises NotHeld, NotRewritable, ErasureRunning, NotErasedYet,
+        LogError.
+        """
+        words = self._require_embedded()
+        known = self._memory_event(owner, memory_id)
+        if known is None:
+            await self._decide_memory(owner, memory_id, command_id, words)
+            known = self._memory_event(owner, memory_id)
+        if known is None:
+            raise NotErasedYet("the erasure is accepted and not decided yet: ask again with the same Idempotency-Key")
+        await words.overwrite(owner, known)
+        generations = await self._delete_copies(owner, memory_id)
+        if isinstance(self._inner, SqliteLog):
+            await clear_stale_bytes(self._inner)  # sealed with a key that lives on
+        await run_in_thread(self._shards.of(owner).checkpoints.close)
+        await self._index_sync.flush_user(owner)
+        erased_at = str(instant(known.erased_at))
+        receipt: dict[str, Any] = {
+            "user": owner.user_id,
+            "memory_id": memory_id,
+            "event_ids": known.event_ids,
+            "kept": known.kept,
+            "events": len(known.event_ids),
+            "memories": 1,
+            "generations": generations,
+            "index": int(known.was_active),
+            "remains": [],
+            "receipt_id": _receipt_id(owner, known.envelope.event_id),
+            "erased_at": erased_at,
+            "keys": [],
+        }
+        self.receipts.keep(
+            Erasure(
+                subject=self.receipts.subject(owner, memory_id),
+                tenant=owner.tenant,
+                erased_at=erased_at,
+                receipt_id=receipt["receipt_id"],
+                memories=1,
+                of_memory=True,
+            )
+        )
+        log.info("a memory was erased: receipt %s", receipt["receipt_id"])
+        return self.receipts.sign(receipt)
+
+    async def _decide_memory(self, owner: Owner, memory_id: str, command_id: str, words: WordsOfMemories) -> None:
+        async with self._observe.erasing(owner):
+            await self._sealing.log.settle(owner)
+            memory = self._shards.state(owner).memories.get(memory_id)
+            event_ids = list(memory.source_ids) if memory is not None else []
+            item = EraseMemory(
+                envelope=await self._commands.envelope(owner, command_id),
+                memory_id=memory_id,
+                event_ids=event_ids,
+                letters=await words.letters(owner, ErasedWords(memory_id, frozenset(event_ids))),
+            )
+            await self._commands.submit(item)
+
+    def _memory_event(self, owner: Owner, memory_id: str) -> MemoryErased | None:
+        """Return what was decided about a memory's erasure, None while nothing was."""
+        found = self._shards.erased_memory(owner.tenant, memory_id)
+        if found is None:
+            return None
+        decisions = self._shards.of(owner).ledger.decided(owner, found[1])
+        events = (event for decision in decisions for event in events_of(decision))
+        return next(event for event in events if isinstance(event, MemoryErased))
+
+    def _require_embedded(self) -> WordsOfMemories:
+        if not isinstance(self._inner, SqliteLog):
+            raise NotRewritable(
+                "Kafka rewrites no single records: forget the memory (without `forever`), or erase its user"
+            )
+        return WordsOfMemories(self._inner, self._sealing, self._shards)
+
     async def _decide(self, owner: Owner, command_id: str) -> None:
         async with self._observe.erasing(owner):
             keys = self._sealing.keys
             key_ids = keys.ids_of(owner)
             if self._settings.encrypts and key_ids:
                 await keys.renew(owner)
+                if not self._settings.is_embedded:  # until no other worker seals with the former key
+                    await asyncio.sleep(LEASE_SECONDS)
             await self._sealing.log.settle(owner)
             item = EraseUser(
                 envelope=await self._commands.envelope(owner, command_id),
@@ -158,9 +276,9 @@ class Erasures:
         events = (event for decision in decisions for event in events_of(decision))
         return next((event for event in events if isinstance(event, UserErased)), None)
 
-    def listed(self, tenant: str) -> dict[str, Any]:
-        """Return the erasures of a tenant that this data directory knows, and the key that checks their receipts."""
-        kept = [one for one in self.receipts.kept() if one.tenant == tenant]
+    async def listed(self, tenant: str) -> dict[str, Any]:
+        """Return the erasures of a tenant, and the key that checks their receipts. Raises PeerUnavailable, OSError."""
+        await self._learn()
         items = [
             {
                 "receipt_id": one.receipt_id,
@@ -168,35 +286,80 @@ class Erasures:
                 "erased_at": one.erased_at,
                 "memories": one.memories,
             }
-            for one in kept
+            for one in sorted(self.receipts.kept(), key=lambda one: one.erased_at)
+            if one.tenant == tenant
         ]
         return {"items": items, "public_key": self.receipts.public_key if items else None}
+
+    async def listed_here(self) -> dict[str, Any]:
+        """Return the list that this worker keeps, of every tenant, for the other workers."""
+        return {"items": [asdict(one) for one in self.receipts.kept()]}
+
+    async def _learn(self) -> None:
+        """Add to the list what other workers have on theirs, so that it outlives the one that erased.
+
+        Raises PeerUnavailable, OSError.
+        """
+        others = await self._ask_others("erasures", {}, ASK_SECONDS)
+        self.receipts.keep(*(Erasure(**one) for other in others for one in other.body["items"]))
+
+    async def keep_repeated(self) -> None:
+        """Repeat erasures at the start, and wherever partitions come to this worker, until it is cancelled."""
+        looked_at: dict[int, int] = {}
+        while True:
+            leases = self._shards.assignment.leases()
+            if leases != looked_at:
+                with suppress(PeerUnavailable):  # who comes back moves partitions again
+                    await self._learn()
+                with suppress(NotHeld):  # then they have moved once more
+                    await self.repeat()
+                    looked_at = leases
+            if self._settings.is_embedded:
+                return
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def repeat(self) -> None:
         """Finish erasures that a crash has cut off, and erase those again whom a backup has brought back.
 
         The first were decided and are not on the list; the others are on it, and known.
         """
+        await self._repeat_memories()
         given = {one.receipt_id for one in self.receipts.kept()}
         for owner, command_id in self._shards.erasures():
             if _receipt_id(owner, command_id) not in given:
-                await self._erase_patiently(owner, command_id)
-        latest = {one.subject: one for one in self.receipts.kept()}
+                await self._patiently(partial(self.erase, owner, command_id))
+        latest = {one.subject: one for one in self.receipts.kept() if not one.of_memory}
         for owner in self._shards.owners() if latest else ():
             one = latest.get(self.receipts.subject(owner))
+            if one is None:
+                continue
             state = self._shards.state(owner)
-            known_at = state.erased_at
-            if one is None or (known_at is not None and known_at >= datetime.fromisoformat(one.erased_at)):
+            if state.erased_at is not None and state.erased_at >= datetime.fromisoformat(one.erased_at):
                 continue
             log.warning("a user who was erased on %s is in the log again: erased again", one.erased_at)
-            await self._erase_patiently(owner, derived_id("erased-again", one.receipt_id, str(state.version)))
+            again = derived_id("erased-again", one.receipt_id, str(state.version))
+            await self._patiently(partial(self.erase, owner, again))
 
-    async def _erase_patiently(self, owner: Owner, command_id: str) -> None:
-        """Erase a user once the engines can be reached; another worker does it where the partition has moved."""
+    async def _repeat_memories(self) -> None:
+        kept = [one for one in self.receipts.kept() if one.of_memory]
+        subjects = {one.subject: one for one in kept}
+        for owner, memory_id, command_id in self._shards.erased_memories():
+            if self.receipts.subject(owner, memory_id) not in subjects:
+                await self._patiently(partial(self.erase_memory, owner, memory_id, command_id))
+        for owner in self._shards.owners() if kept else ():
+            for memory_id in self._shards.state(owner).memories:
+                one = subjects.get(self.receipts.subject(owner, memory_id))
+                if one is not None:
+                    log.warning("a memory that was erased on %s is in the log again: erased again", one.erased_at)
+                    again = derived_id("erased-again", one.receipt_id)
+                    await self._patiently(partial(self.erase_memory, owner, memory_id, again))
+
+    async def _patiently(self, erase: Callable[[], Awaitable[object]]) -> None:
+        """Erase once the engines can be reached; another worker does it where the partition has moved."""
         pause = pauses()
         while True:
             try:
-                await self.erase(owner, command_id)
+                await erase()
             except (NotHeld, ErasedBefore):
                 return
             except (ErasureRunning, NotErasedYet, IndexUnavailable, LogUnavailable, ShardUnavailable):
@@ -211,12 +374,7 @@ class Erasures:
 
     async def _delete_beside(self, owner: Owner, event: UserErased) -> int:
         """Delete what lies beside the active shards; return from how many generations the user is gone."""
-        decoded_cache.clear()
-        data_dir = self._settings.data_dir
-        generations = Generations(data_dir)
-        old = [one for one in generations.complete() if one != generations.active]
-        await run_in_thread(_delete_files, data_dir, [generations.folder(one) for one in old])
-        await run_in_thread(erase_from_files, data_dir / "encodings", owner)
+        generations = await self._delete_copies(owner)
         if isinstance(self._inner, SqliteLog):
             partition = self._shards.partition(owner)
             # Of the erasure itself the item and the decision stay: they say it again to who folds the log anew.
@@ -224,9 +382,28 @@ class Erasures:
                 one for one in self._shards.of(owner).ledger.decisions(owner) if one[1].item_type == EraseUser.__name__
             ]
             own = [(INBOX.name, decision.item_offset), (LEDGER.name, offset)]
+            lay_in_clear = 0
             for topic, before in [*((cut.topic, cut.before) for cut in event.cut), *own]:
-                await overwrite(self._inner, topic, partition, owner.key, before)
+                lay_in_clear += await overwrite(self._inner, topic, partition, owner.key, before)
             await self._inner.compact(KEYS.name)
+            await empty_write_ahead_log(self._inner)
+            if lay_in_clear or not self._settings.encrypts:
+                await clear_stale_bytes(self._inner)
+        await run_in_thread(self._shards.of(owner).checkpoints.close)
+        return generations
+
+    async def _delete_copies(self, owner: Owner, memory_id: str | None = None) -> int:
+        """Delete other generations, files set aside and vectors of other encoders; return how many generations had it.
+
+        What was rewritten in an embedded log leaves its write-ahead log too.
+        """
+        decoded_cache.clear()
+        data_dir = self._settings.data_dir
+        generations = Generations(data_dir)
+        old = [one for one in generations.complete() if one != generations.active]
+        await run_in_thread(_delete_files, data_dir, [generations.folder(one) for one in old])
+        await run_in_thread(erase_from_files, data_dir / "encodings", owner, memory_id)
+        if isinstance(self._inner, SqliteLog):
             await empty_write_ahead_log(self._inner)
         return 1 + len(old)
 

@@ -37,6 +37,8 @@ class Erasure:
     erased_at: str
     receipt_id: str
     memories: int
+    of_memory: bool = False
+    """The subject is one memory of a user's."""
 
 
 class Receipts:
@@ -53,22 +55,25 @@ class Receipts:
         """The Ed25519 key that signatures are checked with, in base64."""
         return b64encode(self._key().public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
 
-    def subject(self, owner: Owner) -> str:
-        """Return the name of an owner on the list: a hash that only this installation can make."""
-        return hmac.new(self._own_secret(), b"subject\0" + owner.key, sha256).hexdigest()
+    def subject(self, owner: Owner, memory_id: str | None = None) -> str:
+        """Return the name of an owner, or of a memory, on the list: a hash that only this installation can make."""
+        named = owner.key if memory_id is None else owner.key + b"\0" + memory_id.encode()
+        return hmac.new(self._own_secret(), b"subject\0" + named, sha256).hexdigest()
 
     def sign(self, receipt: dict[str, Any]) -> dict[str, Any]:
         """Return a receipt with its signature."""
         return {**receipt, "signature": b64encode(self._key().sign(_bytes_of(receipt))).decode()}
 
-    def keep(self, erasure: Erasure) -> None:
-        """Add an erasure to the list, durably and once. Raises OSError."""
-        if any(one.receipt_id == erasure.receipt_id for one in self.kept()):
+    def keep(self, *erasures: Erasure) -> None:
+        """Add erasures to the list, durably and each once. Raises OSError."""
+        kept = {one.receipt_id for one in self.kept()}
+        new = {one.receipt_id: one for one in erasures if one.receipt_id not in kept}
+        if not new:
             return
         self._folder.mkdir(0o700, parents=True, exist_ok=True)
         descriptor = os.open(self._list, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _MODE)
         with os.fdopen(descriptor, "ab") as file:
-            file.write(orjson.dumps(erasure) + b"\n")
+            file.writelines(orjson.dumps(one) + b"\n" for one in new.values())
             file.flush()
             os.fsync(file.fileno())
 

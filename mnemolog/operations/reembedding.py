@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import orjson
 
 from mnemolog.log.private_files import FOLDER_MODE
 from mnemolog.operations.encoder_comparison import Recalls, ask
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, EmbedderUnusable
+from projections.embedding.stored_vector import vector_bytes
 from projections.index.encoding import Encoding
 from projections.index.protocol import IndexUnavailable
 
@@ -424,7 +424,7 @@ class Reembedder:
                     for part in _batches(memories):
                         go_on()
                         vectors = await embedder.embed([memory.content for memory in part])
-                        stored = [np.asarray(vector, "<f4").tobytes() for vector in vectors]
+                        stored = [vector_bytes(vector) for vector in vectors]
                         encoding.put(owner, zip(part, stored, strict=True))
                         made.setdefault(owner, []).extend(memory.memory_id for memory in part)
                         done += len(part)

@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final
+
+import orjson
 
 from schemas.topics import DEAD_LETTERS, INPUTS, Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from projections.partitions.shards import Shards
     from schemas.identity import Owner
     from schemas.log import Log
+    from schemas.redaction import Redaction
     from streams.agents.observe import Observe
 
-FINAL: Final = ("remembered", "nothing", "rejected", "provisional", "dead")
+FINAL: Final = ("remembered", "nothing", "rejected", "dead")
 UNDECIDED: Final = ("extracted", "dead")
 """States in which a dead letter may say more than the ledger."""
 POLL_SECONDS: Final = 0.02
+LONGEST_POLL_SECONDS: Final = 0.2
+"""Pauses between looks double up to it: decisions are told, and only what leads to none is looked for."""
+FEW_EVENTS: Final = 16
 PAUSE_FACTOR: Final = 9
-"""A pause between two looks is so many times as long as the look took."""
+"""A pause after a look at more events is at least so many times as long as the look took."""
+
+
+@contextmanager
+def untold(_owners: Collection[Owner]) -> Iterator[asyncio.Event]:
+    """Give an event that nobody sets."""
+    yield asyncio.Event()
 
 
 class EventStates:
@@ -34,23 +46,34 @@ class EventStates:
         shards: Shards,
         observe: Observe,
         *,
+        redaction_of: Callable[[str, str | None], Redaction] | None = None,
+        settled: Callable[[Collection[Owner]], AbstractContextManager[asyncio.Event]] = untold,
         suspend_deadline: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
-        """Take what the states are read from.
+        """Take what the states are read from; `redaction_of` says what must not be kept of what is said to an agent.
 
-        `suspend_deadline` is entered while a caller waits for something else than the log.
+        `settled` tells of the decisions of users, as `Remember.settled` does. `suspend_deadline` is entered while a
+        caller waits for something else than the log.
         """
+        self._settled = settled
         self._log = log
         self._shards = shards
         self._observe = observe
+        self._redaction_of = redaction_of
         self._suspend_deadline = suspend_deadline
 
     async def of(
-        self, owner: Owner, event_ids: Sequence[str], agents: Collection[str] | None = None
+        self,
+        owner: Owner,
+        event_ids: Sequence[str],
+        agents: Collection[str] | None = None,
+        *,
+        with_redactions: bool = True,
     ) -> dict[str, dict[str, Any]]:
         """Return how far each event of an owner has come; those never accepted are left out. Raises NotHeld.
 
-        Where some agents are given, so is what was not said to one of them.
+        Where some agents are given, so is what was not said to one of them. Whoever looks often has no redactions
+        counted.
         """
         partition = self._shards.partition(owner)
         for topic in INPUTS:
@@ -79,6 +102,9 @@ class EventStates:
                 "reason": reason,
                 "memory_ids": list(progress.memory_ids),
                 "decisions": list(progress.decisions),
+                "provisional": progress.is_provisional,
+                "reextractable": progress.is_reextractable,
+                "redacted": self._redacted(owner, event_id) if with_redactions else {},
                 "position": str(accepted[event_id].position),
             }
         for event_id in event_ids if agents is None else ():  # whom a dead one was said to nobody knows
@@ -89,6 +115,9 @@ class EventStates:
                     "reason": reason,
                     "memory_ids": [],
                     "decisions": [],
+                    "provisional": False,
+                    "reextractable": False,
+                    "redacted": {},
                     "position": None,
                 }
         return states
@@ -98,17 +127,25 @@ class EventStates:
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         pending = list(dict.fromkeys(events))
-        while True:
-            began = loop.time()
-            pending = await self._pending(pending)
-            if not pending:
-                return True
-            if loop.time() >= until:
-                return False
-            # A look takes time from the agents that work: many events are looked at less often.
-            pause = max(POLL_SECONDS, PAUSE_FACTOR * (loop.time() - began))
-            with self._suspend_deadline():
-                await asyncio.sleep(pause)
+        pause = POLL_SECONDS
+        with self._settled({owner for owner, _ in pending}) as settled:
+            while True:
+                settled.clear()
+                began = loop.time()
+                pending = await self._pending(pending)
+                if not pending:
+                    return True
+                looked = loop.time() - began
+                if loop.time() >= until:
+                    return False
+                with self._suspend_deadline():
+                    if len(pending) > FEW_EVENTS:  # a look takes time from the agents that work
+                        await asyncio.sleep(PAUSE_FACTOR * looked)
+                    try:
+                        async with asyncio.timeout(pause):
+                            await settled.wait()
+                    except TimeoutError:
+                        pause = min(LONGEST_POLL_SECONDS, 2 * pause)
 
     async def _pending(self, events: Sequence[tuple[Owner, str]]) -> list[tuple[Owner, str]]:
         """Return those of the events that are in no final state yet."""
@@ -117,9 +154,28 @@ class EventStates:
             by_owner[owner].append(event_id)
         pending: list[tuple[Owner, str]] = []
         for owner, event_ids in by_owner.items():
-            states = await self.of(owner, event_ids)
+            states = await self.of(owner, event_ids, with_redactions=False)
             pending.extend((owner, i) for i in event_ids if states.get(i, {}).get("state") not in FINAL)
         return pending
+
+    def _redacted(self, owner: Owner, event_id: str) -> dict[str, int]:
+        """Return how often what was replaced in an event at the door, by its mark.
+
+        Of an event that came through no door: what the redaction in force now keeps from being extracted.
+        """
+        found = self._shards.of(owner).observations.turn(owner, event_id)
+        if found is None:
+            return {}
+        turn = found.message
+        if turn.redacted is not None:
+            counted: dict[str, int] = orjson.loads(turn.redacted)
+            return counted
+        if self._redaction_of is None:
+            return {}
+        context = turn.context
+        around = (context.mood, context.scene, context.gift) if context else ()
+        redaction = self._redaction_of(owner.tenant, turn.envelope.agent_id)
+        return redaction.counts([turn.content, turn.name, *around])
 
     async def _fold(self, topic: Topic, partition: int) -> None:
         await self._shards.up_to(topic.name, partition, await self._log.end(topic.name, partition))

@@ -4,7 +4,8 @@
    background tasks; `stop` undoes it, the newest first.
 2. `components` makes the parts that settings choose: extractor, embedder, index, registry, schedulers.
 3. `background` runs tasks until the worker stops, among them those that keep a group's workers in step.
-4. `metrics` counts as things happen; `gauges` reads lags and totals from log and shards when it is scraped.
+4. `metrics` counts as things happen; `gauges` reads totals when it is scraped; `lag` says
+   how far behind each partition is.
 5. `greeting` has the model greet a user who comes back.
 `mnemolog.server` puts a worker and its HTTP interface into one event loop.
 """

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from mnemolog.access.usage import Usage
     from mnemolog.cluster.scatter_gather import ScatterGather
+    from mnemolog.operations.generations import Generations
     from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
     from projections.partitions.shards import Shards
     from streams.extraction.policies import Policies
@@ -30,6 +31,9 @@ GLOBALS_EVERY_SECONDS: Final = 1.0
 MEASURE_EVERY_SECONDS: Final = 0.25
 CATCH_UP_EVERY_SECONDS: Final = 10.0
 EXCHANGE_SECONDS: Final = 5.0
+IDLE_SECONDS: Final = 600.0
+"""How long a worker keeps the shards of a partition that it has let go of."""
+LOOK_SECONDS: Final = 30.0
 DIFFERS_SECONDS: Final = 3_600.0
 """Before a generation whose digest differed is built again."""
 
@@ -77,6 +81,25 @@ async def keep_followed(topic: Policies | UserKeys) -> None:
         await asyncio.sleep(GLOBALS_EVERY_SECONDS)
         with suppress(LogUnavailable):
             await topic.follow()
+
+
+async def delete_idle_files(shards: Shards, generations: Generations, idle_seconds: float = IDLE_SECONDS) -> None:
+    """Delete the shards of partitions that are other workers' by now: an erasure there does not reach them here.
+
+    They come back from the log, or from the worker that has them. They are kept for a while, since partitions
+    return to a worker that was started anew.
+    """
+    loop = asyncio.get_running_loop()
+    idle_since: dict[int, float] = {}
+    while True:
+        await asyncio.sleep(min(LOOK_SECONDS, idle_seconds / 2))
+        for partition in range(shards.partitions):
+            if shards.has(partition):
+                idle_since.pop(partition, None)
+            elif loop.time() - idle_since.setdefault(partition, loop.time()) >= idle_seconds:
+                folders = [generations.folder(one) for one in generations.complete()]
+                if shards.delete_files(partition, folders):
+                    log.info("the shard of partition %d, another worker's by now, was deleted here", partition)
 
 
 class GroupMaintenance:

@@ -10,23 +10,22 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from mnemolog.operations.dead_letters import letter_of
+from mnemolog.worker.lag import STEPS
 from projections.state.memory import STATUSES
 from schemas.messages.dead_letters import RETRIED
-from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
+from schemas.topics import DEAD_LETTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from prometheus_client import Metric
 
     from mnemolog.operations.rebuild import Rebuilder
+    from mnemolog.worker.lag import Lags
     from projections.partitions.shards import Shards
     from projections.shard.shard import Shard
-    from schemas.clock import Clock
     from schemas.log import Log
 
-STEPS: Final = {**{topic.name: "extract" for topic in INPUTS}, INBOX.name: "remember", LEDGER.name: "project"}
-STEPS[GLOBALS.name] = "project"
 COUNT_EVERY_SECONDS: Final = 15.0
 """Counting memories reads a shard's table: at most this often, however often it is scraped."""
 
@@ -34,15 +33,11 @@ COUNT_EVERY_SECONDS: Final = 15.0
 class Gauges(Collector):
     """The gauges as of the last look. Dead letters and memories are counted from the log: a restart loses nothing."""
 
-    def __init__(
-        self, log: Log, shards: Shards, rebuilder: Rebuilder, clock: Clock, handled: Callable[[str, int], int]
-    ) -> None:
-        """Take collaborators; `handled` returns the offset before which everything of a topic's partition is done."""
+    def __init__(self, log: Log, shards: Shards, rebuilder: Rebuilder, lags: Lags) -> None:
         self._log = log
         self._shards = shards
         self._rebuilder = rebuilder
-        self._clock = clock
-        self._handled = handled
+        self._lag = lags
         self._metrics: list[Metric] = []
         self._letters: Counter[tuple[str, str]] = Counter()
         self._read: dict[int, int] = {}
@@ -105,28 +100,15 @@ class Gauges(Collector):
         items = GaugeMetricFamily("mnemolog_lag_items", "Items of a topic that are not done", labels=("topic",))
         seconds = GaugeMetricFamily("mnemolog_lag_seconds", "Age of the oldest item that is not done", labels=("step",))
         oldest: dict[str, float] = dict.fromkeys(STEPS.values(), 0.0)
-        now = self._clock.now()
-        for topic, step in STEPS.items():
-            left = 0
-            for partition in await self._counted_here(topic):
-                end = await self._log.end(topic, partition)
-                begin = max(self._handled(topic, partition), await self._log.earliest(topic, partition))
-                if begin >= end:
-                    continue
-                left += end - begin
-                for record in await self._log.read(topic, partition, begin, 1):
-                    oldest[step] = max(oldest[step], (now - record.recorded_at).total_seconds())
-            items.add_metric((topic,), left)
+        left: dict[str, int] = dict.fromkeys(STEPS, 0)
+        for lag in await self._lag.here():
+            left[lag.topic] += lag.items
+            oldest[lag.step] = max(oldest[lag.step], lag.seconds)
+        for topic, number in left.items():
+            items.add_metric((topic,), number)
         for step, age in oldest.items():
             seconds.add_metric((step,), age)
         return [items, seconds]
-
-    async def _counted_here(self, topic: str) -> list[int]:
-        """Return the partitions that this worker reports on, so that the sum over all workers counts each once.
-
-        A topic with only one partition, as that of global memories, is reported by the worker that holds partition 0.
-        """
-        return [p for p in self._shards.held() if p < await self._log.partitions(topic)]
 
     def _void(self) -> Metric:
         family = CounterMetricFamily("mnemolog_void_decisions", "Decisions that did not count")

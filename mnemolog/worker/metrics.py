@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from projections.shard.observations import tokens_by_model
 from schemas.messages.inbox import ExtractionRejected
 
 if TYPE_CHECKING:

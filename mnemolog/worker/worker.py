@@ -34,7 +34,7 @@ from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
 from mnemolog.operations.encryption import MasterKeyRotation
 from mnemolog.operations.erasure import Erasures
-from mnemolog.operations.generations import active_folder
+from mnemolog.operations.generations import Generations, active_folder
 from mnemolog.operations.model_usage import ModelUsages
 from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
@@ -51,12 +51,14 @@ from mnemolog.worker import components
 from mnemolog.worker.background import (
     BackgroundTasks,
     GroupMaintenance,
+    delete_idle_files,
     keep_followed,
     measure_lag,
     wait_unless_failed,
 )
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
+from mnemolog.worker.lag import Lags
 from mnemolog.worker.metrics import Metrics
 from projections.embedding.serving import ServingEmbedder
 from projections.index.sync import IndexSync
@@ -68,7 +70,8 @@ from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.clock import SystemClock
 from schemas.disclosure import describe
 from schemas.identity import Owner
-from schemas.redaction import Redaction, actions_of
+from schemas.policy import Policy
+from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, make_app, member_id, owners, urls
 from streams.agents.observe import Observe
 from streams.agents.project import Project
@@ -81,6 +84,7 @@ from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import RetryingReads, fold_with_retry
 from streams.extraction.assisted import AssistedModel
 from streams.extraction.policies import Policies
+from streams.extraction.redactions import Redactions
 from streams.extraction.request import ExtractionService
 from streams.extraction.rules.process import RuleProcess
 from streams.extraction.second_model import SecondModel
@@ -138,7 +142,6 @@ class Worker:
         self.trust = components.make_trust(settings)
         self.clock = clock or SystemClock()
         self.metrics = Metrics()
-        self.redaction = Redaction(actions_of(settings.redaction or ""), self.metrics.redacted)
         self.deadlines = RequestDeadlines()
         self.log_watch = LogWatch(self.deadlines)
         self.failure: asyncio.Future[None] | None = None
@@ -202,6 +205,7 @@ class Worker:
         self._retrying_log = RetryingReads(self.log)
         self.policies = Policies(self._retrying_log)
         await self.policies.follow()
+        self.redactions = Redactions(self.policies, actions_of(self.settings.redaction or ""), self.metrics.redacted)
         if isinstance(inner, KafkaLog):
             # As early as possible: the group settles while this worker starts.
             self._membership = Membership(self.settings, inner, self.url)
@@ -287,6 +291,7 @@ class Worker:
                 FairSlots(asked_at_once),
                 vision=settings.vision,
                 policy_of=self.policies.of,
+                redaction_of=self.redactions.of,
                 within_budget=self._is_within_budget,
                 rules=self._rules,
             ),
@@ -310,6 +315,8 @@ class Worker:
             ticked=metrics.ticked,
             remove=self.retention.remove,
             destroy=self.sealing.keys.destroy,
+            is_only_writer=settings.is_embedded,  # its directory is locked
+            resume=self.observe.resume_later,
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
         self._priority = AppendPriority()
@@ -344,11 +351,17 @@ class Worker:
             None if settings.is_embedded else ShardReceiver(self._retrying_log, PeerShardSource(self.peers))
         )
 
-    async def _is_within_budget(self, window: Window, tokens: int) -> bool:
-        """Return whether a window's user has cost less than so many model tokens on this UTC day, by the log's time."""
-        owner = Owner(window.tenant, window.user_id)
+    async def _is_within_budget(self, window: Window) -> bool:
+        """Return whether a window's user and tenant have cost less today than its policy says: in UTC, by the log.
+
+        A tenant's tokens are those of all workers; while one of them is away, those of this one.
+        """
+        policy, owner = window.policy or Policy(), Owner(window.tenant, window.user_id)
         midnight = self.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
-        return self.shards.of(owner).observations.tokens_since(owner, midnight) < tokens
+        of_user, of_tenant = policy.tokens_per_user_day, policy.tokens_per_tenant_day
+        if of_user is not None and self.shards.of(owner).observations.tokens_since(owner, midnight) >= of_user:
+            return False
+        return of_tenant is None or await self.model_usages.tokens_of(owner.tenant, midnight) < of_tenant
 
     def _count_extracted(self, item: CandidatesExtracted | ExtractionRejected, window: Window) -> None:
         self.metrics.extracted(item)
@@ -358,7 +371,14 @@ class Worker:
         """Build what appends events, here or at the worker that has their user, and what says how far they are."""
         priority = self._priority.first if self.settings.is_embedded else nullcontext
         self.publisher = Publisher(self.log, self.shards, priority)
-        self.event_states = EventStates(self.log, self.shards, self.observe, suspend_deadline=suspend_deadline)
+        self.event_states = EventStates(
+            self.log,
+            self.shards,
+            self.observe,
+            settled=self.remember.settled,
+            redaction_of=self.redactions.of,
+            suspend_deadline=suspend_deadline,
+        )
         self.publish_router = PublishRouter(
             self.shards, self.publisher, self.event_states, self.peers, suspend_deadline=suspend_deadline
         )
@@ -399,6 +419,7 @@ class Worker:
             observe=self.observe,
             commands=self.commands,
             index_sync=self.index_sync,
+            ask_others=self.cluster.ask_others,
             clock=self.clock,
         )
         self.digests = Digests(self.shards, self.cluster)
@@ -421,7 +442,8 @@ class Worker:
         self.rebuilder = Rebuilder(self.settings.data_dir, self.log, self.shards, self.index_sync, self.reembedder)
         self.rebuild = RebuildCoordinator(self.rebuilder, self.cluster, self.shards, self.index_sync)
         self.reembed = ReembedCoordinator(self.reembedder, self.cluster, self.rebuild)
-        self.gauges = Gauges(self.log, self.shards, self.rebuilder, self.clock, self.handled)
+        self.lags = Lags(self.log, self.shards, self.cluster, self.clock, handled=self.handled, url=self.url)
+        self.gauges = Gauges(self.log, self.shards, self.rebuilder, self.lags)
         self.metrics.registry.register(self.gauges)
 
     async def _join_group(self) -> None:
@@ -438,7 +460,7 @@ class Worker:
             self.project.check_index,
             self.observe.close_idle,
             self.recalls.run,
-            self.erasures.repeat,
+            self.erasures.keep_repeated,
             self.registry.register_later,
             self.retention.run,
             self.wake_scheduler.run,
@@ -453,6 +475,7 @@ class Worker:
                 partial(keep_followed, self.policies),
                 partial(keep_followed, self.sealing.keys),
                 group.keep_globals_folded,
+                partial(delete_idle_files, self.shards, Generations(self.settings.data_dir)),
                 group.report_other_settings,
                 group.catch_up,
             ]

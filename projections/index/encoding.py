@@ -43,7 +43,7 @@ class Encoding:
         self._connection.executescript(_TABLES)
 
     def put(self, owner: Owner, vectors: Iterable[tuple[Memory, bytes]]) -> None:
-        """Keep vectors of a user's memories, little-endian float32, in one transaction."""
+        """Keep vectors of a user's memories, as they are stored, in one transaction."""
         rows = [(owner.tenant, owner.user_id, m.memory_id, m.text_version, vector) for m, vector in vectors]
         with closing(self._connection.cursor()) as cursor:
             cursor.execute("begin")
@@ -83,13 +83,14 @@ class Encoding:
         self._connection.close()
 
 
-def erase_from_files(folder: Path, owner: Owner) -> None:
-    """Delete a user's vectors from every encoding in a folder, in use or not."""
+def erase_from_files(folder: Path, owner: Owner, memory_id: str | None = None) -> None:
+    """Delete a user's vectors, or a memory's, from every encoding in a folder, in use or not."""
+    one = "delete from vectors where tenant=? and user_id=? and (? is null or memory_id=?)"
     for path in sorted(folder.glob("*.sqlite")):
         with closing(open_database(path, "rw", isolation_level=None)) as connection:
             connection.execute("pragma busy_timeout=10000")
             connection.execute("pragma secure_delete=on")
-            connection.execute("delete from vectors where tenant=? and user_id=?", (owner.tenant, owner.user_id))
+            connection.execute(one, (owner.tenant, owner.user_id, memory_id, memory_id))
             connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
 

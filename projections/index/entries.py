@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from projections.embedding.stored_vector import vector_of
 from projections.index.encoding import Chosen
 from projections.index.protocol import ANY_VERSION, IndexEntry
 from projections.state.memory import ACTIVE
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def index_entry(owner: Owner, memory: Memory, vector: bytes, model: str | None = None) -> IndexEntry:
-    """Return the entry of a memory; `vector` is float32, little-endian, of the memory's own encoder unless said."""
+    """Return the entry of a memory; its stored vector is of the memory's own encoder unless said."""
     return IndexEntry(
         tenant=owner.tenant,
         user_id=owner.user_id,
@@ -29,7 +28,7 @@ def index_entry(owner: Owner, memory: Memory, vector: bytes, model: str | None =
         version=memory.text_version,
         agent_id=memory.indexed_agent_id,
         tokens=tuple(tokens(memory.content)),
-        vector=np.frombuffer(vector, "<f4"),
+        vector=vector_of(vector),
         embedding_model=model or memory.embedding_model,
         kind=memory.kind,
         category=memory.category,

@@ -84,6 +84,8 @@ class IndexQuery:
     """occurred_at >= since"""
     until: datetime | None = None
     """occurred_at <= until"""
+    among: frozenset[str] | None = None
+    """Only these memories, by id; what else is found takes no place of theirs."""
 
 
 @dataclass(frozen=True, slots=True)

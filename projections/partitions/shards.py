@@ -158,6 +158,20 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
 
     # -- files
 
+    def has(self, partition: int) -> bool:
+        """Return whether a partition is this worker's, or may become so at once."""
+        assigned = self.assignment.partitions
+        return assigned is None or partition in assigned or self._is_open(partition)
+
+    def delete_files(self, partition: int, folders: Iterable[Path]) -> int:
+        """Delete the files of a partition's shard in some generations, unless the worker has it; return how many."""
+        if self.has(partition):
+            return 0
+        files = [file for folder in folders for file in folder.glob(f"{path_in(folder, partition).name}*")]
+        for file in files:
+            file.unlink(missing_ok=True)
+        return len(files)
+
     def open(self, partition: int) -> Shard:
         """Open a partition's shard, as far as it was folded. Raises ShardDamaged, ShardUnavailable."""
         return open_shard(self._folder, self._log, partition, self.partitions, self._mark_dirty)
@@ -244,6 +258,16 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
     def erasures(self) -> list[tuple[Owner, str]]:
         """Return each user that this worker decides about and who was erased, and the item that said so last."""
         return [one for shard in self.all() for one in shard.ledger.erasures() if self.counts(one[0])]
+
+    def erased_memories(self) -> list[tuple[Owner, str, str]]:
+        """Return the owner and the id of each memory that was erased here, and the item that said so."""
+        found = (one for shard in self.all() for one in shard.ledger.erased_memories())
+        return [one for one in found if self.counts(one[0])]
+
+    def erased_memory(self, tenant: str, memory_id: str) -> tuple[Owner, str] | None:
+        """Return the owner of a tenant's memory that was erased, and the item that said so; None for any other."""
+        found = (shard.ledger.erased_memory(memory_id) for shard in self.all())
+        return next((one for one in found if one is not None and one[0].tenant == tenant), None)
 
     async def digests(self, go_on: Callable[[], None] = nothing) -> dict[str, str]:
         """Return the digests over every user that this worker decides about. Raises ShardUnavailable, ShardDamaged."""

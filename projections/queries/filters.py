@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from projections.queries.conditions.fields import Subject
 from projections.state.provenance import provenance_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
+    from projections.queries.conditions.condition import Condition
     from projections.state.memory import Memory
+    from schemas.identity import Owner
 
 CHAT: Final = "chat"
 """The provenance of turns."""
@@ -32,9 +35,17 @@ class Filters:
     min_importance: float | None = None
     exclude_sources: Collection[str] = ()
     """Provenances that do not pass."""
+    condition: Condition | None = None
+    """What the filter language says besides."""
+
+    def passes(self, memory: Memory, owner: Owner, at: datetime) -> bool:
+        """Return whether a user's memory passes at an instant, the condition included."""
+        return self.accept(memory) and (
+            self.condition is None or self.condition.accepts(Subject(memory, owner.user_id, at))
+        )
 
     def accept(self, memory: Memory) -> bool:
-        """Return whether a memory passes every filter."""
+        """Return whether a memory passes every filter but the condition."""
         named = ("kind", "memory_type", "category", "source_type")
         return (
             self.attribute in (None, memory.slot)
@@ -51,7 +62,14 @@ class Filters:
 
         `source` is chat, or the provenance of a screenshot or an article.
         """
-        of_memories = (self.kind, self.memory_type, self.category, self.attribute, self.min_importance)
+        of_memories = (
+            self.kind,
+            self.memory_type,
+            self.category,
+            self.attribute,
+            self.min_importance,
+            self.condition,
+        )
         return (
             all(wanted is None for wanted in of_memories)
             and self.source_type in (None, source)

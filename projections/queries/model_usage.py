@@ -32,11 +32,11 @@ class ModelUsage(NamedTuple):
     user_id: str | None
     agent_id: str | None
     day: str | None
+    model: str | None
     calls: int
     """Answers of models, those that could not be used among them; a repair belongs to its answer."""
     tokens_in: int
     tokens_out: int
-    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,14 +56,12 @@ def usage(path: Path, by: Grouping, span: Span) -> list[ModelUsage]:
     bounds = {"since": span.since and sql_instant(span.since), "until": span.until and sql_instant(span.until)}
     with closing(connect_to_read(path)) as connection:
         rows = connection.execute(query, bounds).fetchall()
-    return [
-        ModelUsage(*_named(owner), agent_id, day, *numbers, model) for owner, agent_id, day, model, *numbers in rows
-    ]
+    return [ModelUsage(*_named(owner), *rest) for owner, *rest in rows]
 
 
 def combined(rows: Iterable[ModelUsage]) -> list[ModelUsage]:
     """Add up rows of several shards that are about the same; return them in order of what they are about."""
-    sums: dict[tuple[str | None, ...], tuple[int, int, int]] = {}
+    sums: dict[tuple[str | None, str | None, str | None, str | None, str | None], tuple[int, int, int]] = {}
     for row in rows:
         about = (row.tenant, row.user_id, row.agent_id, row.day, row.model)
         calls, tokens_in, tokens_out = sums.get(about, (0, 0, 0))
@@ -72,8 +70,7 @@ def combined(rows: Iterable[ModelUsage]) -> list[ModelUsage]:
             tokens_in + row.tokens_in,
             tokens_out + row.tokens_out,
         )
-    ordered = sorted(sums, key=_order)
-    return [ModelUsage(*about[:4], *sums[about], about[4]) for about in ordered]
+    return [ModelUsage(*about, *sums[about]) for about in sorted(sums, key=_order)]
 
 
 def _order(about: tuple[str | None, ...]) -> tuple[str, ...]:

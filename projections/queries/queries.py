@@ -68,16 +68,19 @@ class Queries:
         *,
         now: datetime,
         as_of: datetime | None = None,
-        status: str = ACTIVE,
+        status: str | None = ACTIVE,
         scope: str | None = None,
     ) -> list[Memory]:
-        """Return a user's memories by importance, then last access, descending; global ones with scope `global`."""
+        """Return a user's memories by importance, then last access, descending; global ones with scope `global`.
+
+        `status` None is each.
+        """
         whose = Owner(owner.tenant, GLOBAL_USER) if scope == "global" else owner
         at = as_of or now
         memories = [
             m
             for m in self.state(whose, now, as_of).memories.values()
-            if m.status_at(at) == status and filters.accept(m) and scope in (None, m.scope)
+            if status in (None, m.status_at(at)) and scope in (None, m.scope) and filters.passes(m, whose, at)
         ]
         memories.sort(key=lambda m: m.memory_id)
         memories.sort(key=lambda m: (m.importance, m.last_accessed_at), reverse=True)

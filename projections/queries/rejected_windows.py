@@ -6,10 +6,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from projections.shard.memory_rows import decision_of_row
 from projections.shard.tables import connect_to_read, name_of
-from schemas import codec
 from schemas.identity import Owner, event_of_piece
-from schemas.messages.decision import Decision
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -46,7 +45,7 @@ def rejected_windows(path: Path, before: datetime, owner: Owner | None = None) -
             found.setdefault((name, version), (set(), body))[0].add(piece)
         windows = []
         for (name, version), (pieces, body) in found.items():
-            at = codec.decode_as(body, Decision).envelope.recorded_at
+            at = decision_of_row(body).envelope.recorded_at
             if at is None or at >= before:
                 continue
             events = sorted({event_of_piece(piece) for piece in pieces})

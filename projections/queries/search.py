@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 
 from projections.embedding.serving import views_of
+from projections.embedding.stored_vector import vector_of
 from projections.index.embedded.state_search import search_state
 from projections.index.encoding import Chosen
 from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
 from projections.profile.slot_question import filling, slot_asked
+from projections.queries.conditions.fields import Subject
 from projections.queries.filters import Filters
 from projections.queries.ranking import POOL, Shares, rank, turn_score
 from projections.queries.turn_index import TurnIndex, said_by, source_of
@@ -212,10 +214,9 @@ class IndexSearch:
         if asked_for is None or question.scope not in ("all", "personal"):
             return [], {}
         filters, state = question.filters, self.state(owner, now, question.as_of)
-        filled = filling(
-            state, asked_for, question.as_of or now, agent_id=filters.agent_id, with_past=question.with_past
-        )
-        shown = [memory for i in filled if filters.accept(memory := state.memories[i]) and sees(memory)]
+        at = question.as_of or now
+        filled = filling(state, asked_for, at, agent_id=filters.agent_id, with_past=question.with_past)
+        shown = [memory for i in filled if filters.passes(memory := state.memories[i], owner, at) and sees(memory)]
         return shown, {memory.memory_id: filled[memory.memory_id] for memory in shown}
 
     def _hop(self, asked: Asked, best: list[Found], turns: TurnMatches | None) -> Asked:
@@ -240,9 +241,9 @@ class IndexSearch:
         """Return the vector by which a memory is found, and its encoder's name."""
         encoding, memory = self._shards.encoding, found.memory
         if encoding is not None and (own := encoding.vector(found.owner, memory)) is not None:
-            return np.frombuffer(own, "<f4"), encoding.model
+            return vector_of(own), encoding.model
         raw = self._shards.of(found.owner).ledger.vectors(found.owner)[memory.memory_id]
-        return np.frombuffer(raw, "<f4"), memory.embedding_model
+        return vector_of(raw), memory.embedding_model
 
     async def _hits(
         self, owner: Owner, asked: Asked, turns: TurnMatches | None, sees: Callable[[Memory], bool]
@@ -276,13 +277,14 @@ class IndexSearch:
                 source_type=filters.source_type,
                 since=filters.since,
                 until=filters.until,
+                among=_meeting(state, at, filters),
             )
             while True:
                 legs = await self._legs(one, state, query, asked)
                 hits = {hit.memory_id for hit in (*legs.keyword, *legs.semantic)}
                 legs, wrong = _right(state, legs)
                 found = {h.memory_id: state.memories[h.memory_id] for h in (*legs.keyword, *legs.semantic)}
-                mine = {i: m for i, m in found.items() if _is_shown(m, at, filters) and sees(m)}
+                mine = {i: m for i, m in found.items() if _is_shown(m, one, at, filters) and sees(m)}
                 if asked.past is None and wrong:
                     if any(memory_id not in state.memories for memory_id in wrong):
                         # of another log, or decided by another worker, who has the user now
@@ -296,7 +298,7 @@ class IndexSearch:
             semantic.extend(legs.semantic)
             if one == owner and turns is not None:
                 cited = (state.memories.get(i) for i in self._cited(owner, turns))
-                mine |= {m.memory_id: m for m in cited if m and _is_shown(m, at, filters) and sees(m)}
+                mine |= {m.memory_id: m for m in cited if m and _is_shown(m, one, at, filters) and sees(m)}
             shown.update({i: (one, memory) for i, memory in mine.items()})
             if len(legs.semantic) >= query.limit:
                 deepest = max(deepest, legs.semantic[-1].score)
@@ -387,8 +389,20 @@ class IndexSearch:
         return await search_state(owner, state, Chosen(owner, logged, self._shards.encoding), asked)
 
 
-def _is_shown(memory: Memory, at: datetime, filters: Filters) -> bool:
-    return memory.status_at(at) == ACTIVE and filters.accept(memory)
+def _meeting(state: UserState, at: datetime, filters: Filters) -> frozenset[str] | None:
+    """Return the active memories that meet the condition of the filters, which an index knows nothing of."""
+    if (condition := filters.condition) is None:
+        return None
+    user_id = state.owner.user_id
+    return frozenset(
+        memory_id
+        for memory_id, memory in state.memories.items()
+        if memory.status == ACTIVE and condition.accepts(Subject(memory, user_id, at))
+    )
+
+
+def _is_shown(memory: Memory, owner: Owner, at: datetime, filters: Filters) -> bool:
+    return memory.status_at(at) == ACTIVE and filters.passes(memory, owner, at)
 
 
 def _score(found: Found | FoundTurn) -> float:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
+    from projections.shard.erased_users import ErasedUsers
     from schemas.identity import Owner
     from schemas.log import Record
 
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 class DeadLettersFold:
     """The dead letters of one shard's partition."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, erased: ErasedUsers) -> None:
         self._connection = connection
+        self._erased = erased
 
     def fold(self, records: Sequence[Record]) -> None:
         """Insert each letter, and the pieces whose extraction it holds; remove both when it is sent back."""
@@ -34,6 +36,8 @@ class DeadLettersFold:
                 run("insert or ignore into letters values(?,?)", (str(record.position), 0))
                 continue
             letter_id = letter.envelope.event_id
+            if self._erased.has_source(name_of(letter.envelope.owner), letter_id):
+                continue
             if letter.reason == RETRIED:
                 run("delete from letters where letter=?", (letter_id,))
                 run("delete from given_up where letter=?", (letter_id,))

@@ -1,17 +1,23 @@
-"""The users of a shard that were erased: what is left of them is the cut before which nothing of them counts."""
+"""The users of a shard that were erased, and single memories.
+
+What is left of a user is the cut before which nothing counts, and of a memory the ids that nothing is folded of.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from projections.shard.memory_rows import decision_of_row, row_of_decision
 from projections.shard.tables import name_of
+from projections.state.erased_words import ErasedWords
+from schemas import codec
 from schemas.topics import DEAD_LETTERS
 
 if TYPE_CHECKING:
     from projections.shard.tables import ShardConnection
     from schemas.identity import Owner
     from schemas.log import Position
-    from schemas.messages.erasure import UserErased
+    from schemas.messages.erasure import MemoryErased, UserErased
 
 _OF_LEDGER: Final = (
     "memories", "vectors", "decisions", "items", "covered", "cited", "closeness",
@@ -19,7 +25,7 @@ _OF_LEDGER: Final = (
 )  # fmt: skip
 """Tables that the ledger alone fills: the fold of an erasure finds in them what was decided before it, and no more."""
 _BY_TOPIC: Final = ("observations", "shown_texts", "repeats", "dead")
-_BY_INBOX: Final = ("extracted", "model_calls")
+_OF_OBSERVATIONS: Final = ("observations", "shown_texts", "repeats", "said", "dead")
 
 
 class ErasedUsers:
@@ -32,15 +38,32 @@ class ErasedUsers:
     def __init__(self, connection: ShardConnection) -> None:
         self._connection = connection
         self._cuts: dict[tuple[str, str], int] | None = None
+        self._sources: set[tuple[str, str]] | None = None
 
     def forget(self) -> None:
-        """Read the cuts again: the file does not hold what was folded last."""
-        self._cuts = None
+        """Read the cuts and the ids again: the file does not hold what was folded last."""
+        self._cuts = self._sources = None
 
     def drops(self, name: str, position: Position) -> bool:
         """Return whether a record of an owner, by the name in the tables, stems from before the owner's erasure."""
         cuts = self._read()
         return bool(cuts) and position.offset < cuts.get((name, position.topic), 0)
+
+    def has_source(self, name: str, source: str) -> bool:
+        """Return whether an observation of an owner, or a dead letter, went with a memory."""
+        if self._sources is None:
+            self._sources = set(self._connection.execute("select owner, id from erased_sources").fetchall())
+        return (name, source) in self._sources
+
+    def erased_memory(self, memory_id: str) -> tuple[str, str] | None:
+        """Return the owner's name in the tables and the item that erased a memory; None for one that was not."""
+        query = "select owner, item_id from erased_memories where memory_id=?"
+        found: tuple[str, str] | None = self._connection.execute(query, (memory_id,)).fetchone()
+        return found
+
+    def erased_memories(self) -> list[tuple[str, str, str]]:
+        """Return the owner's name, the id and the item of each memory that was erased."""
+        return self._connection.execute("select owner, memory_id, item_id from erased_memories").fetchall()
 
     def erase(self, owner: Owner, event: UserErased, inbox: tuple[str, int]) -> None:
         """Delete all rows that stem from before the cut; `inbox` is its topic and offset. The caller commits."""
@@ -50,8 +73,9 @@ class ErasedUsers:
         for cut in event.cut:
             for table in _BY_TOPIC:
                 run(f"delete from {table} where owner=? and topic=? and offset<?", (name, cut.topic, cut.before))  # noqa: S608
-        for table in _BY_INBOX:
-            run(f"delete from {table} where owner=? and offset<?", (name, inbox[1]))  # noqa: S608
+            run("delete from extracted where owner=? and topic=? and place<?", (name, cut.topic, cut.before))
+        run("delete from extracted where owner=? and topic is null and offset<?", (name, inbox[1]))
+        run("delete from model_calls where owner=? and offset<?", (name, inbox[1]))
         run(
             "delete from said where owner=? and not exists(select 1 from observations as o"
             " where o.owner=said.owner and o.event_id=said.event_id and o.offset=said.offset)",
@@ -63,7 +87,31 @@ class ErasedUsers:
         run("delete from given_up where owner=? and offset<?", (name, letters))
         for topic, before in [*((cut.topic, cut.before) for cut in event.cut), inbox]:
             run("insert or replace into erasures values(?,?,?)", (name, topic, before))
-        self._cuts = None
+        run("delete from erased_memories where owner=?", (name,))
+        run("delete from erased_sources where owner=?", (name,))
+        self.forget()
+
+    def erase_memory(self, owner: Owner, event: MemoryErased, item_id: str) -> None:
+        """Delete a memory's rows and those of its observations, and its words from decisions. The caller commits."""
+        name, run = name_of(owner), self._connection.execute
+        for table in ("memories", "vectors", "cited", "shown"):
+            run(f"delete from {table} where owner=? and memory_id=?", (name, event.memory_id))  # noqa: S608 - our own tables
+        for event_id in event.event_ids:
+            for table in _OF_OBSERVATIONS:
+                run(f"delete from {table} where owner=? and event_id=?", (name, event_id))  # noqa: S608
+        for letter in event.letters:
+            run("delete from letters where letter=?", (letter,))
+            run("delete from given_up where letter=?", (letter,))
+        words = ErasedWords(event.memory_id, frozenset(event.event_ids))
+        for version, body in run("select version, body from decisions where owner=?", (name,)).fetchall():
+            decision = decision_of_row(body)
+            if (without := words.without(decision)) is not decision:
+                row = row_of_decision(codec.encode(without), ())
+                run("update decisions set body=? where owner=? and version=?", (row, name, version))
+        run("insert or replace into erased_memories values(?,?,?)", (name, event.memory_id, item_id))
+        sources = [(name, source) for source in (*event.event_ids, *event.letters)]
+        self._connection.executemany("insert or ignore into erased_sources values(?,?)", sources)
+        self.forget()
 
     def _read(self) -> dict[tuple[str, str], int]:
         if self._cuts is None:

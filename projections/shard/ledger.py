@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 from projections.shard.erased_users import ErasedUsers
 from projections.shard.intimacy_rows import IntimacyRows
-from projections.shard.memory_rows import Vectors, row_of_memory
-from projections.shard.tables import name_of
+from projections.shard.memory_rows import Vectors, decision_of_row, row_of_decision, row_of_memory
+from projections.shard.tables import COVERED, PROVISIONAL, REJECTED, name_of
 from projections.shard.user_states import UserStates
 from projections.shard.wake_rows import WakeChanges, WakeRows
 from projections.state.evolve import Unfit, counts, events_of, evolve, is_decided, item_key
 from schemas import codec
 from schemas.identity import Owner, partition_owner
 from schemas.messages.decision import MAX_CHANGES, Decision
-from schemas.messages.erasure import UserErased
+from schemas.messages.erasure import MemoryErased, UserErased
 from schemas.messages.events import (
     MEMORY_EVENTS,
     WAKE_EVENTS,
@@ -74,6 +74,8 @@ class Batch:
     intimacies: set[Owner] = field(default_factory=set)
     erased: dict[Owner, tuple[UserErased, tuple[str, int]]] = field(default_factory=dict)
     """Erasures, each with its cut of the inbox. What the batch holds of the user was decided after it."""
+    erased_memories: list[tuple[Owner, MemoryErased, str]] = field(default_factory=list)
+    """Erasures of single memories, each with its item."""
     removed: dict[Owner, set[str]] = field(default_factory=dict)
     """The memories that went with an erasure."""
     void: int = 0
@@ -87,6 +89,13 @@ class Batch:
         self.wakes.forget(owner)
         self.intimacies.discard(owner)
         self.erased[owner] = event, inbox
+        self.erased_memories[:] = [one for one in self.erased_memories if one[0] != owner]
+
+    def erase_memory(self, owner: Owner, event: MemoryErased, item_id: str) -> None:
+        """Gather the erasure of a memory: it is done in the tables, after all else was written."""
+        self.removed.setdefault(owner, set()).add(event.memory_id)
+        self.memories.get(owner, {}).pop(event.memory_id, None)
+        self.erased_memories.append((owner, event, item_id))
 
 
 class LedgerFold:
@@ -135,6 +144,16 @@ class LedgerFold:
         # Of what was decided before it nothing is kept: it is the first.
         return [(owner, decision.item_id) for owner in owners for _, decision in self.decisions(owner, most=1)]
 
+    def erased_memories(self) -> list[tuple[Owner, str, str]]:
+        """Return the owner and the id of each memory that was erased, and the item that said so."""
+        found = self.erased_users.erased_memories()
+        return [(Owner.of_key(name.encode()), memory_id, item_id) for name, memory_id, item_id in found]
+
+    def erased_memory(self, memory_id: str) -> tuple[Owner, str] | None:
+        """Return the owner of a memory that was erased, and the item that said so; None for any other."""
+        found = self.erased_users.erased_memory(memory_id)
+        return None if found is None else (Owner.of_key(found[0].encode()), found[1])
+
     def memories_since(self, offset: int) -> dict[Owner, list[str]]:
         """Return the memories that counted decisions at that offset of the ledger or later changed.
 
@@ -145,7 +164,7 @@ class LedgerFold:
         if not is_many:
             try:
                 for name, body in self._connection.execute(f"select owner, body {_SINCE}", (offset,)):
-                    events = events_of(codec.decode_as(body, Decision))
+                    events = events_of(decision_of_row(body))
                     named += [(name, event.memory_id) for event in events if isinstance(event, MEMORY_EVENTS)]
             except codec.Undecodable:
                 is_many = True
@@ -175,14 +194,14 @@ class LedgerFold:
         query = "select offset, body from decisions where owner=? and version>? order by version limit ?"
         rows = self._connection.execute(query, (name_of(owner), after, most)).fetchall()
         for offset, body in rows:
-            yield offset, codec.decode_as(body, Decision)
+            yield offset, decision_of_row(body)
 
     def decided(self, owner: Owner, item_id: str) -> list[Decision]:
         """Return the counted decisions about an item, one for each part."""
         # The index is named because SQLite would otherwise scan all decisions of the user.
         query = "select body from decisions indexed by decisions_by_item where owner=? and item_id=? order by version"
         rows = self._connection.execute(query, (name_of(owner), item_id)).fetchall()
-        return [codec.decode_as(body, Decision) for (body,) in rows]
+        return [decision_of_row(body) for (body,) in rows]
 
     def tick_applied(self, partition: int, tick_id: str) -> TickApplied | None:
         """Return how a tick was closed, or None while it is open."""
@@ -224,6 +243,8 @@ class LedgerFold:
         for event in events:
             if isinstance(event, UserErased):
                 batch.erase(owner, event, (INBOX.name, decision.item_offset + 1), state.memories)
+            elif isinstance(event, MemoryErased):
+                batch.erase_memory(owner, event, decision.item_id)
         _gather_rows(batch, owner, decision, events, record)
         return True
 
@@ -258,6 +279,8 @@ class LedgerFold:
         run("insert or ignore into cited values(?,?,?,?)", batch.cited)
         self.wakes.write(batch.wakes, batch.states)
         self._intimacy.write(batch.intimacies, batch.states)
+        for owner, gone, item_id in batch.erased_memories:
+            self.erased_users.erase_memory(owner, gone, item_id)
 
     def keep(self, batch: Batch) -> None:
         """Cache the states of a batch. Only after its commit: a state that is not in the file must not be seen."""
@@ -279,7 +302,7 @@ def _iso(instant: datetime | None) -> str | None:
 
 def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequence[LedgerEvent], record: Record) -> None:
     name = name_of(owner)
-    batch.decisions.append((name, decision.version, record.position.offset, decision.item_id, record.value))
+    vectors: list[bytes] = []
     batch.items.append((name, item_key(decision.item_id)))
     state = PROVISIONAL if decision.is_provisional else REJECTED if decision.rejected else COVERED
     batch.covered.extend((name, piece, state, decision.version) for piece in decision.covered)
@@ -293,6 +316,9 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
         # A row keeps the sequence that it was inserted with, whatever later events about it come with.
         batch.memories.setdefault(owner, {}).setdefault(event.memory_id, decision.version * (MAX_CHANGES + 1) + number)
         if isinstance(event, (MemoryFormed, MemoryImported, MemoryRevised)) and event.vector is not None:
+            vectors.append(event.vector.data)
             batch.vectors.append((name, event.memory_id, event.vector.data))
         if isinstance(event, (MemoryFormed, MemoryReinforced, MemoryRevised)):
             batch.cited.extend((name, source, event.memory_id, decision.version) for source in event.source_ids)
+    row = row_of_decision(record.value, vectors)
+    batch.decisions.append((name, decision.version, record.position.offset, decision.item_id, row))

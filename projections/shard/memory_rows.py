@@ -1,16 +1,23 @@
-"""Memories and their vectors as rows of the shard's file; a memory is JSON, in the order of its fields."""
+"""Memories, their vectors and the decisions about them as rows of the shard's file.
+
+A memory is JSON, in the order of its fields, without those that say what most say. A decision is its bytes without the
+vectors, which have a table of their own, compressed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from projections.state.memory import Memory
+from schemas import codec
+from schemas.messages.decision import Decision
 
 if TYPE_CHECKING:
     from projections.shard.tables import ShardConnection
@@ -20,23 +27,69 @@ _LISTS: Final = tuple(field.name for field in fields(Memory) if "tuple" in str(f
 _NAMES: Final = {field.name: field.name for field in fields(Memory)} | {"last_tick_id": "last_tick"}
 """The keys of a row by the fields that they hold: an id that rows of every version spell as the first one did."""
 _values: Final = attrgetter(*_NAMES)
+_USUAL: Final[dict[str, object]] = {name: [] for name in _LISTS} | {
+    "scope": "personal",
+    "initial_strength": 1.0,
+    "strength": 1.0,
+    "access_count": 0,
+    "recall_count": 0,
+    "metadata": "{}",
+    "text_version": 1,
+}
+"""What a row leaves out, beside what is None. Queries in SQL read none of them."""
+_EMPTY: Final = {name: () if value == [] else value for name, value in _USUAL.items()}
+"""The same as a memory has it."""
+_SAME: Final = ("formed_at", "said_at")
+"""Times that a row leaves out where they are `occurred_at`."""
+_OPTIONAL: Final = {*_SAME, *(field.name for field in fields(Memory) if "None" in str(field.type))}
+_LEFT_OUT: Final[dict[str, object]] = {_NAMES[name]: None for name in _NAMES if name in _OPTIONAL} | _USUAL
+_LEVEL: Final = 1
+_LEAST_VECTOR: Final = 32
+"""Bytes: shorter ones may stand in a decision by chance."""
 
 
 def memory_of_row(body: bytes) -> Memory:
     """Return the memory that a row holds; a row of an earlier version lacks what was added since."""
-    row = orjson.loads(body)
+    row: dict[str, Any] = _LEFT_OUT | orjson.loads(body)
     row["last_tick_id"] = row.pop("last_tick")
+    for name in _SAME:
+        row[name] = row[name] or row["occurred_at"]
     for name in _TIMES:
-        if row.get(name) is not None:
+        if row[name] is not None:
             row[name] = datetime.fromisoformat(row[name])
     for name in _LISTS:
-        row[name] = tuple(row.get(name, ()))
+        row[name] = tuple(row[name])
     return Memory(**row)
 
 
 def row_of_memory(memory: Memory) -> bytes:
     """Return the row of a memory."""
-    return orjson.dumps(dict(zip(_NAMES.values(), _values(memory), strict=True)))
+    said = {
+        name: value
+        for name, value in zip(_NAMES.values(), _values(memory), strict=True)
+        if value is not None and not (value == (usual := _EMPTY.get(name)) and type(value) is type(usual))
+    }
+    for name in _SAME:
+        if said[name] == said["occurred_at"]:
+            del said[name]
+    return orjson.dumps(said)
+
+
+def row_of_decision(value: bytes, vectors: Iterable[bytes]) -> bytes:
+    """Return the row of a decision; `vectors` are those that its events bring, which the row leaves empty."""
+    for vector in vectors:
+        if len(vector) >= _LEAST_VECTOR and value.count(vector) == 1:
+            value = value.replace(vector, bytes(len(vector)))
+    return zlib.compress(value, _LEVEL)
+
+
+def decision_of_row(body: bytes) -> Decision:
+    """Return the decision that a row holds: vectors in it are zeros. Raises UnknownSchema, Undecodable."""
+    try:
+        value = zlib.decompress(body)
+    except zlib.error as error:
+        raise codec.Undecodable(f"the row is no decision: {error}") from error
+    return codec.decode_as(value, Decision)
 
 
 class Vectors(Mapping[str, bytes]):

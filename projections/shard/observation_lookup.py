@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from projections.shard.memory_rows import decision_of_row
 from projections.shard.tables import PROVISIONAL, REJECTED, name_of
 from projections.state.lifetime import sql_instant
 from schemas import codec
 from schemas.log import Position
-from schemas.messages.decision import Decision
 from schemas.messages.observations import TurnRecorded
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from projections.shard.dead_letters import DeadLettersFold
     from schemas.identity import Owner
-    from schemas.messages.decision import Outcome
+    from schemas.messages.decision import Decision, Outcome
 
 MAX_RECENT: Final = 4096
 """First records kept in memory."""
@@ -40,15 +40,32 @@ class Seen:
     """0: nothing is extracted from it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A piece that an item in the inbox answers."""
+
+    event_id: str
+    position: Position
+    """Where its observation stands."""
+    piece_id: str
+    item_id: str
+    item_offset: int
+    """Where the item stands in the inbox."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """How far an observation has come; `waiting` is known only to who extracts."""
 
     state: str
-    """accepted, extracted, remembered, nothing, rejected, provisional or dead."""
+    """accepted, extracted, remembered, nothing, rejected or dead."""
     reason: str | None
     memory_ids: tuple[str, ...]
     decisions: tuple[str, ...]
+    is_provisional: bool = False
+    """The rules answered in the place of the model."""
+    is_reextractable: bool = False
+    """Some of it was rejected, or answered provisionally: an operator can have it extracted again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +169,8 @@ class ObservationLookup:
         cited = sorted(memories.fetchall(), key=lambda row: (row[1], row[0]))
         versions = sorted({version for _, _, version in covered} | {version for _, version in cited})
         decisions = [self._decision(name, version) for version in versions]
-        states = {rejected for _, rejected, _ in covered}
-        if PROVISIONAL in states:
-            state = "provisional"
-        else:
-            state = "remembered" if cited else "rejected" if REJECTED in states else "nothing"
+        answers = {answer for _, answer, _ in covered}
+        state = "remembered" if cited else "rejected" if REJECTED in answers else "nothing"
         mine = {memory_id for memory_id, _ in cited}
         outcomes = self._outcomes(name, pieces, decisions)
         if given_up:
@@ -170,6 +184,8 @@ class ObservationLookup:
             reason="; ".join(dict.fromkeys(reasons)) or "nothing in it is worth remembering",
             memory_ids=tuple(memory_id for memory_id, _ in cited),
             decisions=tuple(d.envelope.event_id for d in decisions),
+            is_provisional=PROVISIONAL in answers,
+            is_reextractable=bool(answers & {REJECTED, PROVISIONAL}),
         )
 
     def _outcomes(self, name: str, pieces: Sequence[str], decisions: Sequence[Decision]) -> list[Outcome]:
@@ -186,6 +202,22 @@ class ObservationLookup:
         cited = [o for d in decided for o in d.outcomes if (d.item_id, o.subject) in subjects]
         return cited or [o for d in decided for o in d.outcomes]
 
+    def answered(self, owner: Owner) -> list[Answered]:
+        """Return the pieces of a user's observations that were answered and not decided on, in the order of the log."""
+        query = """
+            select o.event_id, o.topic, o.offset, e.piece, e.item_id, e.offset
+            from extracted e join observations o on o.owner = e.owner
+                and o.event_id = substr(e.piece, 1, length(rtrim(e.piece, '0123456789')) - 1)
+            where e.owner = ?1 and not exists(select 1 from covered c where c.owner = ?1 and c.piece = e.piece)
+                and not exists(select 1 from given_up g where g.owner = ?1 and g.piece = e.piece)
+            order by o.topic, o.offset, e.piece
+        """
+        found = self._connection.execute(query, (name_of(owner),)).fetchall()
+        return [
+            Answered(event_id, Position(topic, self._partition, offset), piece, item_id, inbox_offset)
+            for event_id, topic, offset, piece, item_id, inbox_offset in found
+        ]
+
     def count_of(self, owner: Owner) -> int:
         """Return how many observations of a user are held."""
         query = "select count(*) from observations where owner=?"
@@ -198,7 +230,6 @@ class ObservationLookup:
                 select 0 union all select n + 1 from numbers where n + 1 < (select max(pieces) from observations)
             ), pieces as (
                 select o.owner, o.event_id, v.piece is not null as decided, coalesce(v.rejected = 1, 0) as rejected,
-                    coalesce(v.rejected = 2, 0) as provisional,
                     v.piece is null and o.pieces > 0 and exists(
                         select 1 from given_up g where g.owner = o.owner and g.piece = o.event_id || '#' || n
                     ) as dead,
@@ -208,28 +239,25 @@ class ObservationLookup:
                 left join covered v on v.owner = o.owner and v.piece = o.event_id || '#' || n
                 where o.kind != 'SessionEnded'
             ), ends as (
-                select owner, event_id, max(rejected) as rejected, max(provisional) as provisional, max(dead) as dead,
+                select owner, event_id, max(rejected) as rejected, max(dead) as dead,
                     min(decided or dead or empty) as ended
                 from pieces group by owner, event_id
             ), states as (
-                select ended, rejected, provisional, dead,
+                select ended, rejected, dead,
                     exists(select 1 from cited c where c.owner = ends.owner and c.event_id = ends.event_id) as cited
                 from ends
             )
-            select count(*), sum(ended and dead), sum(ended and not dead and provisional),
-                sum(ended and not dead and not provisional and cited),
-                sum(ended and not dead and not provisional and not cited and rejected),
-                sum(ended and not dead and not provisional and not cited and not rejected)
+            select count(*), sum(ended and not dead and cited), sum(ended and not dead and not cited and rejected),
+                sum(ended and not dead and not cited and not rejected), sum(ended and dead)
             from states
         """
         total, *ended = self._connection.execute(states).fetchone()
-        dead, provisional, remembered, rejected, nothing = (number or 0 for number in ended)
+        remembered, rejected, nothing, dead = (number or 0 for number in ended)
         return {
             "observations": total,
             "remembered": remembered,
             "nothing": nothing,
             "rejected": rejected,
-            "provisional": provisional,
             "dead": dead,
         }
 
@@ -291,4 +319,4 @@ class ObservationLookup:
         (body,) = self._connection.execute(
             "select body from decisions where owner=? and version=?", (name, version)
         ).fetchone()
-        return codec.decode_as(body, Decision)
+        return decision_of_row(body)

@@ -16,6 +16,7 @@ from schemas import codec
 from schemas.inputs.decoding import claimed, digest_of, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
 from schemas.inputs.pieces import is_extractable, piece_count
+from schemas.log import Position
 from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected, ModelTokens
 from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, TurnRecorded
 from schemas.vocabulary.words import ARTICLE, SCREENSHOT
@@ -38,11 +39,12 @@ _INSERT_REPEAT: Final = """
     where not exists(select 1 from observations where owner = ? and event_id = ? and topic = ? and offset = ?)
 """
 _INSERT_EXTRACTED: Final = """
-    insert into extracted values(?, ?, ?, ?, ?, ?) on conflict(owner, piece) do update set
-        item_id = excluded.item_id, cited_by = excluded.cited_by, offset = excluded.offset, rank = excluded.rank
+    insert into extracted values(?, ?, ?, ?, ?, ?, ?, ?) on conflict(owner, piece)
+    do update set item_id = excluded.item_id, cited_by = excluded.cited_by, offset = excluded.offset,
+        topic = excluded.topic, place = excluded.place, rank = excluded.rank
     where excluded.rank > extracted.rank or (excluded.rank = extracted.rank and extracted.cited_by = '')
 """
-"""What a piece led to stands. A better answer takes its place, and one as good that cites it that of one that did not."""
+"""What a piece led to stands. A better answer takes its place; one as good that cites it, that of one that did not."""
 REJECTION, PROVISIONAL, ANSWER = range(3)
 """Ranks of what covers a piece."""
 _FIRST_REPEAT: Final = """
@@ -91,16 +93,15 @@ class ObservationsFold:
             try:
                 message = observation_of_record(record)
             except (codec.Undecodable, InvalidEvent) as error:
-                if (claim := claimed(record)) is not None and not self._erased.drops(
-                    name_of(claim[0]), record.position
-                ):
-                    place = record.position
-                    dead.append((name_of(claim[0]), claim[1], place.topic, place.offset, str(error)))
+                if (claim := claimed(record)) is not None:
+                    name, place = name_of(claim[0]), record.position
+                    if not self._erased.drops(name, place) and not self._erased.has_source(name, claim[1]):
+                        dead.append((name, claim[1], place.topic, place.offset, str(error)))
                 continue
             if not self._belongs(message.envelope.owner):
                 continue
             name, event_id, kind = name_of(message.envelope.owner), message.envelope.event_id, type(message).__name__
-            if self._erased.drops(name, record.position):
+            if self._erased.drops(name, record.position) or self._erased.has_source(name, event_id):
                 continue
             pieces = piece_count(message) if is_extractable(message) else 0
             folded[name, event_id] = seen = Seen(event_id, record.position, digest_of(message), kind, pieces)
@@ -139,7 +140,7 @@ class ObservationsFold:
 
         Raises UnknownSchema for what only a newer version knows.
         """
-        rows: list[tuple[str, str, str, str, int, int]] = []
+        rows: list[tuple[object, ...]] = []
         calls: list[tuple[object, ...]] = []
         for record in records:
             try:
@@ -150,18 +151,33 @@ class ObservationsFold:
                 continue
             codec.cache_decoded(record.value, item)  # remember decides on it next
             if isinstance(item, (CandidatesExtracted, ExtractionRejected)):
-                name, offset = name_of(item.envelope.owner), record.position.offset
-                if self._erased.drops(name, record.position):
-                    continue
-                cited, item_id, rank = _citing(item), item.envelope.event_id, _rank(item)
-                rows.extend((name, c.piece_id, item_id, cited.get(c.piece_id, ""), offset, rank) for c in item.covered)
-                calls.extend(_model_calls(name, item, record))
+                name = name_of(item.envelope.owner)
+                rows.extend(self._extracted(name, item, record.position))
+                if not self._erased.drops(name, record.position):
+                    calls.extend(_model_calls(name, item, record))
         self._connection.executemany(_INSERT_EXTRACTED, rows)
         self._connection.executemany("insert or ignore into model_calls values(?,?,?,?,?,?,?,?)", calls)
+
+    def _extracted(
+        self, name: str, item: CandidatesExtracted | ExtractionRejected, position: Position
+    ) -> Iterator[tuple[object, ...]]:
+        """Yield the rows of the pieces that an item covers, without those that were erased.
+
+        A piece may outlive an erasure that its answer does not: the answer stood before it in the inbox.
+        """
+        cited = _citing(item)
+        for piece in item.covered:
+            place = Position.of(piece.position) if piece.position else None
+            if self._erased.drops(name, place or position):
+                continue
+            where = (place.topic, place.offset) if place else (None, None)
+            cited_by = cited.get(piece.piece_id, "")
+            yield name, piece.piece_id, item.envelope.event_id, cited_by, position.offset, *where, _rank(item)
 
 
 def as_turn(message: Observation) -> TurnRecorded | None:
     """Return what a screenshot or an article says as if it were a turn, said by its app or title; None for others."""
+    redacted = message.redacted if isinstance(message, (ScreenshotAnalysed, ArticleInferred)) else None
     match message:
         case ScreenshotAnalysed():
             role, ref, name, text = SCREENSHOT, message.screenshot_id, message.app or message.title, message.text
@@ -171,7 +187,9 @@ def as_turn(message: Observation) -> TurnRecorded | None:
             return None
     if not text.strip():
         return None
-    return TurnRecorded(envelope=message.envelope, session_id=ref, role=role, name=name, content=text)
+    return TurnRecorded(
+        envelope=message.envelope, session_id=ref, role=role, name=name, content=text, redacted=redacted
+    )
 
 
 def _insert_repeats(connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> None:
@@ -208,10 +226,8 @@ def remove_before(
 
 def tokens_by_model(item: CandidatesExtracted | ExtractionRejected) -> list[ModelTokens]:
     """Return what each model that was asked for an answer took; [] where none was."""
-    if item.tokens_by_model is not None:
+    if item.tokens_by_model or item.model in WITHOUT_MODEL:
         return item.tokens_by_model
-    if item.model in WITHOUT_MODEL:
-        return []
     return [ModelTokens(model=item.model, tokens_in=item.tokens_in, tokens_out=item.tokens_out)]
 
 

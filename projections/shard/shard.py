@@ -18,7 +18,7 @@ from projections.shard.ledger import LedgerFold
 from projections.shard.log_position import are_of, record_digest
 from projections.shard.observation_lookup import ObservationLookup
 from projections.shard.observations import ObservationsFold, remove_before
-from projections.shard.tables import begin_build, connect, end_build
+from projections.shard.tables import begin_build, connect, end_build, name_of
 from projections.shard.turn_statistics import TurnStatistics
 from projections.shard.wal import Checkpoints
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
@@ -83,10 +83,10 @@ class Shard:
 
     def _open(self) -> None:
         self._connection = connect(self.path)
-        self._checkpoints = Checkpoints(self.path)
+        self.checkpoints = Checkpoints(self.path)
         self._offsets: dict[str, int] = self._read_offsets()
         self.ledger = LedgerFold(self._connection, None if self._holds_globals else self.partition, self._belongs)
-        self.dead_letters = DeadLettersFold(self._connection)
+        self.dead_letters = DeadLettersFold(self._connection, self.ledger.erased_users)
         self.observations = ObservationLookup(self._connection, self.partition, self.dead_letters)
         self.turn_statistics = TurnStatistics(self._connection)
         self._observations_fold = ObservationsFold(
@@ -95,7 +95,7 @@ class Shard:
 
     def close(self) -> None:
         """Close the file."""
-        self._checkpoints.close()
+        self.checkpoints.close()
         self._connection.close()
 
     def reopen(self, put_in_place: Callable[[], None]) -> None:
@@ -234,13 +234,14 @@ class Shard:
             if not records or self.retired:
                 return 0
             await run_in_thread(self.fold, topic, records)
+            self.checkpoints.committed()
             return len(records)
 
     async def _fold_some(self, topic: str) -> int:
         records = await self._log.read(topic, self.partition, self.offset(topic), BATCH_RECORDS)
         if records and not self.retired:
             self.fold(topic, records)
-            self._checkpoints.committed(sum(len(record.value) for record in records))
+            self.checkpoints.committed()
         return len(records)
 
     def fold(self, topic: str, records: Sequence[Record]) -> None:
@@ -265,10 +266,14 @@ class Shard:
             self.ledger.keep(batch)
             for owner in dict.fromkeys([*batch.removed, *batch.memories]):
                 self._changed(owner, list({*batch.removed.get(owner, ()), *batch.memories.get(owner, ())}))
-            if batch.erased:
+            if batch.erased or batch.erased_memories:
                 self._forget_folded()
                 if not self._is_building:
-                    self._checkpoints.truncate()
+                    self.checkpoints.truncate()
+
+    def is_erased(self, owner: Owner, event_id: str) -> bool:
+        """Return whether an observation went with a memory that was erased."""
+        return self.ledger.erased_users.has_source(name_of(owner), event_id)
 
     def remove_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Removal:
         """Take one step of removing a topic's observations before an offset. The caller holds `folding`."""

@@ -28,7 +28,7 @@ READ_ONLY_INDEXES: Final = (
 """Made faster of a whole table than row by row; folds do not read them."""
 COVERED, REJECTED, PROVISIONAL = range(3)
 """What the column `rejected` of a covered piece says: extracted, not extracted, extracted by the rules meanwhile."""
-VERSION: Final = 6
+VERSION: Final = 7
 """Of the tables: a file with those of another version is emptied, and folded anew."""
 TABLES: Final = """
 create table if not exists offsets(
@@ -56,7 +56,7 @@ create table if not exists cited(
     primary key(owner, event_id, memory_id)) without rowid;
 create table if not exists extracted(
     owner text not null, piece text not null, item_id text not null, cited_by text not null,
-    offset integer not null, rank integer not null, primary key(owner, piece)) without rowid;
+    offset integer not null, topic text, place integer, rank integer not null, primary key(owner, piece)) without rowid;
 create table if not exists model_calls(
     owner text not null, item_id text not null, agent_id text, at text not null, model text not null,
     tokens_in integer not null, tokens_out integer not null, offset integer not null,
@@ -101,6 +101,10 @@ create table if not exists raised(
     primary key(owner, number)) without rowid;
 create table if not exists erasures(
     owner text not null, topic text not null, before integer not null, primary key(owner, topic)) without rowid;
+create table if not exists erased_memories(
+    owner text not null, memory_id text not null, item_id text not null, primary key(owner, memory_id)) without rowid;
+create index if not exists erased_memories_by_id on erased_memories(memory_id);
+create table if not exists erased_sources(owner text not null, id text not null, primary key(owner, id)) without rowid;
 create index if not exists raised_by_offset on raised(offset);
 create index if not exists raised_by_tick on raised(tick_id);
 create index if not exists turns_by_offset on observations(owner, offset) where turn is not null;
@@ -217,7 +221,7 @@ def _opened(path: Path) -> ShardConnection:
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=normal")
         connection.execute(f"pragma wal_autocheckpoint={WAL_PAGES}")
-        connection.execute(f"pragma journal_size_limit={WAL_PAGES // 4 * PAGE_BYTES}")
+        connection.execute(f"pragma journal_size_limit={WAL_PAGES // 8 * PAGE_BYTES}")
         connection.execute("pragma temp_store=memory")
         connection.execute("pragma secure_delete=on")  # what is deleted is overwritten, for erasures
         if connection.execute("pragma user_version").fetchone() != (VERSION,):

@@ -102,6 +102,7 @@ class UserStates:
             last_part=row[3],
             last_part_closed=bool(row[4]),
             erased_at=None if row[5] is None else datetime.fromisoformat(row[5]),
+            cut=Map(run("select topic, before from erasures where owner=?", (name,)).fetchall()),
             memories=Map({m.memory_id: m for m in memories}),
             covered=Map({p: bool(r) for p, r in run("select piece, rejected from covered where owner=?", (name,))}),
             items=Map({bytes(i): None for (i,) in run("select item from items where owner=?", (name,))}),

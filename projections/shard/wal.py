@@ -1,19 +1,29 @@
-"""Checkpoints of a shard's write-ahead log, in a thread, because their fsyncs take tens of milliseconds."""
+"""Checkpoints of a shard's write-ahead log, in a thread, because their fsyncs take tens of milliseconds.
+
+A commit of one decision writes some fifteen pages: the log is many times as long as what was folded. While records come
+it is moved into the file when it has grown; when none came for a while, it is emptied as well.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
-from projections.encrypted_files import open_database, sqlite3
+from projections.encrypted_files import key_of, open_database, sqlite3
+from projections.stale_bytes import StillWritten, clear_gaps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CHECKPOINT_BYTES: Final = 2 << 20
-"""Of records folded between two checkpoints; the write-ahead log takes several times as much."""
+CHECKPOINT_BYTES: Final = 16 << 20
+"""By which the write-ahead log grows between two checkpoints."""
+REST_SECONDS: Final = 5.0
+"""Without a commit: then the write-ahead log is emptied."""
+REST_BYTES: Final = 256 << 10
+"""A write-ahead log that is shorter is left as it is."""
 
 
 class Checkpoints:
@@ -25,25 +35,64 @@ class Checkpoints:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._bytes = 0
+        self._log = path.with_name(f"{path.name}-wal")
+        self._begun_at = 0
+        """The length of the write-ahead log when the last checkpoint began."""
         self._thread: threading.Thread | None = None
+        self._rest: asyncio.TimerHandle | None = None
+        self._is_fresh = False
+        """Whether something was committed since the last look for rest."""
 
-    def committed(self, count: int) -> None:
-        """Count folded bytes; start a checkpoint when they are many and none is running."""
-        self._bytes += count
-        if self._bytes >= CHECKPOINT_BYTES and (self._thread is None or not self._thread.is_alive()):
-            self._bytes = 0
+    def committed(self) -> None:
+        """Start a checkpoint where the write-ahead log has grown and none is running, else one when there is rest.
+
+        Rest is seen by the event loop that this is called in, if it is in one.
+        """
+        length = self._length()
+        if length < self._begun_at:
+            self._begun_at = 0  # the writer began it anew
+        if length >= self._begun_at + CHECKPOINT_BYTES and not self._is_running():
+            self._begun_at = length
             self._start("passive")
+        self._is_fresh = self._rest is not None
+        if self._rest is None:
+            self._look_later()
 
     def truncate(self) -> None:
-        """Have the write-ahead log emptied, because what was deleted still stands in it."""
+        """Have the write-ahead log emptied and stale bytes overwritten: what was deleted still stands in them."""
         self.close()
         self._start("truncate")
 
     def close(self) -> None:
-        """Wait for a running checkpoint: after that the file is open nowhere here."""
+        """Wait for a running checkpoint: after that the file is open nowhere here, until the next commit."""
+        if self._rest is not None:
+            self._rest.cancel()
+            self._rest = None
         if self._thread is not None:
             self._thread.join()
+
+    def _look_later(self) -> None:
+        with suppress(RuntimeError):  # no loop runs here: the next commit in one looks
+            self._is_fresh = False
+            self._rest = asyncio.get_running_loop().call_later(REST_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Empty the write-ahead log, unless something was committed meanwhile."""
+        self._rest = None
+        if self._is_fresh or self._is_running():
+            self._look_later()
+        elif self._length() >= REST_BYTES:
+            self._start("rest")
+            self._look_later()  # it may be read just now
+
+    def _length(self) -> int:
+        try:
+            return self._log.stat().st_size
+        except OSError:
+            return 0
+
+    def _is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
 
     def _start(self, how: str) -> None:
         thread = threading.Thread(target=self._checkpoint, args=(how,), name=f"checkpoint {self._path.name}")
@@ -56,9 +105,15 @@ class Checkpoints:
             if how == "truncate":  # waits for those who read, and leaves nothing to be begun anew
                 connection.execute("pragma busy_timeout=10000")
                 connection.execute("pragma wal_checkpoint(truncate)")
+                if key_of(self._path) is None:
+                    with suppress(StillWritten, OSError):
+                        clear_gaps(self._path, connection)
                 return
             with held(self._path):
                 connection.execute("pragma wal_checkpoint(passive)")
+            if how == "rest":  # nothing is left to be copied, and where somebody reads or writes it is left for later
+                connection.execute("pragma busy_timeout=0")
+                connection.execute("pragma wal_checkpoint(truncate)")
 
 
 @contextmanager

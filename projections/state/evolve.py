@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, assert_never
 
 import orjson
 from immutables import Map
@@ -15,7 +15,7 @@ from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED, Mem
 from projections.state.wakes import evolve_wakes
 from schemas import codec
 from schemas.disclosure import describe
-from schemas.messages.erasure import EraseUser, UserErased
+from schemas.messages.erasure import EraseUser, MemoryErased, UserErased
 from schemas.messages.events import (
     LEDGER_EVENTS,
     MEMORY_EVENTS,
@@ -34,6 +34,7 @@ from schemas.messages.events import (
     MemorySuperseded,
 )
 from schemas.text import digest
+from schemas.topics import INBOX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,6 +77,11 @@ def is_decided(state: UserState, item_id: str) -> bool:
 def is_passed(state: UserState, item_id: str, offset: int) -> bool:
     """Return whether a later item was decided, so that no decision about this one can count."""
     return offset <= state.last_offset and item_id != state.last_item
+
+
+def is_cut_off(state: UserState, topic: str, offset: int) -> bool:
+    """Return whether a record of the user's stems from before the last erasure of the user."""
+    return offset < state.cut.get(topic, 0)
 
 
 def next_part(state: UserState, item_id: str) -> int:
@@ -136,6 +142,8 @@ def apply_all(state: UserState, events: Events, recorded_at: datetime | None) ->
             state = replace(state, intimacies=state.intimacies.set(event.envelope.agent_id, said))
         elif isinstance(event, UserErased):
             state = _erased(state, event)
+        elif isinstance(event, MemoryErased):
+            state = _without_memory(state, state.memories[event.memory_id])
     return state
 
 
@@ -150,6 +158,19 @@ def _erased(state: UserState, event: UserErased) -> UserState:
         last_part_closed=state.last_part_closed,
         items=Map({item_key(state.last_item): None}),
         erased_at=event.erased_at,
+        cut=Map({cut.topic: cut.before for cut in event.cut} | {INBOX.name: state.last_offset + 1}),
+    )
+
+
+def _without_memory(state: UserState, memory: Memory) -> UserState:
+    by_attribute = state.by_attribute
+    if memory.attribute:
+        by_attribute = _without(by_attribute, memory.attribute, memory.memory_id)
+    return replace(
+        state,
+        memories=state.memories.delete(memory.memory_id),
+        by_digest=_without(state.by_digest, digest(memory.content), memory.memory_id),
+        by_attribute=by_attribute,
     )
 
 
@@ -166,6 +187,7 @@ def _apply(state: UserState, event: MemoryEvent, recorded_at: datetime | None) -
     return _with(state, before, after)
 
 
+_Key = TypeVar("_Key")
 _ByTick: TypeAlias = MemoryDecayed | MemoryExpired
 _ByWish: TypeAlias = MemoryForgotten | MemoryRestored
 _Change: TypeAlias = MemoryReinforced | MemoryRevised | MemorySuperseded | _ByTick | _ByWish
@@ -283,6 +305,6 @@ def _with(state: UserState, before: Memory | None, after: Memory) -> UserState:
     return replace(state, memories=memories, by_digest=by_digest, by_attribute=by_attribute)
 
 
-def _without(index: Map[bytes, tuple[str, ...]], key: bytes, memory_id: str) -> Map[bytes, tuple[str, ...]]:
+def _without(index: Map[_Key, tuple[str, ...]], key: _Key, memory_id: str) -> Map[_Key, tuple[str, ...]]:
     left = tuple(m for m in index.get(key, ()) if m != memory_id)
     return index.set(key, left) if left else index.delete(key)

@@ -135,6 +135,8 @@ class UserState:
     """Memories by their attribute, in the order of forming."""
     wakes: Wakes = NO_WAKES
     erased_at: datetime | None = None
-    """Log time of the last erasure: nothing that was logged until then is remembered any more."""
+    """Log time of the last erasure."""
+    cut: Map[str, int] = Map()
+    """By topic, the offset before which nothing of the user counts since the last erasure."""
     intimacies: ByAgent = Map()
     """How close the user is to each agent, where the turns that said so may be kept no more."""

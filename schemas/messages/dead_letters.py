@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from schemas.log import Record
+    from schemas.log import Headers, Record
     from schemas.messages.envelope import Envelope
 
 RETRIED: Final = "retried"
@@ -32,6 +32,11 @@ class DeadLetter:
     reason: str
     """decode, key, body_differs, failed or too_large; retried for a note about a letter that was sent back."""
     detail: str
+
+
+def headers_in_clear(headers: Headers) -> Headers:
+    """Return of a record's headers those that a sealed one keeps, for headers are not sealed: a place says no word."""
+    return tuple(header for header in headers if header[0] == SENT_BACK_FROM)
 
 
 def first_position(record: Record) -> str:

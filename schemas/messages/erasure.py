@@ -1,4 +1,4 @@
-"""The erasure of a user: the command, and the event that says from where on the user is unknown."""
+"""Erasures, of a user and of one memory: the commands, and the events that say what is unknown from there on."""
 
 from __future__ import annotations
 
@@ -51,3 +51,31 @@ class UserErased:
     """How many there were, of every status."""
     active: int
     """How many of them the index had."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EraseMemory:
+    """Erase one memory with its history, and the observations that it came from."""
+
+    envelope: Envelope
+    memory_id: str
+    event_ids: list[str]
+    """The observations: none of them is known any more, nor a repeat of one."""
+    letters: list[str]
+    """The dead letters that hold words of theirs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryErased:
+    """A memory and its observations are unknown from here on, and what the log has of their words is overwritten."""
+
+    envelope: Envelope
+    memory_id: str
+    event_ids: list[str]
+    letters: list[str]
+    kept: list[str]
+    """The other memories that came from these observations too: they stay, in words of their own."""
+    erased_at: datetime
+    """Log time."""
+    was_active: bool
+    """The index had it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
-from schemas.messages.erasure import UserErased
+from schemas.messages.erasure import MemoryErased, UserErased
 from schemas.messages.wakes import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ MemoryEvent: TypeAlias = (
     | MemoryRestored
 )
 WakeEvent: TypeAlias = ReminderScheduled | ReminderCancelled | WakeConfigured | WakeRaised
-LedgerEvent: TypeAlias = MemoryEvent | WakeEvent | IntimacyKept | TickApplied | UserErased
+LedgerEvent: TypeAlias = MemoryEvent | WakeEvent | IntimacyKept | TickApplied | UserErased | MemoryErased
 
 MEMORY_EVENTS: tuple[type[MemoryEvent], ...] = get_args(MemoryEvent)
 WAKE_EVENTS: tuple[type[WakeEvent], ...] = get_args(WakeEvent)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
-from schemas.messages.erasure import EraseUser
+from schemas.messages.erasure import EraseMemory, EraseUser
 from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ class CoveredPiece:
     """Effective time."""
     recorded_at: datetime
     """Log time."""
+    position: str | None = None
+    """Where the observation stands; None in older logs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ class Candidate:
 
     content: Sealed
     vector: Sealed
-    """Little-endian float32, unit length."""
+    """Of unit length, as `projections/embedding/stored_vector.py` says: little-endian float32, or int8."""
     kind: str
     category: str
     memory_type: str
@@ -49,8 +51,6 @@ class Candidate:
     """ISO date."""
     pieces: list[str]
     """The pieces that it cites, of those covered; never empty."""
-    shape: str | None = None
-    """single, list or map: how many values the attribute holds, where a policy brought it. None: as the profile has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +81,9 @@ class CandidatesExtracted:
     covered: list[CoveredPiece]
     candidates: list[Candidate]
     provisional: bool = False
-    """The rules answered in the model's place: its budget was spent, or it refused. The window may be extracted again."""
-    tokens_by_model: list[ModelTokens] | None = None
-    """The tokens above by model, where another one than `model` took some of them."""
+    """The rules answered in the model's place, whose budget was spent or who refused: it may be extracted again."""
+    tokens_by_model: list[ModelTokens] = field(default_factory=list)
+    """The tokens above by model, where another one than `model` took some of them; else []."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +98,8 @@ class ExtractionRejected:
     tokens_in: int = 0
     tokens_out: int = 0
     covered: list[CoveredPiece]
-    tokens_by_model: list[ModelTokens] | None = None
-    """The tokens above by model, where another one than `model` took some of them."""
+    tokens_by_model: list[ModelTokens] = field(default_factory=list)
+    """The tokens above by model, where another one than `model` took some of them; else []."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +250,7 @@ MemoryWish: TypeAlias = ForgetMemory | RestoreMemory
 """Commands that say which memory, and nothing else."""
 MemoryCommand: TypeAlias = RememberFact | ReviseMemory | MemoryWish | RecordRecall
 WakeCommand: TypeAlias = ScheduleReminder | CancelReminder | ConfigureWake
-UserItem: TypeAlias = Extraction | MemoryCommand | ImportMemory | WakeCommand | EraseUser
+UserItem: TypeAlias = Extraction | MemoryCommand | ImportMemory | WakeCommand | EraseUser | EraseMemory
 Tick: TypeAlias = DecayDue | RetentionDue | WakeDue
 InboxItem: TypeAlias = UserItem | Tick
 TICKS: tuple[type[Tick], ...] = get_args(Tick)

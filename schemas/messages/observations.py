@@ -38,6 +38,8 @@ class TurnRecorded:
     """A JSON object."""
     body_digest: bytes | None = None
     """Digest of the fields that the publisher gave; distinguishes a repeat from a different event with the same id."""
+    redacted: str | None = None
+    """A JSON object: how often each kind was replaced at the door; None where none was looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,8 @@ class ScreenshotAnalysed:
     """PNG, JPEG, GIF or WebP, instead of a text, which is then empty."""
     image_url: str | None = None
     """Where the picture lies, instead of its bytes: https."""
+    redacted: str | None = None
+    """As of a turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,8 @@ class ArticleInferred:
     content: str
     metadata: str = "{}"
     body_digest: bytes | None = None
+    redacted: str | None = None
+    """As of a turn."""
 
 
 Observation: TypeAlias = TurnRecorded | SessionEnded | ScreenshotAnalysed | ArticleInferred

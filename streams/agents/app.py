@@ -19,6 +19,7 @@ from projections.partitions.assignment import NotHeld
 from schemas.log import LogError, LogUnavailable, Position, Record
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
 from streams.delivery.delivery import Delivery
+from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import retry
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ HEARTBEATS = 6
 QUEUED_RECORDS = 4_096
 """Of each agent. When its queue is full its partitions wait, and those of other agents do not."""
 ONE_DAY_SECONDS = 86_400.0
-LONGEST_TURN_SECONDS = 0.001
 """For how long an agent whose queue is never empty keeps the event loop: an HTTP request may wait for it."""
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from projections.embedding.stored_vector import NoVector, vector_of
 from schemas import codec
 from schemas.identity import InvalidOwner, Owner, partition_owner
 from schemas.messages.inbox import INBOX_ITEMS, CandidatesExtracted, ImportMemory, RememberFact, ReviseMemory, Tick
@@ -36,7 +35,7 @@ def _check_owner(owner: Owner, item: InboxItem, partitions: int) -> None:
 
 
 def _check_vectors(item: InboxItem) -> None:
-    """Check that vectors are finite float32: the index could not hold others. Raises Undecodable."""
+    """Check that vectors are of finite numbers: the index could not hold others. Raises Undecodable."""
     match item:
         case CandidatesExtracted():
             vectors = [candidate.vector for candidate in item.candidates]
@@ -45,5 +44,7 @@ def _check_vectors(item: InboxItem) -> None:
         case _:
             return
     for vector in vectors:
-        if len(vector.data) % 4 or not np.isfinite(np.frombuffer(vector.data, "<f4")).all():
-            raise codec.Undecodable(f"{len(vector.data)} bytes are no vector of finite float32")
+        try:
+            vector_of(vector.data)
+        except NoVector as error:
+            raise codec.Undecodable(str(error)) from error

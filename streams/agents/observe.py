@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from projections.partitions.assignment import NotHeld
+from projections.state.evolve import is_cut_off, is_decided
 from schemas import codec
 from schemas.identity import Owner, derived_id
 from schemas.inputs.decoding import ForeignKey, InRegistryAvro, digest_of, observation_of_record
@@ -19,7 +21,7 @@ from schemas.topics import CONVERSATIONS, INBOX
 from streams.agents.pending_observations import PendingObservations
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import catch_up
-from streams.extraction.request import append_answer, too_large
+from streams.extraction.request import append_answers, too_large
 from streams.extraction.window import OpenWindow, closes_before, pieces_of, window_of
 
 if TYPE_CHECKING:
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 
     from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
-    from schemas.log import Log
+    from projections.shard.observation_lookup import Answered
+    from schemas.log import Log, Position
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from schemas.messages.observations import Observation
     from streams.agents.reencode import Reencoder
@@ -67,7 +70,7 @@ class _SessionKey:
 
 
 class Erased(Exception):
-    """The words of a window are those of a user who was erased meanwhile."""
+    """Words of a window were erased meanwhile."""
 
 
 class ErasureRunning(Exception):
@@ -106,6 +109,9 @@ class Observe:
         self._sessions: dict[_SessionKey, _Session] = {}
         self._erasing: dict[Owner, asyncio.Event] = {}
         self._pending = PendingObservations()
+        self._resuming: set[Owner] = set()
+        self._resumed: dict[int, Lease] = {}
+        """The lease under which each partition was looked through for what outlived an erasure."""
         self._delivered: dict[tuple[str, int], int] = {}
         """The offset behind the last record handled of each (topic, partition), under the present lease."""
 
@@ -143,6 +149,10 @@ class Observe:
             return  # revoked meanwhile: it is delivered again, and must not be pending here then
         first = self._shards.at(partition).observations.first(owner, message.envelope.event_id)
         # A record that was sent back from the dead letters stands for its first one, which may be folded by now.
+        if first is None and self._was_erased(owner, message.envelope.event_id, position):
+            self._counted("observe", "erased")
+            delivery.ack()
+            return
         if first is not None and first.position != position and str(first.position) != first_position(record):
             if first.digest != digest_of(message):
                 detail = f"event_id {first.event_id!r} was accepted with another body at {first.position}"
@@ -162,6 +172,12 @@ class Observe:
         else:
             await self._take(delivery, message)
 
+    def _was_erased(self, owner: Owner, event_id: str, position: Position) -> bool:
+        """Return whether an observation is gone: with its user, or with a memory."""
+        if is_cut_off(self._shards.state(owner), position.topic, position.offset):
+            return True
+        return self._shards.of(owner).is_erased(owner, event_id)
+
     async def _take(self, delivery: Delivery, message: Observation) -> None:
         """Begin the extraction of an observation's pieces, those apart that are extracted already."""
         owner = message.envelope.owner
@@ -170,7 +186,7 @@ class Observe:
         if self._pending.join(partition, owner, event_id, delivery.ack):
             self._counted("observe", "repeated")
             return
-        pieces = pieces_of(message, delivery.record.recorded_at)
+        pieces = pieces_of(message, delivery.record.recorded_at, delivery.record.position)
         extracted = self._shards.at(partition).observations.extracted(owner, [p.piece_id for p in pieces])
         pieces = [p for p in pieces if p.piece_id not in extracted]
         if not pieces:
@@ -206,6 +222,7 @@ class Observe:
         while True:
             await asyncio.sleep(min(LONGEST_CHECK_SECONDS, self._limits.idle.total_seconds() / IDLE_CHECKS))
             await self.close_idle_once()
+            await self.resume()
 
     async def close_idle_once(self) -> None:
         """Close each window that has been idle for IDLE_SECONDS, unless records of its partition are on their way."""
@@ -246,13 +263,17 @@ class Observe:
 
     async def _submit(self, partition: int, window: Window, extractor: Extractor) -> None:
         owner = Owner(window.tenant, window.user_id)
-        await self._pool.submit(partition, owner, lambda: self._extract(partition, owner, window, extractor))
+        if extractor is self._verbatim:
+            await self._pool.share(partition, owner, self._keep, (partition, window))
+        else:
+            await self._pool.submit(partition, owner, lambda: self._extract(partition, owner, window, extractor))
 
     @asynccontextmanager
     async def erasing(self, owner: Owner) -> AsyncIterator[None]:
-        """Hold back the answers to a user's windows until the block has ended, and drop the windows that are open.
+        """Hold back the answers to a user's windows until the block has ended.
 
-        What was asked before is answered meanwhile; after the block, an answer to erased words is dropped.
+        What was asked before is answered meanwhile; after the block, an answer to erased words is dropped. What else
+        was asked with them, and outlives the erasure, is asked again without them.
         """
         if owner in self._erasing:
             raise ErasureRunning(f"{owner.key.decode()!r} is being erased already: wait for it")
@@ -262,15 +283,74 @@ class Observe:
         finally:
             del self._erasing[owner]
             over.set()
-            for key in [key for key in self._sessions if key.owner == owner]:
-                window = self._sessions[key].window
-                if self._is_erased(owner, window.pieces):
-                    del self._sessions[key]
-                    self._done(key.partition, owner, window.pieces)
 
-    def _is_erased(self, owner: Owner, pieces: Sequence[Piece]) -> bool:
-        erased_at = self._shards.state(owner).erased_at
-        return erased_at is not None and any(piece.recorded_at <= erased_at for piece in pieces)
+    def _drop_erased(self, key: _SessionKey) -> None:
+        """Take erased pieces out of an open window."""
+        session = self._sessions[key]
+        left = self._surviving(key.owner, session.window.pieces)
+        if len(left) == len(session.window.pieces):
+            return
+        self._done(key.partition, key.owner, [piece for piece in session.window.pieces if piece not in left])
+        session.window = OpenWindow()
+        for piece in left:
+            session.window.add(piece)
+        if not left:
+            del self._sessions[key]
+
+    def _surviving(self, owner: Owner, pieces: Sequence[Piece]) -> list[Piece]:
+        """Return those of the pieces that were not erased."""
+        return [p for p in pieces if p.position is None or not self._was_erased(owner, p.event_id, p.position)]
+
+    def resume_later(self, owner: Owner) -> None:
+        """Have what outlived an erasure extracted, and drop what did not from windows that are open."""
+        self._resuming.add(owner)
+
+    async def resume(self) -> None:
+        """Extract what outlived an erasure and was answered together with what did not, so that the answer was void.
+
+        Also what was answered just before the erasure, and decided too early to stay. Such observations were
+        acknowledged. So whoever gets a partition looks for them, too: its former worker may have died before it could.
+        What was not answered is not acknowledged either, and is delivered again.
+        """
+        for partition in self._shards.held():
+            lease = self._shards.assignment.lease(partition)
+            if self._resumed.get(partition) != lease:
+                self._resumed[partition] = lease
+                self._resuming.update(owner for owner, _ in self._shards.at(partition).ledger.erasures())
+        while self._resuming:
+            owner = self._resuming.pop()
+            with suppress(NotHeld):
+                await self._resume(owner)
+
+    async def _resume(self, owner: Owner) -> None:
+        partition = self._shards.partition(owner)
+        lease = self._shards.assignment.lease(partition)
+        for key in [key for key in self._sessions if key.owner == owner]:
+            self._drop_erased(key)
+        void: dict[Position, set[str]] = {}
+        for answered in self._shards.of(owner).observations.answered(owner):
+            if self._is_void(owner, answered):
+                void.setdefault(answered.position, set()).add(answered.piece_id)
+        for position, piece_ids in void.items():
+            record = await self._shards.record(position)
+            # From here on nothing is awaited before it is pending, or it might be taken twice.
+            if not lease.is_valid:
+                return
+            if record is None:
+                continue
+            message = observation_of_record(record)
+            pieces = [p for p in pieces_of(message, record.recorded_at, position) if p.piece_id in piece_ids]
+            event_id = message.envelope.event_id
+            if self._pending.has(partition, owner, event_id):
+                continue
+            self._pending.add(partition, owner, event_id, piece_ids, _nothing)
+            self._counted("observe", "resumed")
+            await self._submit(partition, window_of(message, tuple(pieces)), self._extractor_of(message))
+
+    def _is_void(self, owner: Owner, answered: Answered) -> bool:
+        """Return whether nothing will come of the answer to a piece: it was void, or stood before the erasure."""
+        state = self._shards.state(owner)
+        return is_decided(state, answered.item_id) or is_cut_off(state, INBOX.name, answered.item_offset)
 
     def _done(self, partition: int, owner: Owner, pieces: Sequence[Piece]) -> None:
         for piece in pieces:
@@ -282,10 +362,42 @@ class Observe:
             for piece in window.pieces:
                 self._pending.waits(partition, owner, piece.event_id, reason)
 
-        if not self._is_erased(owner, window.pieces):
-            with suppress(Erased):
-                await self._answer(partition, window, extractor, waits)
+        left = self._surviving(owner, window.pieces)
+        while left:
+            try:
+                await self._answer(partition, replace(window, pieces=tuple(left)), extractor, waits)
+                break
+            except Erased:
+                left = self._surviving(owner, left)
         self._done(partition, owner, window.pieces)
+
+    async def _keep(self, queued: Sequence[tuple[int, Window]]) -> None:
+        """Extract windows of one user that are kept word for word: together, or else one by one."""
+        partition, first = queued[0]
+        owner = Owner(first.tenant, first.user_id)
+        windows = [window for _, window in queued]
+        if len(windows) == 1 or not await self._keep_together(partition, owner, windows):
+            for window in windows:
+                await self._extract(partition, owner, window, self._verbatim)
+
+    async def _keep_together(self, partition: int, owner: Owner, windows: Sequence[Window]) -> bool:
+        """Extract windows at once, with one append; return whether nothing stood in the way."""
+        pieces = [piece for window in windows for piece in window.pieces]
+        if len(self._surviving(owner, pieces)) < len(pieces):
+            return False
+        items = await self._extraction.extract_together(windows, self._verbatim)
+        if items is None or owner in self._erasing or len(self._surviving(owner, pieces)) < len(pieces):
+            return False
+        try:
+            end = await append_answers(self._log, partition, items)
+        except RecordTooLarge:
+            return False
+        for item, window in zip(items, windows, strict=True):
+            self._counted("extract", type(item).__name__)
+            self._extracted(item, window)
+        await catch_up(self._shards, INBOX.name, partition, end)
+        self._done(partition, owner, pieces)
+        return True
 
     async def extract_again(
         self, partition: int, observations: Sequence[tuple[Observation, datetime]], pieces: frozenset[str], version: int
@@ -304,19 +416,19 @@ class Observe:
     ) -> tuple[CandidatesExtracted | ExtractionRejected, int]:
         """Append the answer to a window; return it and the end of the inbox when the shard has folded it.
 
-        Raises Erased where the user was erased meanwhile: then nothing of the words is appended.
+        Raises Erased where some of the words were erased meanwhile: then nothing of the answer is appended.
         """
         item = await self._extraction.extract(window, extractor, waits)
         owner = Owner(window.tenant, window.user_id)
         while (erasing := self._erasing.get(owner)) is not None:
             await erasing.wait()
-        if self._is_erased(owner, window.pieces):
-            raise Erased("the user was erased meanwhile")
+        if len(self._surviving(owner, window.pieces)) < len(window.pieces):
+            raise Erased("some of the words were erased meanwhile")
         try:
-            end = await append_answer(self._log, partition, item)
+            end = await append_answers(self._log, partition, [item])
         except RecordTooLarge as error:
             item = too_large(window, extractor, item, error)
-            end = await append_answer(self._log, partition, item)
+            end = await append_answers(self._log, partition, [item])
         self._counted("extract", type(item).__name__)
         self._extracted(item, window)
         await catch_up(self._shards, INBOX.name, partition, end)
@@ -344,3 +456,7 @@ class Observe:
         await put_aside(self._log, delivery.record, reason, detail)
         self._counted("observe", "dead")
         delivery.ack()
+
+
+def _nothing() -> None:
+    """Acknowledge nothing: it was acknowledged before."""

@@ -42,6 +42,10 @@ class PendingObservations:
         """Keep an observation pending until these pieces are done; then acknowledge it."""
         self._pending[partition, owner, event_id] = _Pending(set(piece_ids), [ack])
 
+    def has(self, partition: int, owner: Owner, event_id: str) -> bool:
+        """Return whether an observation is pending."""
+        return (partition, owner, event_id) in self._pending
+
     def piece_done(self, partition: int, owner: Owner, event_id: str, piece_id: str) -> None:
         """Count a piece as done; the last one acknowledges its observation. Nothing happens if that is not pending."""
         pending = self._pending.get((partition, owner, event_id))

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from collections import ChainMap, deque
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final, assert_never, cast
 
+from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardDamaged, ShardUnavailable
-from projections.state.evolve import ERASE, is_decided, is_passed
+from projections.state.evolve import ERASE, Unfit, events_of, evolve, is_cut_off, is_decided, is_passed
 from schemas import codec
 from schemas.disclosure import describe
 from schemas.identity import GLOBAL_USER, InvalidOwner, Owner, partition_owner
 from schemas.log import LogUnavailable, NewRecord, RecordTooLarge
 from schemas.messages.dead_letters import TOO_LARGE
-from schemas.messages.erasure import EraseUser
-from schemas.messages.inbox import DecayDue, RetentionDue, Tick
+from schemas.messages.erasure import EraseMemory, EraseUser, UserErased
+from schemas.messages.events import MemoryFormed, MemoryImported, MemoryRevised
+from schemas.messages.inbox import CandidatesExtracted, DecayDue, ExtractionRejected, RetentionDue, Tick
 from schemas.messages.wakes import WakeDue
+from schemas.topics import INBOX
 from streams.agents.inbox import item_of_record
 from streams.decisions.decay import touched_by
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.decide import close_tick, decide, decide_tick, policy_of
 from streams.decisions.draft import ItemPosition
+from streams.decisions.erasure import is_erased
 from streams.decisions.wakes import shows_memories
 from streams.delivery.dead_letter import put_aside
+from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import append_with_retry, catch_up, retry
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from projections.index.sync import IndexSync
@@ -46,6 +53,12 @@ USERS_AT_ONCE: Final = 64
 MANY_MEMORIES: Final = 1_000
 """Choosing from so many memories runs in a thread, so that it does not block the event loop."""
 
+MOST_TOGETHER: Final = 64
+BYTES_TOGETHER: Final = 256 * 1024
+"""Decisions of one user that are appended together: so many, or so much of their events and one more."""
+ERASURES: Final = (EraseMemory, EraseUser)
+"""What is decided by itself: after an erasure nothing that stood in memory before it may be gone by."""
+
 
 async def keep_all(_partition: int, _before: datetime) -> int:
     """Remove no observations."""
@@ -56,10 +69,23 @@ async def keep_keys(_key_ids: Sequence[bytes]) -> None:
     """Destroy no keys: there are none."""
 
 
-class Remember:
-    """Decides on the inbox: one item at a time for each user, users concurrently, a tick alone."""
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    """An inbox item that waits for its decision."""
 
-    def __init__(
+    delivery: Delivery
+    owner: Owner
+    item: UserItem
+
+
+class _Undecidable(Exception):
+    """No decision about the item can be made; the message says why."""
+
+
+class Remember:
+    """Decides on the inbox: in order for each user, users concurrently, a tick alone."""
+
+    def __init__(  # noqa: PLR0913 - built once, at the composition root, all by name
         self,
         *,
         log: Log,
@@ -71,11 +97,17 @@ class Remember:
         ticked: Callable[[str, str], None] = lambda _policy, _outcome: None,
         remove: Callable[[int, datetime], Awaitable[int]] = keep_all,
         destroy: Callable[[Sequence[bytes]], Awaitable[None]] = keep_keys,
+        resume: Callable[[Owner], None] = lambda _: None,
+        is_only_writer: bool = False,
     ) -> None:
         """Take `remove`, which removes a partition's observations logged before an instant and returns how many.
 
-        `destroy` destroys the data keys of a user who was erased; again, where the item is delivered again.
+        `destroy` destroys the data keys of a user who was erased; again, where the item is delivered again. `resume`
+        is told of a user of whom something may have outlived an erasure, and is not extracted.
+        `is_only_writer`: no other process decides for these users. Then decisions are appended together; else another
+        worker's might take the place of the first, and those behind it would count on a state that they did not see.
         """
+        self._most = MOST_TOGETHER if is_only_writer else 1
         self._log = log
         self._shards = shards
         self._index_sync = index_sync
@@ -85,7 +117,9 @@ class Remember:
         self._ticked = ticked
         self._remove = remove
         self._destroy = destroy
+        self._resume = resume
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
+        self._listeners: dict[Owner, list[asyncio.Event]] = {}
 
     async def handle(self, delivery: Delivery) -> None:
         """Handle one record; return when the next may be delivered."""
@@ -120,7 +154,7 @@ class Remember:
             await self._pool.submit(partition, owner, lambda: self._apply_tick(delivery, item))
             await self._pool.settle(partition)
         else:
-            await self._pool.submit(partition, owner, lambda: self._remember(delivery, owner, item))
+            await self._pool.share(partition, owner, self._remember, _Queued(delivery, owner, item))
 
     def revoke(self, partition: int) -> None:
         """Drop the jobs of a revoked partition."""
@@ -139,34 +173,132 @@ class Remember:
                 if not waiting:
                     self._waiters.pop((owner, item_id), None)
 
-    async def _remember(self, delivery: Delivery, owner: Owner, item: UserItem) -> None:
-        """Decide until the fold has counted a decision: another worker's may have come first."""
-        place = _place(delivery.record)
-        if is_decided(self._shards.state(owner), item.envelope.event_id):
+    @contextmanager
+    def settled(self, owners: Collection[Owner]) -> Iterator[asyncio.Event]:
+        """Set an event, while the block lasts, each time that an item of one of the users needs nothing more here."""
+        event = asyncio.Event()
+        for owner in owners:
+            self._listeners.setdefault(owner, []).append(event)
+        try:
+            yield event
+        finally:
+            for owner in owners:
+                self._listeners[owner].remove(event)
+                if not self._listeners[owner]:
+                    del self._listeners[owner]
+
+    async def _remember(self, items: Sequence[_Queued]) -> None:
+        """Decide on items of one user until the fold has counted a decision on each: another worker's may come first.
+
+        Those of several items are appended and folded together, where nobody can come between.
+        """
+        owner = items[0].owner
+        left = deque(items)
+        repeated = sum(is_decided(self._shards.state(owner), one.item.envelope.event_id) for one in items)
+        for _ in range(repeated):
             self._counted("remember", "repeated")
-        while not is_decided(state := self._shards.state(owner), item.envelope.event_id):
-            if is_passed(state, item.envelope.event_id, place.offset):
-                detail = f"the inbox item at {place.offset} came after {state.last_offset} was decided"
-                await self._give_up(delivery.record, detail)
-                break
+        most = self._most
+        while left:
+            first = left[0]
+            state = self._shards.state(owner)
+            if is_decided(state, first.item.envelope.event_id):
+                await self._settle(left.popleft())
+                continue
+            if is_cut_off(state, INBOX.name, first.delivery.record.position.offset):
+                self._counted("remember", "erased")
+                await self._settle(left.popleft())
+                continue
             try:
-                vectors = self._shards.of(owner).ledger.vectors(owner)
-                decision = decide(state, item, place, vectors, self._parameters)
-            except (ShardDamaged, ShardUnavailable):
-                raise  # the item is decided once the shard is whole
-            except Exception as error:  # noqa: BLE001 - the boundary of a step: a rule with a bug stops no other item
-                await self._give_up(delivery.record, describe(error))
-                break
+                decisions = await self._decide(owner, left, most)
+            except _Undecidable as error:
+                await self._give_up(first.delivery.record, str(error))
+                await self._settle(left.popleft())
+                continue
             try:
-                await self._append(owner, decision)
+                await self._append(owner, decisions)
             except RecordTooLarge as error:
-                await self._give_up(delivery.record, str(error))
-                break
-            self._counted("remember", _outcome(decision))
-        if isinstance(item, EraseUser):  # only now: the decision is durable, and says it again when it is folded anew
-            await retry(partial(self._destroy, item.key_ids), LogUnavailable)
-        delivery.ack()
+                if len(decisions) > 1:
+                    most = 1  # only the item whose record it is must fail
+                else:
+                    await self._give_up(first.delivery.record, str(error))
+                    await self._settle(left.popleft())
+                continue
+            for decision in decisions:
+                self._counted("remember", _outcome(decision))
+
+    async def _settle(self, one: _Queued) -> None:
+        """Acknowledge an item about which nothing more will be decided."""
+        owner, item = one.owner, one.item
+        if isinstance(item, EraseUser):
+            await self._destroy_keys(owner, item.envelope.event_id)
+        one.delivery.ack()
         self._notify(owner, item.envelope.event_id)
+        if isinstance(item, ERASURES) or (
+            isinstance(item, (CandidatesExtracted, ExtractionRejected)) and is_erased(self._shards.state(owner), item)
+        ):
+            self._resume(owner)
+
+    async def _decide(self, owner: Owner, items: Iterable[_Queued], most: int) -> list[Decision]:
+        """Return decisions to append together, at least one: each is made of the state that the one before leaves.
+
+        Raises _Undecidable where the first item is.
+        """
+        state = self._shards.state(owner)
+        decisions: list[Decision] = []
+        last: Decision | None = None
+        vectors: dict[str, bytes] = {}
+        size, clock = 0, asyncio.get_running_loop().time
+        began = clock()
+        for one in items:
+            if decisions and (len(decisions) >= most or size > BYTES_TOGETHER or isinstance(one.item, ERASURES)):
+                break
+            if last is not None:
+                try:
+                    state, last = _after(state, last, vectors), None
+                except Unfit:
+                    break
+                if clock() - began > LONGEST_TURN_SECONDS:
+                    await asyncio.sleep(0)
+                    began = clock()
+            if is_decided(state, one.item.envelope.event_id):
+                continue
+            try:
+                last = self._decision(state, one, vectors)
+            except _Undecidable:
+                if decisions:
+                    break  # its turn as the first comes
+                raise
+            decisions.append(last)
+            size += sum(map(len, last.events))
+            if isinstance(one.item, ERASURES) or not last.last_part:
+                break
+        return decisions
+
+    def _decision(self, state: UserState, one: _Queued, formed: dict[str, bytes]) -> Decision:
+        """Return the decision on an item. `formed` are vectors not folded yet. Raises _Undecidable."""
+        place = _place(one.delivery.record)
+        if is_passed(state, one.item.envelope.event_id, place.offset):
+            raise _Undecidable(f"the inbox item at {place.offset} came after {state.last_offset} was decided")
+        try:
+            folded = self._shards.of(one.owner).ledger.vectors(one.owner)
+            vectors = ChainMap(formed, cast("dict[str, bytes]", folded)) if formed else folded
+            return decide(state, one.item, place, vectors, self._parameters)
+        except (ShardDamaged, ShardUnavailable, NotHeld):
+            raise  # the item is decided once the shard is whole
+        except Exception as error:
+            raise _Undecidable(describe(error)) from error
+
+    async def _destroy_keys(self, owner: Owner, item_id: str) -> None:
+        """Destroy the keys that an erasure names: only now, for its decision is durable.
+
+        An item that was appended twice is decided once. The keys of the other one may be those of what was accepted
+        since.
+        """
+        decisions = self._shards.of(owner).ledger.decided(owner, item_id)
+        events = (event for decision in decisions for event in events_of(decision))
+        for event in events:
+            if isinstance(event, UserErased):
+                await retry(partial(self._destroy, event.key_ids), LogUnavailable)
 
     async def _apply_tick(self, delivery: Delivery, tick: Tick) -> None:
         """Apply the tick to every user of the partition, then close it by a decision of the partition itself."""
@@ -183,7 +315,7 @@ class Remember:
                 await self._give_up(delivery.record, "a later tick was closed before it")
                 break
             await self._append(
-                closer, close_tick(state, tick, place, decayed, expired, raised=self._raised(partition, tick_id))
+                closer, [close_tick(state, tick, place, decayed, expired, raised=self._raised(partition, tick_id))]
             )
             self._counted("remember", "tick")
             if isinstance(tick, DecayDue) and tick.policy not in POLICIES:
@@ -248,7 +380,7 @@ class Remember:
             if decision is None:
                 return state
             try:
-                await self._append(owner, decision)
+                await self._append(owner, [decision])
             except RecordTooLarge as error:  # the partition's other users still meet the tick
                 await self._give_up(record, f"{owner.key.decode()!r} does not meet the tick: {error}")
                 return state
@@ -283,14 +415,21 @@ class Remember:
         global_owners = [o for o in self._shards.globals.ledger.owners() if self._shards.partition(o) == partition]
         return [*users, *global_owners]
 
-    async def _append(self, owner: Owner, decision: Decision) -> None:
-        """Append a decision, then fold and index it. State is never updated before the log has acknowledged."""
+    async def _append(self, owner: Owner, decisions: Sequence[Decision]) -> None:
+        """Append decisions, then fold and index them. State is never updated before the log has acknowledged."""
         topic, partition = self._shards.ledger_of(owner)
-        record = NewRecord(topic=topic, partition=partition, key=owner.key, value=codec.encode_cached(decision))
-        if decision.item_type == ERASE:
-            record = replace(record, outlives_user=True)
-        [appended] = await append_with_retry(self._log, [record])
-        await catch_up(self._shards, topic, partition, appended.position.offset + 1)
+        records = [
+            NewRecord(
+                topic=topic,
+                partition=partition,
+                key=owner.key,
+                value=codec.encode_cached(decision),
+                outlives_user=decision.item_type == ERASE,
+            )
+            for decision in decisions
+        ]
+        appended = await append_with_retry(self._log, records)
+        await catch_up(self._shards, topic, partition, appended[-1].position.offset + 1)
         await self._index_sync.try_flush()
 
     async def _give_up(self, record: Record, detail: str) -> None:
@@ -298,9 +437,20 @@ class Remember:
         self._counted("remember", "dead")
 
     def _notify(self, owner: Owner, item_id: str) -> None:
+        for listener in self._listeners.get(owner, ()):
+            listener.set()
         for waiter in self._waiters.get((owner, item_id), ()):
             if not waiter.done():
                 waiter.set_result(None)
+
+
+def _after(state: UserState, decision: Decision, vectors: dict[str, bytes]) -> UserState:
+    """Return the state that a decision leaves, and add the vectors that it brings. Raises Unfit."""
+    events = events_of(decision)
+    for event in events:
+        if isinstance(event, (MemoryFormed, MemoryImported, MemoryRevised)) and event.vector is not None:
+            vectors[event.memory_id] = event.vector.data
+    return evolve(state, decision, events)
 
 
 def _place(record: Record) -> ItemPosition:

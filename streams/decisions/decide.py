@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from projections.state.memory import UserState
 from schemas.identity import GLOBAL_USER, Owner
-from schemas.messages.erasure import EraseUser
+from schemas.messages.erasure import EraseMemory, EraseUser
 from schemas.messages.events import TickApplied
 from schemas.messages.inbox import CandidatesExtracted, DecayDue, ExtractionRejected, ImportMemory, RetentionDue
 from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
@@ -16,7 +16,7 @@ from streams.decisions.candidates import decide_candidates, decide_rejected
 from streams.decisions.decay import decide_decay
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.draft import Draft, ItemPosition
-from streams.decisions.erasure import decide_erasure, is_erased
+from streams.decisions.erasure import decide_erasure, decide_memory_erasure, is_erased
 from streams.decisions.imports import decide_import
 from streams.decisions.intimacy import keep_intimacies
 
@@ -51,6 +51,8 @@ def decide(
             decide_rejected(draft, item)
         case EraseUser():
             decide_erasure(draft, item)
+        case EraseMemory():
+            decide_memory_erasure(draft, item)
         case ImportMemory():
             decide_import(draft, item, profile_keeps=parameters.profile_keeps)
         case ScheduleReminder() | CancelReminder() | ConfigureWake():

@@ -1,16 +1,21 @@
-"""Decisions about the erasure of a user."""
+"""Decisions about the erasure of a user, and of one memory."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from projections.state.evolve import is_cut_off
 from projections.state.memory import ACTIVE
-from schemas.messages.erasure import UserErased
+from schemas.log import Position
+from schemas.messages.erasure import MemoryErased, UserErased
+from schemas.vocabulary.refusals import Refusal
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from projections.state.memory import UserState
-    from schemas.messages.erasure import EraseUser
-    from schemas.messages.inbox import Extraction
+    from schemas.messages.erasure import EraseMemory, EraseUser
+    from schemas.messages.inbox import CoveredPiece, Extraction
     from streams.decisions.draft import Draft
 
 
@@ -32,6 +37,38 @@ def decide_erasure(draft: Draft, item: EraseUser) -> None:
     draft.say("0", "erased", f"{count} memories, and everything else that was known of the user")
 
 
+def decide_memory_erasure(draft: Draft, item: EraseMemory) -> None:
+    """Make a memory unknown, whatever its status; what else came from its observations stays."""
+    memory = draft.state.memories.get(item.memory_id)
+    if memory is None:
+        draft.say(item.memory_id, "refused", Refusal.UNKNOWN.because("no such memory"))
+        return
+    others = (one for one in draft.state.memories.values() if one is not memory)
+    sources = frozenset(item.event_ids)
+    draft.add(
+        MemoryErased(
+            envelope=draft.envelope(),
+            memory_id=memory.memory_id,
+            event_ids=item.event_ids,
+            letters=item.letters,
+            kept=sorted(one.memory_id for one in others if not sources.isdisjoint(one.source_ids)),
+            erased_at=draft.position.recorded_at,
+            was_active=memory.status == ACTIVE,
+        )
+    )
+    draft.say(memory.memory_id, "erased", "asked for", memory.memory_id)
+
+
 def is_erased(state: UserState, item: Extraction) -> bool:
-    """Return whether an answer is of words that were logged before the user was erased, if only in part."""
-    return state.erased_at is not None and any(piece.recorded_at <= state.erased_at for piece in item.covered)
+    """Return whether an answer is of words that were logged before the user was erased, if only in part.
+
+    The part that outlived the erasure is extracted again by itself (`Observe.resume`).
+    """
+    return state.erased_at is not None and any(_is_erased(state, state.erased_at, piece) for piece in item.covered)
+
+
+def _is_erased(state: UserState, erased_at: datetime, piece: CoveredPiece) -> bool:
+    if piece.position is None:  # written by an older version
+        return piece.recorded_at <= erased_at
+    position = Position.of(piece.position)
+    return is_cut_off(state, position.topic, position.offset)

@@ -12,7 +12,7 @@ from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN
 from schemas.messages.events import MemorySuperseded
 from schemas.vocabulary.attributes import OPPOSITES, is_single, same_value
 from schemas.vocabulary.tastes import says_taste
-from streams.decisions.duplicates.contradiction import ends, taken_back
+from streams.decisions.duplicates.contradiction import ends, may_end, taken_back
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -61,6 +61,9 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
     if statement.kind != "semantic":
         return []
     back = taken_back(statement.content)
+    has_value = statement.attribute is not None and statement.value is not None
+    if back is None and not has_value and not may_end(statement.content):
+        return []  # nothing can be against it, and most that is said is so: the user's memories need not be looked at
     found = [
         m
         for m in state.memories.values()

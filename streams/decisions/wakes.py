@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 import numpy as np
 
+from projections.embedding.stored_vector import vector_of
 from projections.state.memory import ACTIVE
 from projections.state.wakes import (
     LEAST_EVERY_SECONDS,
@@ -214,12 +215,12 @@ def nearest(
     """
     cosines = dict.fromkeys((m.memory_id for m in memories), _BELOW_ANY_COSINE)
     if query is not None:
-        size = len(query.data)
+        asked = vector_of(query.data)
         of_model = [m.memory_id for m in memories if m.embedding_model == model]
-        comparable = [(i, v) for i in of_model if (v := vectors.get(i)) is not None and len(v) == size]
+        known = [(i, vector_of(v)) for i in of_model if (v := vectors.get(i)) is not None]
+        comparable = [(i, v) for i, v in known if len(v) == len(asked)]
         if comparable:
-            rows = np.frombuffer(b"".join(v for _, v in comparable), "<f4").reshape(len(comparable), -1)
-            products = np.round(rows @ np.frombuffer(query.data, "<f4"), _COSINE_DECIMALS).tolist()
+            products = np.round(np.stack([v for _, v in comparable]) @ asked, _COSINE_DECIMALS).tolist()
             cosines |= dict(zip((i for i, _ in comparable), products, strict=True))
 
     def place(memory: Memory) -> tuple[float, float, int, str]:

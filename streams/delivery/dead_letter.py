@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from schemas import codec
 from schemas.identity import InvalidOwner, Owner, derived_id
 from schemas.log import NewRecord, RecordTooLarge
-from schemas.messages.dead_letters import SENT_BACK_FROM, TOO_LARGE, DeadLetter
+from schemas.messages.dead_letters import TOO_LARGE, DeadLetter, headers_in_clear
 from schemas.messages.envelope import Envelope
 from schemas.topics import DEAD_LETTERS
 from streams.delivery.retry import append_with_retry
@@ -56,7 +56,7 @@ async def put_aside(log: Log, record: Record, reason: str, detail: str) -> None:
 
 def _record_of(letter: DeadLetter, partition: int, record: Record) -> NewRecord:
     """Return a letter as a record; where the record was first is kept if it was sent back before."""
-    sent_back = tuple(header for header in record.headers if header[0] == SENT_BACK_FROM)
+    sent_back = headers_in_clear(record.headers)
     value = codec.encode(letter)
     return NewRecord(topic=DEAD_LETTERS.name, partition=partition, key=letter.key, value=value, headers=sent_back)
 

@@ -6,23 +6,37 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Final, TypeAlias
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from projections.partitions.assignment import NotHeld
 from streams.delivery.fair_slots import FairSlots
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable
+    from collections.abc import Awaitable, Callable, Hashable, Sequence
 
 log = logging.getLogger("mnemolog")
 Job: TypeAlias = "Callable[[], Awaitable[None]]"
+Item = TypeVar("Item")
 MAX_QUEUED: Final = 2_000
 """Jobs that may be queued; beyond them `submit` waits, and the log is read no further."""
+MAX_SHARED: Final = 64
+"""Items that one job does at a time."""
 
 
 def one_party(_key: Hashable) -> Hashable:
     """Say that all keys are one party's."""
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """An item of a job that does all that wait for it."""
+
+    work: Callable[[Sequence[Any]], Awaitable[None]]
+    item: object
 
 
 class KeyedPool:
@@ -48,7 +62,7 @@ class KeyedPool:
         self._party = party
         self._failure = failure
         self._took = took
-        self._queues: dict[tuple[int, Hashable], deque[Job]] = {}
+        self._queues: dict[tuple[int, Hashable], deque[Job | _Shared]] = {}
         self._tasks: dict[tuple[int, Hashable], asyncio.Task[None]] = {}
         self._drops: Counter[int] = Counter()
         self._waiting = 0
@@ -60,6 +74,15 @@ class KeyedPool:
         A job whose partition is dropped while it waits here is not queued: it would overtake the dropped ones, which
         are delivered again.
         """
+        await self._queue(partition, key, job)
+
+    async def share(
+        self, partition: int, key: Hashable, work: Callable[[Sequence[Item]], Awaitable[None]], item: Item
+    ) -> None:
+        """Queue an item as `submit` does a job; those that wait one behind the other for equal work are done by one."""
+        await self._queue(partition, key, _Shared(work, item))
+
+    async def _queue(self, partition: int, key: Hashable, job: Job | _Shared) -> None:
         drops = self._drops[partition]
         while self._waiting >= MAX_QUEUED:
             await self._wait_for_change()
@@ -98,10 +121,12 @@ class KeyedPool:
             while queue:
                 async with self._slots.slot(party):
                     began = time.perf_counter()
-                    await queue[0]()
+                    job, count = _next(queue)
+                    await job()
                     self._took(time.perf_counter() - began)
-                queue.popleft()
-                self._waiting -= 1
+                for _ in range(count):
+                    queue.popleft()
+                self._waiting -= count
                 self._changed.set()
         except NotHeld:
             log.info("partition %d was revoked: what waited for its users is delivered again", place[0])
@@ -112,3 +137,13 @@ class KeyedPool:
                 self._waiting -= len(queue)
                 del self._queues[place], self._tasks[place]
                 self._changed.set()
+
+
+def _next(queue: deque[Job | _Shared]) -> tuple[Job, int]:
+    """Return the job to run now, and how many of the queue it does."""
+    first = queue[0]
+    if not isinstance(first, _Shared):
+        return first, 1
+    alike = takewhile(lambda other: isinstance(other, _Shared) and other.work == first.work, islice(queue, MAX_SHARED))
+    items = [shared.item for shared in alike if isinstance(shared, _Shared)]
+    return partial(first.work, items), len(items)

@@ -16,6 +16,8 @@ LINGER_SECONDS: Final = 0.008
 """How long a caller that brought a batch keeps the event loop: its next batch is often on its way."""
 BATCH_RECORDS: Final = 100
 """Fewer records are no batch: single events may come so often that agents would give way all the time to no work."""
+LONGEST_TURN_SECONDS: Final = 0.001
+"""After so long an agent lets the event loop run something else."""
 
 
 class AppendPriority:

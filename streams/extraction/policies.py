@@ -102,6 +102,11 @@ class Policies:
         is_new = agent_id is not None and (tenant, agent_id) not in self._held
         return is_new and self._agents.get(tenant, 0) >= self._max_agents
 
+    def own(self, tenant: str, agent_id: str | None) -> Policy | None:
+        """Return the policy that was set for an agent itself, or for the tenant; None where none was."""
+        found = self._held.get((tenant, agent_id))
+        return None if found is None else found.policy
+
     def in_force(self, tenant: str, agent_id: str | None) -> PolicyInForce | None:
         """Return the policy of an agent: its own, else its tenant's; None where neither was set."""
         own = self._held.get((tenant, agent_id)) if agent_id is not None else None

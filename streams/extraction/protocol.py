@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 if TYPE_CHECKING:
     from datetime import date, datetime
 
+    from schemas.log import Position
     from schemas.messages.inbox import ModelTokens
     from schemas.messages.observations import TurnContext
     from schemas.policy import Policy
@@ -36,6 +37,8 @@ class Piece:
     """The picture of a screenshot that has no text: its bytes, or its URL."""
     by: str | None = None
     """The id of the key that its observation was published with."""
+    position: Position | None = None
+    """Where its observation stands in the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from itertools import islice
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import orjson
 
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.embedding.stored_vector import vector_bytes
 from projections.shard.observations import WITHOUT_MODEL
 from schemas import codec
 from schemas.disclosure import describe
@@ -20,11 +22,13 @@ from schemas.log import NewRecord
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected, ModelTokens
 from schemas.policy import RULES
+from schemas.redaction import Redaction
 from schemas.text import MAX_MARKS, has_many_marks, without_many_marks
 from schemas.topics import INBOX
 from streams.delivery.fair_slots import FairSlots
 from streams.delivery.retry import append_with_retry, pauses
-from streams.extraction.protocol import Outage, Rejected
+from streams.extraction.protocol import Extraction, Outage, Rejected, Window
+from streams.extraction.redacted_window import redacted_extraction, redacted_window
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -32,8 +36,10 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Embedder, Vectors
     from schemas.log import Log, RecordTooLarge
     from schemas.policy import Policy
-    from streams.extraction.protocol import Extraction, Extractor, Proposal, Window
+    from streams.extraction.protocol import Extractor, Proposal
 
+_Readable: TypeAlias = tuple[Redaction, Window, tuple[int, ...], tuple[str, ...]]
+"""A redaction, and what `redacted_window` returns by it."""
 log = logging.getLogger("mnemolog")
 _BUGS: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
 """Errors of a rule on words that it was not made for: they reject the window and do not stop the worker."""
@@ -44,6 +50,11 @@ MAX_FAILURES: Final = 8
 
 def _without_policy(_tenant: str, _agent_id: str | None) -> None:
     """Return the default policy."""
+
+
+def _without_redaction(_tenant: str, _agent_id: str | None) -> Redaction:
+    """Return the redaction that looks for nothing."""
+    return Redaction({})
 
 
 def ignore(_: str) -> None:
@@ -64,6 +75,8 @@ class ExtractionService:
     """Which pictures the model can see."""
     policy_of: Callable[[str, str | None], Policy | None] = _without_policy
     """Returns the policy of a tenant's agent, None where it is the default."""
+    redaction_of: Callable[[str, str | None], Redaction] = _without_redaction
+    """Returns what must not be kept of what is said to a tenant's agent."""
     within_budget: Callable[[Window], Awaitable[bool]] | None = None
     """Whether the budgets of a window's policy have tokens left today; None: budgets are not kept."""
     rules: Extractor | None = None
@@ -84,29 +97,25 @@ class ExtractionService:
         policy = self.policy_of(window.tenant, window.agent_id)
         window = replace(window, policy=policy)
         refused: Rejected | None = None
-        provisional = await self._is_over_budget(window, extractor)
-        if provisional and self.rules is not None:
-            extractor = self.rules
-        pictures = (piece.image for piece in window.pieces if piece.image is not None)
-        if refusal := next(filter(None, map(self.vision.refusal, pictures)), None):
-            return rejection(window, extractor, Rejected(f"image: {refusal}"))
-        if any(has_many_marks(piece.text) for piece in window.pieces):
-            return rejection(window, extractor, Rejected(f"text: more than {MAX_MARKS} combining marks in a row"))
-        pause = self.make_pauses()
         asked = extractor
+        if provisional := await self._is_over_budget(window, extractor):
+            extractor = self.rules or extractor
+        if unreadable := self._unreadable(window):
+            return rejection(window, extractor, Rejected(unreadable))
+        readable = self._readable(window)
+        pause = self.make_pauses()
         failures = 0
         successes = self.successes
         extraction: Extraction | None = None
         while True:
             try:
                 async with self.slots.slot(window.tenant):
-                    extraction = extraction or await _extracted(window, extractor)
+                    extraction = extraction or await _redacted(readable, extractor)
                     vectors = await self._vectors(extraction)
             except Rejected as rejected:
-                if refused is not None:  # by the model, and now by the rules
-                    return rejection(window, asked, refused)
-                if (rules := self._rules_after(window, extractor)) is None:
-                    return rejection(window, extractor, rejected)
+                rules = self._rules_after(window, extractor)
+                if rules is None:  # where the rules reject as the model did, its reason and tokens count
+                    return rejection(window, asked, refused) if refused else rejection(window, extractor, rejected)
                 refused, provisional, extractor = _with_tokens(rejected, extractor), True, rules
             except EmbedderRefused as unusable:
                 answer = extraction.answer if extraction else None
@@ -123,6 +132,47 @@ class ExtractionService:
                 self.successes += 1
                 item = self._answer(window, extractor, extraction, vectors)
                 return _provisional(item, refused) if provisional else item
+
+    def _unreadable(self, window: Window) -> str | None:
+        """Return why no extractor can read a window, None where it can."""
+        pictures = (piece.image for piece in window.pieces if piece.image is not None)
+        if refusal := next(filter(None, map(self.vision.refusal, pictures)), None):
+            return f"image: {refusal}"
+        if any(has_many_marks(piece.text) for piece in window.pieces):
+            return f"text: more than {MAX_MARKS} combining marks in a row"
+        return None
+
+    def _readable(self, window: Window) -> _Readable:
+        """Return what an extractor may read of a window; what is found is counted."""
+        redaction = self.redaction_of(window.tenant, window.agent_id)
+        return redaction, *redacted_window(window, redaction)
+
+    async def extract_together(
+        self, windows: Sequence[Window], extractor: Extractor
+    ) -> list[CandidatesExtracted | ExtractionRejected] | None:
+        """Return the answers to windows of one user by an extractor without model; their texts are embedded together.
+
+        None where anything stands in the way of one of them: `extract` says of each what it is.
+        """
+        if extractor.model not in WITHOUT_MODEL:
+            return None
+        windows = [replace(window, policy=self.policy_of(window.tenant, window.agent_id)) for window in windows]
+        pieces = [piece for window in windows for piece in window.pieces]
+        if any(piece.image is not None or has_many_marks(piece.text) for piece in pieces):
+            return None
+        try:
+            async with self.slots.slot(windows[0].tenant):
+                extractions = [await _redacted(self._readable(window), extractor) for window in windows]
+                said = [proposal.content for extraction in extractions for proposal in extraction.proposals]
+                vectors = await self.embedder.embed(said) if said else ()
+        except (Rejected, EmbedderRefused, Outage, EmbedderUnavailable):
+            return None
+        self.successes += len(windows)
+        rest = iter(vectors)
+        return [
+            self._answer(window, extractor, extraction, list(islice(rest, len(extraction.proposals))))
+            for window, extraction in zip(windows, extractions, strict=True)
+        ]
 
     async def _is_over_budget(self, window: Window, extractor: Extractor) -> bool:
         """Return whether the window's user, or tenant, has cost as many model tokens today as the policy allows."""
@@ -155,7 +205,7 @@ class ExtractionService:
             answer=None if extraction.answer is None else Sealed.clear(extraction.answer),
             tokens_in=extraction.tokens_in,
             tokens_out=extraction.tokens_out,
-            tokens_by_model=list(extraction.tokens_by_model) or None,
+            tokens_by_model=list(extraction.tokens_by_model),
             dropped=list(extraction.dropped),
             covered=_covered(window),
             candidates=[
@@ -163,6 +213,22 @@ class ExtractionService:
                 for proposal, vector in zip(extraction.proposals, vectors, strict=True)
             ],
         )
+
+
+async def _redacted(readable: _Readable, extractor: Extractor) -> Extraction:
+    """Return the answer to what may be read of a window. Raises Outage and Rejected."""
+    redaction, window, places, left_out = readable
+    if redaction.is_idle:
+        return await _extracted(window, extractor)
+    if not places:
+        return Extraction(proposals=(), dropped=left_out)
+    try:
+        extraction = await _extracted(window, extractor)
+    except Rejected as rejected:
+        replacing = redaction.replacing()
+        rejected.reason, rejected.answer = replacing.value(rejected.reason), replacing.value(rejected.answer)
+        raise
+    return redacted_extraction(extraction, redaction, places, left_out)
 
 
 async def _extracted(window: Window, extractor: Extractor) -> Extraction:
@@ -237,7 +303,7 @@ def rejection(window: Window, extractor: Extractor, rejected: Rejected) -> Extra
         answer=None if rejected.answer is None else Sealed.clear(rejected.answer),
         tokens_in=rejected.tokens_in,
         tokens_out=rejected.tokens_out,
-        tokens_by_model=list(rejected.tokens_by_model) or None,
+        tokens_by_model=list(rejected.tokens_by_model),
         covered=_covered(window),
     )
 
@@ -251,12 +317,14 @@ def too_large(
     return replace(rejected, model=item.model, prompt_hash=item.prompt_hash, tokens_by_model=item.tokens_by_model)
 
 
-async def append_answer(log: Log, partition: int, item: CandidatesExtracted | ExtractionRejected) -> int:
-    """Append an answer to a partition's inbox; return the offset behind it. Raises RecordTooLarge."""
-    value = codec.encode_cached(item)
-    record = NewRecord(topic=INBOX.name, partition=partition, key=item.envelope.owner.key, value=value)
-    [appended] = await append_with_retry(log, [record])
-    return appended.position.offset + 1
+async def append_answers(log: Log, partition: int, items: Sequence[CandidatesExtracted | ExtractionRejected]) -> int:
+    """Append answers to a partition's inbox; return the offset behind the last. Raises RecordTooLarge."""
+    records = [
+        NewRecord(topic=INBOX.name, partition=partition, key=item.envelope.owner.key, value=codec.encode_cached(item))
+        for item in items
+    ]
+    appended = await append_with_retry(log, records)
+    return appended[-1].position.offset + 1
 
 
 def _envelope(window: Window, extractor: Extractor) -> Envelope:
@@ -295,6 +363,7 @@ def _covered(window: Window) -> list[CoveredPiece]:
             by_user=p.speaker == "user",
             occurred_at=p.occurred_at,
             recorded_at=p.recorded_at,
+            position=str(p.position) if p.position else None,
         )
         for p in window.pieces
     ]
@@ -304,7 +373,7 @@ def _candidate(window: Window, proposal: Proposal, vector: Vectors) -> Candidate
     dialogue = list(proposal.key_dialogue)
     return Candidate(
         content=Sealed.clear(proposal.content),
-        vector=Sealed.clear(np.asarray(vector, "<f4").tobytes()),
+        vector=Sealed.clear(vector_bytes(vector)),
         kind=proposal.kind,
         category=proposal.category,
         memory_type=proposal.memory_type,

@@ -14,6 +14,7 @@ from streams.extraction.protocol import Piece, Window
 from streams.extraction.recalled_text import without_recalled
 
 if TYPE_CHECKING:
+    from schemas.log import Position
     from schemas.messages.observations import Observation
     from streams.extraction.protocol import SourceType, Speaker
 
@@ -66,7 +67,7 @@ def closes_before(window: OpenWindow, piece: Piece, limits: WindowLimits) -> boo
     return max(gaps) >= limits.idle
 
 
-def pieces_of(message: Observation, recorded_at: datetime) -> list[Piece]:
+def pieces_of(message: Observation, recorded_at: datetime, position: Position | None = None) -> list[Piece]:
     """Return an observation's pieces, without the text that an agent had recalled into a turn."""
     speaker, name = _speaker(message)
     context = message.context if isinstance(message, TurnRecorded) else None
@@ -85,6 +86,7 @@ def pieces_of(message: Observation, recorded_at: datetime) -> list[Piece]:
             context=context,
             image=None if number else image_of(message),
             by=message.envelope.by,
+            position=position,
         )
         for number, text in enumerate(texts)
     ]

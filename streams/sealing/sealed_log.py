@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from schemas.identity import InvalidOwner, Owner
 from schemas.log import ERASED_VALUE, NewRecord
+from schemas.messages.dead_letters import headers_in_clear
 from streams.sealing import sealed_record
 from streams.sealing.user_keys import INSTALLATION, KeyUnknown
 
@@ -26,7 +27,7 @@ class _Appending:
     """A call that has sealed records, and not yet heard what became of them."""
 
     owners: frozenset[Owner]
-    done: asyncio.Future[None]
+    done: asyncio.Event
 
 
 class SealedLog:
@@ -34,7 +35,8 @@ class SealedLog:
 
     A record that lies in clear is read as it is: what upstream publishes itself, and what is older than the keys. One
     whose key was destroyed is read as erased, without its key and value. One that was tampered with stays as it lies,
-    so that whoever decodes it puts it aside as a dead letter.
+    so that whoever decodes it puts it aside as a dead letter. Headers would lie in clear, and what they say stands in
+    the value too, so a sealed record has none but where it was sent back from.
     """
 
     def __init__(
@@ -54,17 +56,19 @@ class SealedLog:
         """See `Log.append`. A user's first record waits until the user's key is durable."""
         if not self._seals:
             return await self._log.append(records)
+        if not self._keys.are_fresh:
+            await self._keys.follow()
         owners = [owner_of(record) for record in records]
         if not all(map(self._keys.has_key, owners)):
             await self._keys.make(owners)
         sealed = [self._sealed(record, owner) for record, owner in zip(records, owners, strict=True)]
-        appending = _Appending(frozenset(owners), asyncio.get_running_loop().create_future())
+        appending = _Appending(frozenset(owners), asyncio.Event())
         self._appending.add(appending)
         try:
             return await self._log.append(sealed)
         finally:
             self._appending.discard(appending)
-            appending.done.set_result(None)
+            appending.done.set()
 
     async def sealed_forms(self, records: Sequence[Record]) -> dict[int, bytes]:
         """Return the sealed value, by offset, of each of some records that lies in clear. Raises LogError."""
@@ -81,7 +85,8 @@ class SealedLog:
 
     async def settle(self, owner: Owner) -> None:
         """Wait until the appends of an owner's records that are under way have ended, each in the log or not."""
-        await asyncio.gather(*(one.done for one in self._appending if owner in one.owners))
+        for one in [one for one in self._appending if owner in one.owners]:
+            await one.done.wait()
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
         """See `Log.read`."""
@@ -122,9 +127,8 @@ class SealedLog:
 
     def _sealed(self, record: NewRecord, owner: Owner) -> NewRecord:
         key_id, cipher = self._keys.sealing(owner)
-        return replace(
-            record, key=None, value=sealed_record.seal(cipher, key_id, record.topic, record.key, record.value)
-        )
+        value = sealed_record.seal(cipher, key_id, record.topic, record.key, record.value)
+        return replace(record, key=None, value=value, headers=headers_in_clear(record.headers))
 
 
 def _erased(record: Record) -> Record:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 INSTALLATION: Final = Owner(SYSTEM_TENANT, "*")
 """Whose key seals what belongs to no user, and what outlives one."""
+LEASE_SECONDS: Final = 5.0
+"""How long a worker seals with the keys that it has read, before it reads again. An erasure waits as long: then nobody
+seals with a key that it destroys."""
 CACHED_CIPHERS: Final = 4_096
 """Users whose keys lie unwrapped in memory."""
 KEYS_AT_ONCE: Final = 500
@@ -51,10 +55,14 @@ class UserKeys:
     back: a record that would revive one is answered with another tombstone.
     """
 
-    def __init__(self, log: Log, masters: MasterKeys | None) -> None:
-        """Read and write the topic of a log that seals nothing itself. Without master keys no key can be made."""
+    def __init__(self, log: Log, masters: MasterKeys | None, *, lease_seconds: float | None = None) -> None:
+        """Read and write the topic of a log that seals nothing itself. Without master keys no key can be made.
+
+        `lease_seconds`: how long what was read of the topic may seal; None where nobody else writes it.
+        """
         self._log = log
         self._masters = masters
+        self._lease = lease_seconds
         self._next = 0
         self._wrapped: dict[bytes, bytes] = {}
         """The encoded DataKey of each id."""
@@ -65,7 +73,10 @@ class UserKeys:
         """Why a key cannot be unwrapped; after a rotation a later record of it can."""
         self._ciphers: OrderedDict[bytes, AESGCM] = OrderedDict()
         self._following = asyncio.Lock()
-        self._making: dict[Owner, asyncio.Future[None]] = {}
+        self._followed_at = -math.inf
+        """When the topic was read last, by the event loop's clock."""
+        self._making: dict[Owner, asyncio.Event] = {}
+        """Set when who makes an owner's key has ended. A future would be cancelled with the first who waits."""
 
     @property
     def is_empty(self) -> bool:
@@ -75,15 +86,22 @@ class UserKeys:
     async def follow(self) -> None:
         """Read what the topic holds by now. Raises LogUnavailable, KeysMissing, MasterKeyUnknown."""
         async with self._following:
+            began = asyncio.get_running_loop().time()
             revived: list[bytes] = []
             while records := await self._log.read(KEYS.name, 0, self._next):
                 for record in records:
                     self._fold(record, revived)
                 self._next = records[-1].position.offset + 1
+            self._followed_at = began
             for unknown in self._unknown.values():
                 raise unknown
             if revived:
                 await self._log.append([_tombstone(key_id) for key_id in revived])
+
+    @property
+    def are_fresh(self) -> bool:
+        """Whether the topic was read within the lease, so that no key is used whose user was erased since."""
+        return self._lease is None or asyncio.get_running_loop().time() - self._followed_at < self._lease
 
     def ids_of(self, owner: Owner) -> tuple[bytes, ...]:
         """Return the ids of an owner's keys: none for who has none, or was erased."""
@@ -99,7 +117,7 @@ class UserKeys:
         own = [owner for owner in missing if owner not in self._making]
         others = [self._making[owner] for owner in missing if owner in self._making]
         if own:
-            done = asyncio.get_running_loop().create_future()
+            done = asyncio.Event()
             self._making.update(dict.fromkeys(own, done))
             try:
                 await self._log.append([self._new(owner) for owner in own])
@@ -107,9 +125,9 @@ class UserKeys:
             finally:
                 for owner in own:
                     del self._making[owner]
-                done.set_result(None)
+                done.set()
         for other in others:
-            await other
+            await other.wait()
         if others:
             await self.make(missing)  # who was making them may have failed
 

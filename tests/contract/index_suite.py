@@ -144,6 +144,18 @@ class IndexSuite:
         assert ["cat"] == four(both.keyword) == four(both.semantic)
         assert await index.search(query("用户", ANIMALS, category="finance")) == Legs((), ())
 
+    async def test_only_the_memories_that_are_named_take_places_of_the_limit(self, index: Index):
+        near = [entry(f"near-{n}", "用户 tea", FOOD) for n in range(60)]
+        far = [entry(f"far-{n}", "用户 walks far and wide", mixed(FOOD, ANIMALS, WORK)) for n in range(3)]
+        await index.put([*near, *far])
+        named = frozenset({one.memory_id for one in far} | {memory_id("never put")})
+        legs = await index.search(query("用户 tea", FOOD, limit=3, among=named))
+        expected = sorted(one.memory_id for one in far)
+        assert expected == [hit.memory_id for hit in legs.keyword] == [hit.memory_id for hit in legs.semantic]
+        many = named | {memory_id(f"unknown-{n}") for n in range(2_000)}
+        assert legs == await index.search(query("用户 tea", FOOD, limit=3, among=many))
+        assert await index.search(query("用户 tea", FOOD, among=frozenset())) == Legs((), ())
+
     async def test_since_and_until_include_their_instants(self, index: Index):
         hour = timedelta(hours=1)
         await index.put([replace(one, occurred_at=NOON + n * hour) for n, one in enumerate(FOUR)])

@@ -97,7 +97,7 @@ def requests_of(world: World, name: str, method: str, template: str) -> Iterator
     if template in STREAMS:
         return  # they are listened to, all at once: `heard`
     if template == MCP:
-        yield from _of_mcp()
+        yield from _of_mcp(world)
     elif "{memory_id}" in template:
         yield from _of_memories(world, name, asked, named)
     elif "{reminder_id}" in template or "{entity_id}" in template:
@@ -163,9 +163,24 @@ def _memories(world: World, name: str, place: Place, asked: Request) -> list[str
     return [place.common] if is_changed and place in world.seen_by(name) else [place.memories[0], place.memories[-1]]
 
 
-def _of_mcp() -> Iterator[Request]:
-    """Yield the messages of an MCP client, its two tools with every user and agent in the URL, and none."""
-    calls = [("memory_search", {"query": "garden"}), ("memory_add", {"content": "likes tea"})]
+def _of_mcp(world: World) -> Iterator[Request]:
+    """Yield the messages of an MCP client: tools that only read or add, with every user and agent in the URL, and none.
+
+    Those that name a memory name one of each place.
+    """
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("memory_search", {"query": "garden"}),
+        ("memory_add", {"content": "likes tea"}),
+        ("memory_list", {}),
+        ("memory_context", {"query": "garden"}),
+        ("memory_profile", {}),
+        ("reminder_list", {}),
+        *(
+            (tool, {"memory_id": place.memories[0]})
+            for place in world.places
+            for tool in ("memory_get", "memory_history")
+        ),
+    ]
     messages: list[tuple[str, dict[str, Any]]] = [("tools/list", {})]
     messages += [("tools/call", {"name": tool, "arguments": arguments}) for tool, arguments in calls]
     for user in (None, *USERS):

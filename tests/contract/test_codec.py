@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,15 +47,23 @@ def test_there_are_golden_bytes_of_every_older_version():
         for kind in ("full", "bare")
     }
     assert {f.relative_to(GOLDEN).as_posix() for f in OLDER} == older
-    assert codec.newest_version(ScreenshotAnalysed) == 3
+    assert codec.newest_version(ScreenshotAnalysed) == 4
 
 
 def as_known(record: Any, released: dict[str, Any]) -> Any:
-    """Return a message, or its envelope, with the defaults of the fields that a released schema of it does not have."""
+    """Return a record, and those in it, with the defaults of the fields that a released schema of it does not have."""
     there = {field["name"]: field["type"] for field in released["fields"]}
-    known = {f.name: f.default for f in fields(record) if f.name not in there}
-    if "envelope" in there:
-        known["envelope"] = as_known(record.envelope, there["envelope"])
+    known = {
+        f.name: f.default if f.default_factory is MISSING else f.default_factory()
+        for f in fields(record)
+        if f.name not in there
+    }
+    for name, kind in there.items():
+        value = getattr(record, name)
+        if is_dataclass(value) and isinstance(kind, dict) and "fields" in kind:
+            known[name] = as_known(value, kind)
+        elif isinstance(kind, dict) and isinstance(items := kind.get("items"), dict) and "fields" in items:
+            known[name] = [as_known(one, items) for one in value]
     return replace(record, **known)
 
 

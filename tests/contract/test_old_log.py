@@ -72,7 +72,7 @@ def make_older(file: Path) -> dict[str, int]:
         found = connection.execute("select id, key, value, headers from records").fetchall()
         for row_id, key, value, headers in found:
             older = previous(value, kinds)
-            checksum = rows._checksum(key, older, headers)
+            checksum = rows.checksum_of(key, older, headers)
             connection.execute("update records set value=?, checksum=? where id=?", (older, checksum, row_id))
     connection.close()
     return kinds

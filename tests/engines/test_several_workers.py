@@ -175,6 +175,10 @@ async def test_the_tools_of_any_workers_mcp_server_reach_every_user(two: Several
         async with mcp.Client(f"{url[1]}/mcp?user_id=mcp-{n}", mode="legacy") as client:
             found = await client.call_tool("memory_search", {"query": "ship", "scope": "personal"})
             shared = await client.call_tool("memory_search", {"query": f"dock {n} closed", "scope": "global"})
+            one = await client.call_tool("memory_get", {"memory_id": added.structured_content["memory_id"]})
+            listed = await client.call_tool("memory_list", {})
+        assert one.structured_content["content"] == f"paints ship number {n}"
+        assert [each["content"] for each in listed.structured_content["items"]] == [f"paints ship number {n}"]
         assert [one["memory"] for one in found.structured_content["results"]] == [f"paints ship number {n}"]
         assert f"dock {n} is closed" in [one["memory"] for one in shared.structured_content["results"]]
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from schemas.messages.wakes import WakeDue
     from streams.decisions.draft import ItemPosition
     from streams.delivery.delivery import Delivery
+    from streams.extraction.protocol import Piece
 
 
 class _AcknowledgesAtOnce(Observe):
@@ -39,6 +40,15 @@ class _AcknowledgesAtOnce(Observe):
 class _ObservesOn(Observe):
     def revoke(self, partition: int) -> None:
         """Drop nothing."""
+
+
+class _LeavesWhatOutlivesAnErasure(Observe):
+    async def resume(self) -> None:
+        """Extract nothing again."""
+
+    def _surviving(self, owner: Owner, pieces: Sequence[Piece]) -> list[Piece]:
+        left = super()._surviving(owner, pieces)
+        return left if len(left) == len(pieces) else []
 
 
 class _RemembersOn(Remember):
@@ -63,10 +73,11 @@ class _AcknowledgesBeforeItAppends(Remember):
 
 
 class _UpdatesStateBeforeTheAcknowledgement(Remember):
-    async def _append(self, owner: Owner, decision: Decision) -> None:
+    async def _append(self, owner: Owner, decisions: Sequence[Decision]) -> None:
         ledger = self._shards.of(owner).ledger
-        ledger.states.keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
-        await super()._append(owner, decision)
+        for decision in decisions:
+            ledger.states.keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
+        await super()._append(owner, decisions)
 
 
 class _WakesBeforeTheTime(Remember):
@@ -125,6 +136,7 @@ MUTANTS: Final = {
     "work goes on after its partition was taken away": Parts(observe=_ObservesOn, remember=_RemembersOn),
     "a shard is kept after its partition was taken away": Parts(shards=_ShardsThatAreKept),
     "a shard is decided upon before it is folded": Parts(shards=_ShardsThatAreNotFoldedFirst),
+    "what outlives an erasure is left": Parts(observe=_LeavesWhatOutlivesAnErasure),
     "remember acknowledges what it has not decided": Parts(remember=_AcknowledgesBeforeItAppends),
     "remember updates state before the acknowledgement": Parts(remember=_UpdatesStateBeforeTheAcknowledgement),
     "a wake is raised before its time": Parts(remember=_WakesBeforeTheTime),

@@ -15,7 +15,9 @@ from hashlib import blake2b
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
+from unittest.mock import patch
 
+from simulation.erasures import AfterErasure, Opened, erase_somewhere, reminders_due
 from simulation.faults import Faults
 from simulation.reminders import raised
 from simulation.scripted_extractor import HashEmbedder, Model
@@ -23,23 +25,25 @@ from simulation.simulated_group import SimulatedGroup
 from simulation.simulated_log import SimulatedLog, Weather
 from simulation.simulated_worker import TICK_EVERY, Parts, World
 from simulation.steps import Step
-from simulation.verdict import check_folds, check_index, check_log, compare
+from simulation.verdict import check_folds, check_index, check_log, check_rows, compare
 from simulation.virtual_loop import VirtualLoop
 from simulation.workload import FIRST_DAY, PARTITIONS, Workload
 from support.counting import counted
 
+from projections.shard.wal import Checkpoints
 from schemas import codec
 from schemas.identity import partition_owner
 from schemas.log import LogUnavailable
 from schemas.messages.decision import Decision
-from schemas.topics import INBOX, LEDGER, TOPICS
+from schemas.topics import INBOX, LEDGER, TOPICS, partition_of
 from streams.delivery.retry import append_with_retry, retry
 from streams.ticks.scheduler import decay_due, slots_between, tick_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from datetime import datetime
 
+    from simulation.erasures import PlannedErasure, Records
     from simulation.simulated_worker import SimulatedWorker
     from simulation.steps import Phase
 
@@ -100,7 +104,9 @@ class _Run:
         self.group = SimulatedGroup(self.loop, self.log, chance, PARTITIONS, guarded=parts.guarded)
         model, embedder = Model(chance), HashEmbedder(chance)
         twice = 0.0 if calm else 0.1
-        world = World(self.loop, self.log, self.group, model, embedder, self.clock, chance, parts, twice)
+        sealed = workload.erasure is not None
+        world = World(self.loop, self.log, self.group, model, embedder, self.clock, chance, parts, twice, sealed)
+        self.opened = Opened(self.log.still())
         self._make = lambda: Faults(world, folder, 1 if calm else workload.workers, weather, 0 if calm else 6)
 
     async def play(self) -> list[UserState]:
@@ -110,33 +116,45 @@ class _Run:
         self.faults = self._make()
         self.log.on_append = self.faults.log_grew
         await self.faults.heal()
-        for phase in self.workload.phases:
-            await self._phase(phase)
+        for number, phase in enumerate(self.workload.phases):
+            erasure = self.workload.erasure
+            await self._phase(phase, None if erasure is None or erasure.phase != number else erasure)
         await asyncio.sleep(SETTLED_SECONDS)
         await self._reminded()
         await self._drained()
         workers = {partition: owner.worker for partition, owner in self.group.owners.items()}
-        check_log(self.log, self.workload)
+        records = await self.opened.read()
+        after = self._after(records)
+        check_log(records, self.workload, after)
         for worker in dict.fromkeys(workers.values()) if self.faults.happened else ():
             await retry(partial(_catch_up, worker), LogUnavailable)
-        states = check_folds(self.log, workers, self.folder)
+        states = check_folds(self.log, records, workers, self.folder)
+        if after is not None:
+            await check_rows(self.opened.log, workers, self.folder, after)
         await check_index(workers)
         for worker in self.faults.alive:
             worker.shards.close()
         return states
 
-    async def _phase(self, phase: Phase) -> None:
+    def _after(self, records: Records) -> AfterErasure | None:
+        erasure = self.workload.erasure
+        return None if erasure is None else AfterErasure(records, erasure, partition_of(erasure.owner.key, PARTITIONS))
+
+    async def _phase(self, phase: Phase, erasure: PlannedErasure | None) -> None:
         self.clock.jump_to(phase.at)
         trouble = self.loop.create_task(self.faults.for_a_while())
         await self._slots_passed()
         await trouble
         if self.workload.comparable:
-            await self._stage(phase.said)
-            await self._stage(phase.asked)
+            await self._stage(phase.said, erasure if erasure and erasure.stage == "said" else None)
+            await self._stage(phase.asked, erasure if erasure and erasure.stage == "asked" else None)
         else:
-            await self._stage([*phase.said, *phase.asked, *self._ticks_of(phase)])
-            return
-        await self._stage(self._ticks_of(phase))
+            amid = erasure if erasure and erasure.stage != "after" else None
+            await self._stage([*phase.said, *phase.asked, *self._ticks_of(phase)], amid)
+        if erasure is not None and erasure.stage == "after":
+            await self._stage([], erasure)
+        if self.workload.comparable:
+            await self._stage(self._ticks_of(phase))
 
     def _ticks_of(self, phase: Phase) -> list[list[Step]]:
         """Return what an operator appends who asks for the phase's tick."""
@@ -144,11 +162,16 @@ class _Run:
         records = [tick_record(partition, tick) for partition, tick in enumerate(ticks)]
         return [[Step(self.chance.random() * 8, record)] for record in records]
 
-    async def _stage(self, lists: list[list[Step]]) -> None:
+    async def _stage(self, lists: list[list[Step]], erasure: PlannedErasure | None = None) -> None:
         trouble = self.loop.create_task(self.faults.for_a_while())
-        await asyncio.gather(*(self._publish(steps) for steps in lists))
+        erasing = () if erasure is None else (self._erase(erasure),)
+        await asyncio.gather(*erasing, *(self._publish(steps) for steps in lists))
         await trouble
         await self._drained()
+
+    async def _erase(self, erasure: PlannedErasure) -> None:
+        await asyncio.sleep(erasure.pause)
+        await erase_somewhere(self.group, partition_of(erasure.owner.key, PARTITIONS), erasure.owner)
 
     async def _publish(self, steps: list[Step]) -> None:
         repeats = []
@@ -165,7 +188,11 @@ class _Run:
 
     async def _drained(self) -> None:
         await self.faults.heal()
-        await self._until(self.group.is_done)
+
+        async def is_done() -> bool:
+            return self.group.is_done()
+
+        await self._until(is_done)
 
     async def _slots_passed(self) -> None:
         """Wait until the slots that the jump left behind are decided."""
@@ -173,31 +200,39 @@ class _Run:
             first = self.log.records[INBOX.name, partition][:1]
             slots = slots_between(first[0].recorded_at, self.clock.now(), TICK_EVERY) if first else []
             due = {decay_due(partition, "ladder", slot).envelope.event_id for slot in slots}
-            await self._until(lambda p=partition, ids=due: ids <= self._closed(p))  # type: ignore[misc]
+            await self._until(partial(self._are_closed, partition, due))
 
     async def _reminded(self) -> None:
         """Wait until every reminder that is due was raised."""
-        due = {reminder for reminder, due_at in self.workload.reminders.items() if due_at <= self.clock.now()}
+        await self._drained()
+        expected = reminders_due(self.workload, self._after(await self.opened.read()))
+        due = {reminder for reminder, due_at in expected.items() if due_at <= self.clock.now()}
 
-        def is_raised() -> bool:
-            chains = counted(self.log.records)
+        async def is_raised() -> bool:
+            chains = counted(await self.opened.read())
             return due <= {wake.reminder_id for chain in chains.values() for wake in raised(chain)}
 
         await self._drained()
         await self._until(is_raised)
 
-    def _closed(self, partition: int) -> set[str]:
+    async def _are_closed(self, partition: int, ticks: set[str]) -> bool:
+        return ticks <= await self._closed(partition)
+
+    async def _closed(self, partition: int) -> set[str]:
         """Return the ticks that are closed; each record of the ledger is read once."""
         ledger, known = self.log.records[LEDGER.name, partition], self._ticks[partition]
         for record in ledger[self._read[partition] :]:
-            decision = codec.decode_as(record.value, Decision)
+            opened = await self.opened.log.open(record)
+            if opened.is_erased:
+                continue
+            decision = codec.decode_as(opened.value, Decision)
             if decision.envelope.owner == partition_owner(partition):
                 known.add(decision.item_id)
         self._read[partition] = len(ledger)
         return known
 
-    async def _until(self, holds: Callable[[], bool]) -> None:
-        while not holds():
+    async def _until(self, holds: Callable[[], Awaitable[bool]]) -> None:
+        while not await holds():
             await asyncio.sleep(0.5)
             if self.loop.failures:
                 raise AssertionError(f"escaped: {self.loop.failures[0]!r}")
@@ -213,7 +248,8 @@ async def _catch_up(worker: SimulatedWorker) -> None:
 def play(workload: Workload, parts: Parts = PRODUCTION, *, calm: bool = False) -> Played:
     """Play a workload and check it. Raises AssertionError."""
     memory = Path("/dev/shm")  # noqa: S108 - a file system in memory, where there is one
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None, prefix="mnemolog-") as folder:
+    resting = patch.object(Checkpoints, "_look_later", lambda _: None)  # it depends on a thread, and on nothing else
+    with resting, tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None, prefix="mnemolog-") as folder:
         run = _Run(workload, Path(folder), parts, calm=calm)
         try:
             states = run.loop.run(run.play())
@@ -226,7 +262,7 @@ def play(workload: Workload, parts: Parts = PRODUCTION, *, calm: bool = False) -
 @lru_cache(maxsize=512)
 def _calm(seed: int) -> list[UserState]:
     """Return what a seed's run without faults remembers: the same for production and all mutants."""
-    return play(Workload.of_seed(seed), calm=True).states
+    return play(Workload.of_seed(seed).world_without(), calm=True).states
 
 
 def check_seed(seed: int, parts: Parts = PRODUCTION) -> Played:
@@ -235,7 +271,8 @@ def check_seed(seed: int, parts: Parts = PRODUCTION) -> Played:
     try:
         played = play(workload, parts)
         if workload.comparable:
-            compare(played.states, _calm(seed))
+            apart = None if workload.erasure is None or workload.erasure.stage == "after" else workload.erasure.owner
+            compare(played.states, _calm(seed), apart)
     except Exception as error:  # whatever escapes is a failure of this seed
         raise SeedFailed(
             f"seed {seed}: {type(error).__name__}: {error}\nto see it again: {REPLAY.format(seed=seed)}"

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from schemas.log import Appended, LogError, LogUnavailable, Position, Record, UnknownTopic
+from schemas.topics import KEYS
+from streams.sealing import sealed_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,6 +54,13 @@ class SimulatedLog:
         self._trace = trace
         self._partitions: dict[str, int] = {}
         self._outside = Context()  # of no worker: what is on its way survives its sender
+
+    def still(self) -> SimulatedLog:
+        """Return the same log without weather, for who looks at it from outside."""
+        view = SimulatedLog(self._clock, trace=self._trace)
+        view.records, view._partitions = self.records, self._partitions
+        view.on_append = lambda: self.on_append()  # noqa: PLW0108 - it is set later
+        return view
 
     async def create_topic(
         self, name: str, partitions: int, retention: timedelta | None = None, *, compact: bool = False
@@ -110,6 +119,10 @@ class SimulatedLog:
         self._of(topic, partition)
         return 0
 
+    async def drop_before(self, topic: str, partition: int, offset: int) -> None:
+        """Refuse: nothing asks for it in a run."""
+        raise NotImplementedError
+
     async def partitions(self, topic: str) -> int:
         """Return how many partitions the topic has. Raises UnknownTopic."""
         try:
@@ -134,12 +147,19 @@ class SimulatedLog:
             held.append(Record(position=position, recorded_at=at, key=new.key, value=new.value, headers=new.headers))
             appended.append(Appended(position, at))
             if self._trace is not None:
-                self._trace.update(f"{position} {at.isoformat()}".encode() + (new.key or b"") + new.value)
+                self._trace.update(f"{position} {at.isoformat()}".encode() + _repeatable(new))
         self.on_append()
         return appended
 
     def _now(self, held: list[Record]) -> datetime:
         return max(self._clock.now(), held[-1].recorded_at) if held else self._clock.now()
+
+
+def _repeatable(new: NewRecord) -> bytes:
+    """Return what is the same of a record whenever its run is played: keys and nonces are not."""
+    if new.topic == KEYS.name or sealed_record.key_id_of(new.value) is not None:
+        return str(len(new.value)).encode()
+    return (new.key or b"") + new.value
 
 
 def _answer(answer: asyncio.Future[list[Appended]], appended: list[Appended]) -> None:

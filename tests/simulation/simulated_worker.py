@@ -6,14 +6,20 @@ import asyncio
 from collections import deque
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from simulation.erasures import MASTERS
 from simulation.simulated_group import AGENTS
 from simulation.virtual_loop import WORKER
+from support.master_key import MASTER_KEY
 
+from mnemolog.commands.commands import Commands
+from mnemolog.log.sealing import Sealing
+from mnemolog.operations.erasure import Erasures
+from mnemolog.settings import from_environment
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.sync import IndexSync
 from projections.partitions.assignment import NotHeld
@@ -27,10 +33,13 @@ from streams.agents.remember import Remember
 from streams.decisions.parameters import Parameters
 from streams.delivery.delivery import Delivery
 from streams.delivery.keyed_pool import KeyedPool
+from streams.delivery.retry import retry
 from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.registry.registry import NoRegistry
+from streams.sealing.sealed_log import SealedLog
+from streams.sealing.user_keys import INSTALLATION, LEASE_SECONDS, UserKeys
 from streams.ticks.scheduler import TickScheduler, decay_due
 from streams.ticks.wake_scheduler import WakeScheduler
 
@@ -44,10 +53,14 @@ if TYPE_CHECKING:
     from simulation.simulated_log import SimulatedLog
     from simulation.virtual_loop import VirtualLoop
 
+    from mnemolog.cluster.peers import WorkerAnswer
+    from projections.partitions.assignment import Lease
     from schemas.clock import Clock
+    from schemas.identity import Owner
     from schemas.log import Record
 
 ROUNDS = 3
+FOLLOW_SECONDS = 1.0
 IDLE_SECONDS = 30.0
 TICK_EVERY = timedelta(hours=24)
 WAKE_LOOK_SECONDS = 3.0
@@ -96,6 +109,8 @@ class World:
     parts: Parts
     twice: float
     """How many records are delivered again out of turn, 0 to 1."""
+    sealed: bool
+    """Whether workers seal what they append."""
 
 
 class SimulatedWorker:
@@ -115,11 +130,13 @@ class SimulatedWorker:
         self._stopped = stopped
         self._books: dict[tuple[str, int], Books] = {}
         self._more = {agent: asyncio.Event() for agent in AGENTS}
+        self._is_open = asyncio.Event()
         self.context.run(self._compose)
 
     def _compose(self) -> None:
         world = self._world
-        log = world.log
+        self.keys = UserKeys(world.log, MASTERS, lease_seconds=LEASE_SECONDS)
+        self.log = log = SealedLog(world.log, self.keys, seals=world.sealed)
         self.shards = world.parts.shards(self.folder, log, world.group.partitions)
         self.index_sync = IndexSync(EmbeddedIndex, ShardIndexSource(self.shards))
         self.shards.subscribe(self.index_sync)
@@ -139,6 +156,8 @@ class SimulatedWorker:
             index_sync=self.index_sync,
             pool=KeyedPool(8, self._fail),
             parameters=Parameters(),
+            destroy=self.keys.destroy,
+            resume=self.observe.resume_later,
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync)
         tick_scheduler = TickScheduler(
@@ -152,7 +171,44 @@ class SimulatedWorker:
         wake_scheduler = WakeScheduler(log=log, shards=self.shards, clock=world.clock, every_seconds=WAKE_LOOK_SECONDS)
         self._start(partial(self._run, tick_scheduler, wake_scheduler))
 
+    async def erase(self, owner: Owner, command_id: str) -> None:
+        """Erase a user, as `DELETE /v1/users/{user}` does. Raises what that answers."""
+        await self._is_open.wait()
+        await self._erasures.erase(owner, command_id)
+
+    async def _keep_followed(self) -> None:
+        while True:
+            await asyncio.sleep(FOLLOW_SECONDS)
+            with suppress(LogUnavailable):
+                await self.keys.follow()
+
+    async def _open_keys(self) -> None:
+        """Read the keys and make the installation's, as a worker does before it takes any partition."""
+        await retry(self.keys.follow, LogUnavailable)
+        await retry(partial(self.keys.make, [INSTALLATION]), LogUnavailable)
+        world, commands = (
+            self._world,
+            Commands(self.log, self.shards, self.remember, self._world.embedder, self._world.clock),
+        )
+        environment = {"MNEMOLOG_BROKER": "kafka://localhost:9092", "MNEMOLOG_MASTER_KEY": MASTER_KEY}
+        self._erasures = Erasures(
+            settings=from_environment(environment, data_dir=self.folder),
+            inner=world.log,
+            sealing=Sealing(self.log, self.keys),
+            shards=self.shards,
+            observe=self.observe,
+            commands=commands,
+            index_sync=self.index_sync,
+            ask_others=_nobody,
+            clock=world.clock,
+        )
+        self._start(self._erasures.keep_repeated)
+        self._start(self._keep_followed)
+
     async def _run(self, tick_scheduler: TickScheduler, wake_scheduler: WakeScheduler) -> None:
+        if self._world.sealed:
+            await self._open_keys()
+        self._is_open.set()
         self._start(partial(self._consume, "observe", self.observe))
         self._start(partial(self._consume, "remember", self.remember))
         self._start(partial(self._consume, "project", self.project))
@@ -188,8 +244,12 @@ class SimulatedWorker:
         for place, offset in offsets.items():
             assert place[1] == partition
             self._books[place] = self._world.parts.books(generation, offset, offset)
-        self._start(partial(self.shards.hold, partition))
+        self._start(partial(self._hold, partition, self.shards.assignment.lease(partition)))
         self.look()
+
+    async def _hold(self, partition: int, lease: Lease) -> None:
+        await self._is_open.wait()
+        await self.shards.hold(partition, lease)
 
     def revoked(self, partition: int, released: asyncio.Future[None]) -> None:
         """Let go of a partition, as production does when Faust says so."""
@@ -225,12 +285,17 @@ class SimulatedWorker:
                 await self._more[agent].wait()
                 continue
             place = chance.choice(places)
-            delivery = self._next(place)
-            if chance.random() < 0.3:  # in a buffer, which is emptied when the partition moves
-                books = self._books[place]
+            delivery, books = self._next(place), self._books[place]
+            if chance.random() < 0.3:  # in a buffer
                 await asyncio.sleep(chance.random() * 0.2)
-                if self._books.get(place) is not books:
-                    continue
+            if self._world.sealed:
+                opened = await retry(partial(self.log.open, delivery.record), LogUnavailable)
+                delivery = replace(delivery, record=opened)
+            if self._books.get(place) is not books:
+                continue  # buffers are emptied when the partition moves
+            if delivery.record.is_erased:
+                delivery.ack()
+                continue
             with suppress(NotHeld):  # taken away: whoever has it now gets the record again
                 await handler.handle(delivery)
 
@@ -260,3 +325,8 @@ class SimulatedWorker:
                 if offset > books.committed:
                     books.committed = offset
                     self._world.group.commit(self, books.generation, topic, partition, offset)
+
+
+async def _nobody(_operation: str, _request: object, _seconds: float | None) -> list[WorkerAnswer]:
+    """Answer as a worker that is alone: each keeps its own list of erasures."""
+    return []

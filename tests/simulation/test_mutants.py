@@ -11,6 +11,7 @@ FOUND_BY = {
     "a shard is kept after its partition was taken away": 10,
     "a shard is decided upon before it is folded": 67,
     "the transport commits for a former owner": 108,
+    "what outlives an erasure is left": 87,
     "remember updates state before the acknowledgement": 1,
 }
 """Seeds that noticed a mistake before, soon: they are played first, and the others only where one does not any more."""

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from immutables import Map
+from simulation.erasures import commands_repeated, pieces_of, reminders_due
 from simulation.reminders import check_wakes
 from simulation.scripted_extractor import vector
 from support.counting import counted
@@ -15,89 +16,110 @@ from support.workbench import hold_all
 from projections.index.protocol import IndexQuery
 from projections.partitions.shards import Shards
 from projections.state.digest import digests
+from projections.state.evolve import ERASE
 from projections.state.memory import ACTIVE, UserState
 from schemas import codec
 from schemas.identity import event_of_piece
+from schemas.log import LogUnavailable
 from schemas.messages.decision import Decision
 from schemas.messages.events import MemoryFormed, MemoryImported
 from schemas.messages.inbox import INBOX_ITEMS, CandidatesExtracted, Tick
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX
+from streams.delivery.retry import retry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from simulation.erasures import AfterErasure, Records
     from simulation.simulated_log import SimulatedLog
     from simulation.simulated_worker import SimulatedWorker
     from simulation.workload import Workload
 
     from projections.shard.shard import Shard
     from schemas.identity import Owner
-    from schemas.log import Record
+    from schemas.log import Log, Record
     from schemas.messages.observations import SessionEnded, TurnRecorded
 
 
-def check_log(log: SimulatedLog, workload: Workload) -> None:
-    """Check that everything was decided, once, in order, and nothing else."""
-    chains = counted(log.records)
+def check_log(records: Records, workload: Workload, after: AfterErasure | None = None) -> None:
+    """Check that everything was decided, once, in order, and nothing else; of who was erased, all that came after."""
+    chains, expected_pieces = counted(records), dict(workload.pieces)
+    if workload.without is not None:
+        expected_pieces.pop(workload.without, None)
+    if after is not None:
+        new, repeats = after.observations()
+        decided = {piece for decision in chains[after.owner] for piece in decision.covered}
+        expected_pieces[after.owner] = pieces_of(new) | (pieces_of(repeats) & decided)
     for owner, chain in chains.items():
-        assert [d.version for d in chain] == list(range(1, len(chain) + 1))
+        first = 1 if after is None or owner != after.owner else chain[0].version
+        assert [d.version for d in chain] == list(range(first, first + len(chain)))
         offsets = [d.item_offset for d in chain]
         assert offsets == sorted(set(offsets)), f"{owner}: decided out of order: {offsets}"
         formed = Counter(m for d in chain for m in _formed(d))
         assert not [m for m, times in formed.items() if times > 1], f"{owner}: formed twice: {formed}"
-    for owner, pieces in workload.pieces.items():
+    for owner, pieces in expected_pieces.items():
         covered = Counter(piece for d in chains.get(owner, ()) for piece in d.covered)
         assert covered == Counter(pieces), f"{owner}: not covered exactly once: {_difference(covered, pieces)}"
-    assert {o for o, chain in chains.items() for d in chain if d.covered} <= set(workload.pieces)
-    check_windows(log)
-    for owner, item_id in _asked(log):
-        assert any(d.item_id == item_id for d in chains.get(owner, ())), f"{owner}: {item_id} was never decided"
+    assert {o for o, chain in chains.items() for d in chain if d.covered} <= {*expected_pieces, workload.without}
+    check_windows(records, after)
+    known = commands_repeated(workload) | {decision.item_id for chain in chains.values() for decision in chain}
+    for owner, item_id in _asked(records, after):
+        assert item_id in known, f"{owner}: {item_id} was never decided"
     if workload.comparable:
         for owner, expected in workload.memories.items():
+            if owner == workload.without or (after is not None and owner == after.owner):
+                continue
             formed = Counter(m for d in chains.get(owner, ()) for m in _formed(d))
             assert formed == Counter(expected), f"{owner}: formed {_difference(formed, expected)}"
-    check_wakes(chains, workload.reminders)
-    letters = [
-        codec.decode(r.value) for (topic, _), rs in log.records.items() if topic == DEAD_LETTERS.name for r in rs
-    ]
+    check_wakes(chains, reminders_due(workload, after))
+    letters = [codec.decode(r.value) for (topic, _), rs in records.items() if topic == DEAD_LETTERS.name for r in rs]
     unreadable = {(letter.topic, letter.partition, letter.offset) for letter in letters if letter.reason == "decode"}
     assert all(letter.reason == "decode" for letter in letters), [letter.detail for letter in letters]
-    assert bool(unreadable) == bool(workload.garbage), "what cannot be read is put aside, and nothing else"
+    if workload.without is None and after is None:
+        assert bool(unreadable) == bool(workload.garbage), "what cannot be read is put aside, and nothing else"
 
 
-def check_windows(log: SimulatedLog) -> None:
+def check_windows(opened: Records, after: AfterErasure | None = None) -> None:
     """Check that what is extracted together stands in the order of the log, whoever cut the window."""
     first: dict[tuple[int, str], int] = {}
-    for (topic, partition), records in log.records.items():
+    for (topic, partition), records in opened.items():
         if topic == CONVERSATIONS.name:
             for record in records:
                 if record.value.startswith(codec.MARKER):
                     message: TurnRecorded | SessionEnded = codec.decode(record.value)
+                    if after is not None and after.is_before(record.position, message.envelope.owner):
+                        continue
                     first.setdefault((partition, message.envelope.event_id), record.position.offset)
-    for (topic, partition), records in log.records.items():
+    for (topic, partition), records in opened.items():
         items = (codec.decode(record.value) for record in records if topic == INBOX.name)
         for item in items:
             if isinstance(item, CandidatesExtracted) and item.source_type == "chat":
-                places = [first[partition, event_of_piece(c.piece_id)] for c in item.covered]
+                events = [(partition, event_of_piece(c.piece_id)) for c in item.covered]
+                if after is not None and item.envelope.owner == after.owner and not set(events) <= set(first):
+                    continue  # of erased words, by a worker that did not know yet
+                places = [first[event] for event in events]
                 assert places == sorted(places), f"a window out of order: {places}"
 
 
-def check_folds(log: SimulatedLog, workers: dict[int, SimulatedWorker], folder: Path) -> list[UserState]:
+def check_folds(
+    log: SimulatedLog, opened: Records, workers: dict[int, SimulatedWorker], folder: Path
+) -> list[UserState]:
     """Check that live fold = rebuilt fold = fold with repeated and void decisions; return the users' states."""
     partitions = max(workers) + 1
     rebuilt = hold_all(Shards(folder / "rebuilt", log, partitions))
     doubled = hold_all(Shards(folder / "doubled", log, partitions))
-    chains = counted(log.records)
+    chains = counted(opened)
     try:
         for shard in rebuilt.all():
-            if records := log.records[shard.ledger_topic, shard.partition]:
+            if records := opened[shard.ledger_topic, shard.partition]:
                 shard.fold(shard.ledger_topic, records)
         for shard in doubled.all():
-            _fold_with_noise(shard.ledger_topic, log.records[shard.ledger_topic, shard.partition], chains, shard)
+            _fold_with_noise(shard.ledger_topic, opened[shard.ledger_topic, shard.partition], chains, shard)
         for owner, chain in chains.items():
             expected = rebuilt.state(owner)
-            assert expected.version == len(chain), f"{owner}: rebuilt counts {expected.version} of {len(chain)}"
+            last = chain[-1].version
+            assert expected.version == last, f"{owner}: rebuilt is at version {expected.version}, not {last}"
             assert doubled.state(owner) == expected, f"{owner}: repeated and void decisions changed the fold"
             if owner.is_global:
                 continue
@@ -129,19 +151,20 @@ async def check_index(workers: dict[int, SimulatedWorker]) -> None:
             assert found == {m.memory_id: m.text_version for m in active}, f"{owner}: the index is not the shard"
 
 
-def _fold_with_noise(topic: str, records: list[Record], chains: dict[Owner, list[Decision]], shard: Shard) -> None:
+def _fold_with_noise(topic: str, records: Sequence[Record], chains: dict[Owner, list[Decision]], shard: Shard) -> None:
     """Fold each record twice or more, and around what counts what expects a later version and an older one."""
     reached: Counter[Owner] = Counter()
     for record in records:
         decision = codec.decode_as(record.value, Decision)
-        chain, version = chains[decision.envelope.owner], reached[decision.envelope.owner]
+        chain, version = chains.get(decision.envelope.owner, []), reached[decision.envelope.owner]
         if version == len(chain) or decision != chain[version]:
             shard.fold(topic, [record, record])
             continue
         reached[decision.envelope.owner] += 1
         early = replace(decision, version=decision.version + 1, item_id=f"early {decision.item_id}")
         stale = replace(decision, item_id=f"stale {decision.item_id}", item_offset=decision.item_offset + 1)
-        shard.fold(topic, [replace(record, value=codec.encode(early))])
+        if decision.item_type != ERASE:  # an erasure counts at whatever version: what was before cannot be read
+            shard.fold(topic, [replace(record, value=codec.encode(early))])
         shard.fold(topic, [record, record])
         shard.fold(topic, [replace(record, value=codec.encode(stale)), record])
 
@@ -155,8 +178,30 @@ def _check_equal(owner: Owner, live: UserState, rebuilt: UserState) -> None:
         assert ways[0] == ways[1], f"{owner}: {way} differs"
 
 
-def compare(faulty: list[UserState], calm: list[UserState]) -> None:
-    """Check that two runs remember the same: digests leave out log times, and how often was decided."""
+async def check_rows(log: Log, workers: dict[int, SimulatedWorker], folder: Path, after: AfterErasure) -> None:
+    """Check that shards hold an erased user's observations from the cut on, live and folded anew, and none before."""
+    anew = hold_all(Shards(folder / "anew", log, max(workers) + 1))
+    new, repeats = after.observations()
+    try:
+        for shards in (workers[anew.partition(after.owner)].shards, anew):
+            shard = shards.of(after.owner)
+            await retry(shard.catch_up, LogUnavailable)
+            known = shard.observations.seen(after.owner, [*new, *repeats])
+            assert new.keys() <= known.keys(), f"{after.owner}: not held: {new.keys() - known.keys()}"
+            others = shard.observations.count_of(after.owner) - len(known)
+            assert not others, f"{after.owner}: {others} observations of before the erasure are held"
+        live, rebuilt = workers[anew.partition(after.owner)].shards.state(after.owner), anew.state(after.owner)
+        _check_equal(after.owner, live, rebuilt)
+    finally:
+        anew.close()
+
+
+def compare(faulty: list[UserState], calm: list[UserState], apart: Owner | None = None) -> None:
+    """Check that two runs remember the same: digests leave out log times, and how often was decided.
+
+    `apart` is left out: who was erased while more was on its way.
+    """
+    faulty, calm = ([state for state in states if state.owner != apart] for states in (faulty, calm))
     if digests(faulty)["total"] == digests(calm)["total"]:
         return
     others = {state.owner: state for state in calm}
@@ -174,7 +219,7 @@ def _without_log(state: UserState) -> UserState:
 
 
 def _first_difference(live: UserState, rebuilt: UserState) -> str:
-    for name in ("version", "last_item", "last_offset", "last_part", "last_part_closed", "covered", "items"):
+    for name in ("version", "last_item", "last_offset", "last_part", "last_part_closed", "covered", "items", "cut"):
         if getattr(live, name) != getattr(rebuilt, name):
             return f"{name} {getattr(live, name)}, not {getattr(rebuilt, name)}"
     if set(live.memories) != set(rebuilt.memories):
@@ -193,12 +238,14 @@ def _formed(decision: Decision) -> list[str]:
     return [event.memory_id for event in events if isinstance(event, (MemoryFormed, MemoryImported))]
 
 
-def _asked(log: SimulatedLog) -> Iterable[tuple[Owner, str]]:
-    for (topic, _), records in log.records.items():
+def _asked(opened: Records, after: AfterErasure | None) -> Iterable[tuple[Owner, str]]:
+    for (topic, _), records in opened.items():
         if topic == INBOX.name:
             for record in records:
                 item = codec.decode_as(record.value, *INBOX_ITEMS)
                 owner = item.envelope.owner
+                if after is not None and owner == after.owner and not after.counts(record.position):
+                    continue
                 if not isinstance(item, Tick) or owner.is_partition:
                     yield owner, item.envelope.event_id
 

@@ -152,6 +152,18 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._tasks.append(task)
         return task
 
+    def run_in_executor(
+        self, executor: object, func: Callable[[*Arguments], Result], *args: *Arguments
+    ) -> asyncio.Future[Result]:
+        """Do a thread's work at once: there are no threads here."""
+        del executor
+        done: asyncio.Future[Result] = self.create_future()
+        try:
+            done.set_result(func(*args))
+        except Exception as error:  # noqa: BLE001 - it belongs to who awaits
+            done.set_exception(error)
+        return done
+
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Keep what escaped: a run with any of it has failed."""
         self.failures.append(context.get("exception") or str(context["message"]))

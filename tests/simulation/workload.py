@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from simulation.erasures import phases_without, plan_erasure
 from simulation.imports import add_imports
 from simulation.reminders import add_reminders
 from simulation.scripted_extractor import FACT, MODEL, POISON, PROMPT_HASH, fact, vector
@@ -24,6 +26,8 @@ from schemas.topics import CONVERSATIONS, INBOX, SCREENSHOTS, partition_of
 from streams.extraction.verbatim import VerbatimExtractor
 
 if TYPE_CHECKING:
+    from simulation.erasures import PlannedErasure
+
     from schemas.messages.inbox import UserItem
     from schemas.messages.observations import Observation
 
@@ -53,6 +57,9 @@ class Workload:
     reminders: dict[str, datetime] = field(default_factory=dict)
     """When each is due; those that were cancelled never are."""
     garbage: int = 0
+    erasure: PlannedErasure | None = None
+    without: Owner | None = None
+    """Who is left out up to a day, because another world has the user erased on it."""
     _chance: Random = field(default_factory=Random)  # noqa: S311 - chance that is repeated from a seed
     _counts: Counter[str] = field(default_factory=Counter)
     _unsettled: set[str] = field(default_factory=set)
@@ -73,7 +80,17 @@ class Workload:
         ).items():
             made._formed(owner).extend(ids)
         made.reminders = add_reminders(seed, made.phases, PARTITIONS, USERS, wild=not made.comparable)
+        made.erasure = plan_erasure(seed, len(made.phases), USERS)
         return made
+
+    def world_without(self) -> Workload:
+        """Return the world in which a user who is erased comes only on the day after it, and nobody is erased."""
+        if self.erasure is None:
+            return self
+        left = copy(self)
+        left.phases, left.erasure = phases_without(self.phases, self.erasure), None
+        left.without = self.erasure.owner
+        return left
 
     def _phase(self, number: int, at: datetime) -> Phase:
         chance, phase = self._chance, Phase(at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from projections.state.evolve import ERASE
 from schemas import codec
 from schemas.identity import Owner, partition_owner
 from schemas.messages.decision import Decision
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def counted(records: Mapping[tuple[str, int], Sequence[Record]]) -> dict[Owner, list[Decision]]:
-    """Return each user's counted decisions, from the records of each topic's partitions."""
+    """Return each user's counted decisions, from the records of each topic's partitions.
+
+    Those of a user who was erased begin with the erasure: what was decided before cannot be read any more.
+    """
     chains: dict[Owner, list[Decision]] = {}
     for (topic, partition), ledger in records.items():
         if topic not in (LEDGER.name, GLOBALS.name):
@@ -28,6 +32,8 @@ def counted(records: Mapping[tuple[str, int], Sequence[Record]]) -> dict[Owner, 
             chain = chains.setdefault(owner, [])
             if not _is_next(chain, decision) or decision.item_id in closed:
                 continue
+            if decision.item_type == ERASE:
+                chain.clear()
             chain.append(decision)
             if owner == partition_owner(partition):
                 closed.add(decision.item_id)
@@ -42,7 +48,9 @@ def decisions(ledger: Sequence[Record | NewRecord]) -> Iterator[Decision]:
 
 
 def _is_next(chain: list[Decision], decision: Decision) -> bool:
-    if decision.version != len(chain) + 1:
+    if decision.item_type == ERASE:
+        return not chain or (decision.version > chain[-1].version and decision.item_offset > chain[-1].item_offset)
+    if decision.version != (chain[-1].version if chain else 0) + 1:
         return False
     if chain and not chain[-1].last_part and chain[-1].item_id == decision.item_id:
         return decision.part == chain[-1].part + 1

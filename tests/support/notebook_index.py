@@ -223,6 +223,7 @@ def _passes(entry: IndexEntry, query: IndexQuery) -> bool:
         and all(getattr(query, name) in (None, getattr(entry, name)) for name in FILTERS)
         and (query.since is None or entry.occurred_at >= query.since)
         and (query.until is None or entry.occurred_at <= query.until)
+        and (query.among is None or entry.memory_id in query.among)
     )
 
 

@@ -97,6 +97,7 @@ class Workbench:
         *,
         partitions: int = 1,
         schemas: WriterSchemas | None = None,
+        is_only_writer: bool = False,
         **observing: Any,
     ) -> None:
         """Open shards in the folder; `schemas` is what a registry would say, `observing` goes to Observe."""
@@ -132,11 +133,19 @@ class Workbench:
             pool=self.deciding_pool,
             parameters=Parameters(),
             counted=self._count,
+            is_only_writer=is_only_writer,
+            destroy=self._destroy,
+            resume=self.observe.resume_later,
         )
         self.acked: list[str] = []
+        self.destroyed: list[bytes] = []
+        """The ids of the keys that were destroyed."""
 
     def _count(self, step: str, outcome: str) -> None:
         self.counts.append((step, outcome))
+
+    async def _destroy(self, key_ids: Sequence[bytes]) -> None:
+        self.destroyed.extend(key_ids)
 
     def close(self) -> None:
         """Close the shards."""
@@ -187,10 +196,14 @@ class Workbench:
 
     async def decides(self, item: Any) -> Record:
         """Append an item to the inbox of its owner's partition, and remember it."""
-        owner = item.envelope.owner
-        record = await self.publish(INBOX.name, codec.encode(item), owner.key, self.shards.partition(owner))
+        record = await self.asks(item)
         await self.remembers(record)
         return record
+
+    async def asks(self, item: Any) -> Record:
+        """Append an item to the inbox of its owner's partition."""
+        owner = item.envelope.owner
+        return await self.publish(INBOX.name, codec.encode(item), owner.key, self.shards.partition(owner))
 
     def _delivery(self, record: Record) -> Delivery:
         return Delivery(record, lambda: self.acked.append(str(record.position)))

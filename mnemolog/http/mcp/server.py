@@ -26,9 +26,8 @@ from mcp_types import (
 from starlette.types import Receive, Scope, Send
 
 from mnemolog.http.bounds.bodies import MAX_SMALL_BODY_BYTES
-from mnemolog.http.tool_definitions import ADD, CALLER_FIELDS, SEARCH, TOOLS
-from projections.state.memory import SUPERSEDED
-from projections.state.provenance import marked
+from mnemolog.http.mcp.tools import OF_MCP, READING, Requested, RoutedTool, line
+from mnemolog.http.tool_definitions import ADD, CALLER_FIELDS, SEARCH
 from schemas.identity import derived_id
 from schemas.text import on_one_line
 
@@ -47,6 +46,7 @@ class Caller:
         self._app = request.app
         self._headers = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
         self._key = request.headers.get("idempotency-key", "")
+        self._user_id, self._agent_id = user_id, agent_id
         self._whose = {"user_id": user_id, "agent_id": agent_id}
 
     def server(self) -> Server[Any]:
@@ -66,31 +66,66 @@ class Caller:
                     name=tool.name,
                     description=tool.description,
                     input_schema=tool.parameters,
-                    annotations=ToolAnnotations(read_only_hint=tool is SEARCH, destructive_hint=False),
+                    annotations=ToolAnnotations(
+                        read_only_hint=tool.name in READING,
+                        destructive_hint=isinstance(tool, RoutedTool) and tool.destroys,
+                    ),
                 )
-                for tool in TOOLS
+                for tool in OF_MCP.values()
             ]
         )
 
     async def _call(self, context: ServerRequestContext[Any, Any], call: CallToolRequestParams) -> CallToolResult:
-        if call.name not in {tool.name for tool in TOOLS}:
+        tool = OF_MCP.get(call.name)
+        if tool is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {call.name!r}: tools/list names those there are")
         arguments = call.arguments or {}
         if chosen := [name for name in CALLER_FIELDS if name in arguments]:
             return _refusal(f"$.{chosen[0]}: whose memory it is stands in the server's URL: leave it out")
-        answer = await self._post(f"/v1/tools/{call.name}", arguments | self._whose, str(context.request_id))
-        body: dict[str, Any] = answer.json()
+        if isinstance(tool, RoutedTool):
+            return await self._routed(tool, arguments, str(context.request_id))
+        body = arguments | self._whose
+        answer = await self._ask(
+            Requested(method="POST", path=f"/v1/tools/{tool.name}", body=body), str(context.request_id)
+        )
+        told: dict[str, Any] = answer.json()
         if not answer.is_success:
-            return _refusal(str(body["detail"]))
-        text = _search_text(body) if call.name == SEARCH.name else _add_text(answer.status_code, body)
-        return CallToolResult(content=[TextContent(text=text)], structured_content=body)
+            return _refusal(str(told["detail"]))
+        text = _search_text(told) if tool is SEARCH else _add_text(answer.status_code, told)
+        return CallToolResult(content=[TextContent(text=text)], structured_content=told)
 
-    async def _post(self, path: str, body: dict[str, Any], request_id: str) -> httpx.Response:
+    async def _routed(self, tool: RoutedTool, arguments: dict[str, Any], request_id: str) -> CallToolResult:
+        try:
+            request = tool.request(arguments, self._user_id, self._agent_id)
+        except ValueError as error:
+            return _refusal(str(error))
+        if tool.names_memory and not await self._has(request.path, request_id):
+            return _refusal(f"there is no memory {arguments['memory_id']!r}")
+        answer = await self._ask(request, request_id)
+        told: dict[str, Any] = answer.json()
+        if not answer.is_success:
+            return _refusal(str(told["detail"]))
+        return CallToolResult(content=[TextContent(text=tool.as_text(told))], structured_content=told)
+
+    async def _has(self, path: str, request_id: str) -> bool:
+        """Return whether the agent of the URL may know a memory; where it names none, whether it is there."""
+        if self._agent_id is None:
+            return True  # the route itself looks whether the user has it
+        whose = {"user_id": self._user_id}
+        one = await self._ask(Requested(method="GET", path="/".join(path.split("/")[:4]), query=whose), request_id)
+        if not one.is_success:
+            return False
+        memory = one.json()
+        return memory["agent_id"] in (None, self._agent_id) or self._agent_id in memory["shared_with"]
+
+    async def _ask(self, request: Requested, request_id: str) -> httpx.Response:
         """Send a request to our own app, from its edge on; sent again under the same key, it is the same one."""
         transport = httpx.ASGITransport(self._app)
         headers = {**self._headers, "idempotency-key": derived_id("mcp", self._key, request_id)}
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
-            return await http.post(path, json=body, headers=headers)
+            return await http.request(
+                request.method, request.path, params=request.query or None, json=request.body, headers=headers
+            )
 
 
 class Exchange(Response):
@@ -120,17 +155,7 @@ def _add_text(status: int, memory: dict[str, Any]) -> str:
     return f"{'Remembered' if status == HTTPStatus.CREATED else 'Known already'}: {on_one_line(memory['content'])}"
 
 
-def _kind(found: dict[str, Any]) -> str:
-    """Return a memory's category, and whether it was superseded; of a turn, by whom it was said."""
-    if found["kind"] == "turn":
-        return f"said by the {found['role']}"
-    return f"{found['category']}{', superseded' * (found['status'] == SUPERSEDED)}"
-
-
 def _search_text(results: dict[str, Any]) -> str:
     """Return the results as text: a line for each memory or turn, with its day and where it is from."""
-    lines = [
-        f"- {found['occurred_at'][:10]} [{_kind(found)}] {marked(found['memory'], found['provenance'])}"
-        for found in results["results"]
-    ]
+    lines = [line(found) for found in results["results"]]
     return "\n".join(lines) or f"Nothing is remembered about this. {ADD.name} remembers something."

@@ -59,6 +59,20 @@ class Receipt(Preview):
     """Ed25519, base64."""
 
 
+class MemoryPreview(Preview):
+    """What the erasure of a memory would take."""
+
+    memory_id: str
+    event_ids: list[str]
+    """The observations that go with it."""
+    kept: list[str]
+    """Other memories that came from these observations: they stay, in words of their own."""
+
+
+class MemoryReceipt(Receipt, MemoryPreview):
+    """What the erasure of a memory took; signed as a receipt is."""
+
+
 class ListedErasure(Shape):
     """An erasure, without a name."""
 

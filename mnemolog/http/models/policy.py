@@ -1,10 +1,12 @@
 """The body of a policy, with its bounds."""
 
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from mnemolog.http.models.requests import Asked, Body, Id, Text
+from schemas.own_patterns import MAX_PATTERN_CHARACTERS, MAX_PATTERNS, compiled
+from schemas.redaction import ALL, KINDS, OWN, Kind
 from schemas.text import plain_words
 from schemas.vocabulary.words import Category
 
@@ -21,9 +23,32 @@ def _with_words(phrase: str) -> str:
     return phrase
 
 
+def _linear(pattern: str) -> str:
+    compiled(pattern)
+    return pattern
+
+
 Description = Annotated[Text, Field(max_length=MAX_DESCRIPTION)]
 Phrase = Annotated[Text, Field(max_length=MAX_PHRASE), AfterValidator(_with_words)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+
+
+class RedactionPattern(Body):
+    """What else must not be kept: a regular expression, and the word that takes the place of what it finds."""
+
+    name: Annotated[Name, Field(description="stands in brackets in the place of what is found")]
+    pattern: Annotated[
+        Text,
+        Field(max_length=MAX_PATTERN_CHARACTERS, description="every repeat with an end, few ways to read a text"),
+        AfterValidator(_linear),
+    ]
+    action: Literal["redact", "refuse"] = "redact"
+
+    @model_validator(mode="after")
+    def _is_no_kind(self) -> Self:
+        if self.name in (*KINDS, ALL, OWN):
+            raise ValueError(f"{self.name} is a kind already: give the pattern another name")
+        return self
 
 
 class NewPolicy(Body):
@@ -44,6 +69,27 @@ class NewPolicy(Body):
         int | None,
         Field(ge=0, le=1_000_000_000, description="of the model, a user and UTC day; beyond them the rules extract"),
     ] = None
+    tokens_per_tenant_day: Annotated[
+        int | None, Field(ge=0, le=1_000_000_000_000, description="likewise, of all users of the tenant together")
+    ] = None
+    when_refused: Annotated[
+        Literal["reject", "rules"],
+        Field(description="a window to which no model gives a usable answer is rejected, or the rules extract it"),
+    ] = "reject"
+    redaction: Annotated[
+        dict[Kind | Literal["all"], Literal["redact", "refuse", "keep"]],
+        Field(description="what is done with each kind of number or secret at the door; `all` are the others"),
+    ] = {}
+    redaction_patterns: Annotated[
+        list[RedactionPattern], Field(max_length=MAX_PATTERNS, description="what else must not be kept")
+    ] = []
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [each.name for each in self.redaction_patterns]
+        if len(names) != len(set(names)):
+            raise ValueError("has two patterns of one name: give each its own")
+        return self
 
 
 class PolicyAsked(Asked):

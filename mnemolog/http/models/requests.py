@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import orjson
 from fastapi import Path
@@ -13,9 +13,12 @@ from pydantic import (
     ConfigDict,
     Field,
     WithJsonSchema,
+    model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 from starlette.convertors import Convertor, register_url_convertor
 
+from projections.queries.conditions.parser import condition_of
 from projections.queries.model_usage import Grouping
 from schemas.identity import check_user_id, no_controls
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
@@ -140,6 +143,42 @@ class Asked(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
+_FLAT: Final = ("category", "kind", "memory_type", "source_type", "since", "until", "min_importance")
+
+
+def _open_to_conditions(schema: dict[str, Any]) -> None:
+    schema["additionalProperties"] = True
+    for name in _FLAT:
+        schema["properties"][name]["anyOf"].append({"type": "object"})
+
+
+class SearchFilters(Body):
+    """Filters of memories: values of fields, or the filter language (AND, OR, NOT and operators, `metadata.KEY`).
+
+    `since` and `until` are effective times. What stands in one object must all hold.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_open_to_conditions)
+
+    category: Category | None = None
+    kind: Kind | None = None
+    memory_type: MemoryType | None = None
+    source_type: SourceType | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    min_importance: Unit | None = None
+    condition: SkipJsonSchema[Any] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_condition(cls, value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+        if not isinstance(value, dict):
+            return value
+        flat = {name: one for name, one in value.items() if name in _FLAT and not isinstance(one, dict)}
+        said = {name: one for name, one in value.items() if name not in flat}
+        return flat | {"condition": condition_of(said)} if said else flat
+
+
 class MemoriesAsked(Asked):
     """Which memories to list."""
 
@@ -191,16 +230,19 @@ class UsageAsked(Asked):
     until: Instant | None = None
 
 
-class SearchFilters(Body):
-    """Filters of a search; `since` and `until` are effective times."""
+class MemoriesQuery(Body):
+    """Which memories to list, by the filter language; `status` null is each of them."""
 
-    category: Category | None = None
-    kind: Kind | None = None
-    memory_type: MemoryType | None = None
-    source_type: SourceType | None = None
-    since: Instant | None = None
-    until: Instant | None = None
-    min_importance: Unit | None = None
+    user_id: UserId | None = None
+    agent_id: Id | None = None
+    filters: SearchFilters = SearchFilters()
+    scope: Scope | None = None
+    include_global: Annotated[bool, Field(description="besides the user's own; without a scope")] = False
+    status: Status | None = "active"
+    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    as_of: Instant | None = None
+    known_at: KnownAt = None
 
 
 Included = Annotated[

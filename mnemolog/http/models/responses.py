@@ -125,6 +125,7 @@ class AcceptedEvent(Shape):
     reason: str | None = None
     memory_ids: list[str] | None = None
     decisions: list[str] | None = None
+    redacted: dict[str, int] | None = None
 
 
 class Accepted(Shape):
@@ -147,6 +148,11 @@ class EventState(Shape):
     reason: str | None
     memory_ids: list[str]
     decisions: list[str]
+    provisional: bool
+    """The rules answered in the place of a model whose budget was spent, or who refused."""
+    reextractable: bool
+    """It was rejected, or answered provisionally, and can be extracted again."""
+    redacted: dict[str, int]
     position: str | None
 
 
@@ -257,6 +263,23 @@ class ModelUsage(Shape):
     tokens_out: int
 
 
+class PartitionLag(Shape):
+    """The items of a topic's partition that are not done, the age of the oldest, and the worker that has it."""
+
+    topic: str
+    partition: int
+    step: Literal["extract", "remember", "project"]
+    items: int
+    seconds: float
+    worker: str
+
+
+class Lags(Shape):
+    """How far behind each partition is."""
+
+    items: list[PartitionLag]
+
+
 class Digest(Shape):
     """SHA-256, hexadecimal, of each projection and over all."""
 
@@ -313,6 +336,14 @@ class EntityPage(EntityRow):
     related: list[RelatedEntity]
 
 
+class RedactionPattern(Shape):
+    """What else must not be kept: an expression, the mark that takes its place, and what is done."""
+
+    name: str
+    pattern: str
+    action: str
+
+
 class PolicyInForce(Shape):
     """What is wanted remembered, and how; `version` counts the policies of the tenant or agent, from 1."""
 
@@ -328,6 +359,10 @@ class PolicyInForce(Shape):
     never_categories: list[str]
     never_attributes: list[str]
     tokens_per_user_day: int | None
+    tokens_per_tenant_day: int | None
+    when_refused: str
+    redaction: dict[str, str]
+    redaction_patterns: list[RedactionPattern]
 
 
 class Reextracted(Shape):

@@ -51,6 +51,12 @@ async def model_usage(worker: CurrentWorker, asked: Annotated[UsageAsked, Query(
     return answer(await worker.model_usages.read(asked.by, Span(since=asked.since, until=asked.until)))
 
 
+@router.get("/lag", response_model=responses.Lags)
+async def lag(worker: CurrentWorker) -> Response:
+    """Return how many items of each partition are not done, how old the oldest is, and which worker has them."""
+    return answer(await worker.lags.read())
+
+
 @router.post("/drain", response_model=responses.Drained, responses=refused(HTTPStatus.CONFLICT))
 @takes_long
 async def drained(worker: CurrentWorker, asked: Drain | None = None) -> Response:

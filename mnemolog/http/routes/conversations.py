@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Response
 
-from mnemolog.http.bounds.redacted import redacted_event
+from mnemolog.http.bounds.redacted import redacted_event, with_counts
 from mnemolog.http.dependencies import CurrentQuota, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Conversation
@@ -36,7 +36,7 @@ async def converse(
 ) -> Response:
     """Accept a conversation. Without a session the user and the agent have one; by default it ends with the request."""
     session_id = body.session_id or derived_id("session", tenant, body.user_id, body.agent_id or "")
-    now = worker.clock.now()
+    now, redaction = worker.clock.now(), worker.redactions.of(tenant, body.agent_id)
     events: list[Observation] = []
     faults: list[Fault] = []
     occurrences: Counter[tuple[str, str]] = Counter()
@@ -44,9 +44,10 @@ async def converse(
         # One microsecond apart, so that turns without times of their own keep their order.
         at = now + timedelta(microseconds=place)
         try:
-            turn = redacted_event(worker.redaction, raw)
+            turn, counted = redacted_event(redaction, raw)
             event_id = _id(turn, body.agent_id, session_id, occurrences)
-            events.append(new_event(turn, tenant=tenant, accepted_at=at, event_id=event_id))
+            event = new_event(turn, tenant=tenant, accepted_at=at, event_id=event_id)
+            events.append(with_counts(event, counted))
         except InvalidEvent as error:
             root = f"$.messages[{place}]"
             faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]

@@ -11,6 +11,7 @@ from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from mnemolog.http.bounds.json_body import NDJSON, read_events
+from mnemolog.http.bounds.redacted import agent_of, redacted_line
 from mnemolog.http.dependencies import Caller, CommandId, CurrentQuota, CurrentWorker, Tenant
 from mnemolog.http.models.exchange_responses import ErasuresListed, Imported, Preview, Receipt
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, UserOrNone
@@ -100,9 +101,10 @@ async def import_(
     async for place, raw in in_slices(enumerate(raws)):
         if isinstance(raw, dict) and raw.get("type") in BESIDES:
             continue
-        lines.append(raw)
         try:
-            owners.add(parse_line(raw, tenant=tenant, user_id=user_id, accepted_at=now).owner)
+            redacted = redacted_line(worker.redactions.of(tenant, agent_of(raw)), raw)
+            owners.add(parse_line(redacted, tenant=tenant, user_id=user_id, accepted_at=now).owner)
+            lines.append(redacted)
         except InvalidEvent as error:
             root = f"$[{place}]" if many else "$"
             faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]
@@ -156,7 +158,7 @@ async def erase(
 @needs(OF_ERASURES)
 async def erasures(worker: CurrentWorker, tenant: Tenant) -> Response:
     """Return the erasures of the tenant, the oldest first, without names, and the key that checks their receipts."""
-    return answer(worker.erasures.listed(tenant))
+    return answer(await worker.erasures.listed(tenant))
 
 
 async def _chunks(lines: Iterator[dict[str, Any]], is_in_session: Callable[[], bool]) -> AsyncIterator[bytes]:

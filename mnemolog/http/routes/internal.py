@@ -136,6 +136,20 @@ async def usage(worker: CurrentWorker) -> Response:
     return await _answered(worker, worker.usage.counts())
 
 
+@router.post("/erasures")
+@reads
+async def erasures(worker: CurrentWorker) -> Response:
+    """Return this worker's list of erasures, without names."""
+    return await _answered(worker, worker.erasures.listed_here())
+
+
+@router.post("/lag")
+@reads
+async def lag(worker: CurrentWorker) -> Response:
+    """Return how far behind this worker's partitions are."""
+    return await _answered(worker, worker.lags.read_local())
+
+
 @router.post("/model-usage")
 @reads
 @takes_long

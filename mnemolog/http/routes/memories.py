@@ -9,13 +9,24 @@ from fastapi import Query, Response
 
 from mnemolog.commands.commands import Answer, Changes, Fact
 from mnemolog.http.bounds.redacted import redacted_fields
-from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
+from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
+from mnemolog.http.models.exchange_responses import MemoryPreview, MemoryReceipt
 from mnemolog.http.models.memory_requests import NewMemory, Revision
-from mnemolog.http.models.requests import MAX_POINTS, Instant, KnownAt, MemoriesAsked, MemoryId, UserOrNone
-from mnemolog.http.permissions import OF_USERS
+from mnemolog.http.models.requests import (
+    MAX_POINTS,
+    Instant,
+    KnownAt,
+    MemoriesAsked,
+    MemoriesQuery,
+    MemoryId,
+    UserOrNone,
+)
+from mnemolog.http.permissions import OF_USERS, check_erasing, reads
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routing import answer, answers, refused, routes
+from mnemolog.operations.erasure import NotErasedYet, NotRewritable
+from mnemolog.worker.worker import Worker
 from projections.partitions.shards import Shards
 from projections.profile.attribute_values import fault_of
 from projections.queries.filters import Filters
@@ -26,6 +37,7 @@ from schemas.clock import Clock
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.input_events import Fault
 from schemas.vocabulary.refusals import Refusal, refusal_of
+from streams.agents.observe import ErasureRunning
 
 router = routes("memories", "/v1/memories", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
@@ -42,7 +54,8 @@ COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPSt
 )
 async def remember(body: NewMemory, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
     """Remember as is: 201 with the memory, 200 with the known one when it is an exact duplicate."""
-    given = redacted_fields(worker.redaction, body.model_dump(exclude={"user_id"}), REMEMBERED_TEXTS)
+    redaction = worker.redactions.of(tenant, body.agent_id)
+    given = redacted_fields(redaction, body.model_dump(exclude={"user_id"}), REMEMBERED_TEXTS)
     fact = Fact(**given)
     owner = Owner(tenant, GLOBAL_USER if fact.scope == "global" else body.user_id)
     command = await worker.commands.remember(Owner(tenant, body.user_id), fact, command_id)
@@ -53,32 +66,23 @@ async def remember(body: NewMemory, worker: CurrentWorker, tenant: Tenant, comma
 @router.get("", response_model=responses.Memories)
 async def listed(query: Annotated[MemoriesAsked, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
     """List memories, the most important first, then those last accessed; an unknown user has none."""
-    if query.user_id is None and query.scope != "global":
-        fault = Fault("$.user_id", "is missing: say whose memories to list, or scope=global")
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
+    _check_whose(query.user_id, query.scope)
     if query.limit is not None and query.model_fields_set & {"page", "page_size"}:
         fault = Fault("$.limit", "cannot be used with page or page_size: give limit for the first ones, or a page")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
-    global_owner, now = Owner(tenant, GLOBAL_USER), worker.clock.now()
-    owners = [global_owner] if query.scope == "global" else [Owner(tenant, query.user_id or "")]
-    if query.include_global and query.scope is None:
-        owners.append(global_owner)
-    if global_owner in owners:
-        await worker.fold_globals()
     names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
     filters = Filters(**{name: getattr(query, name) for name in names})
-    memories = [
-        (owner, memory)
-        for owner in owners
-        for memory in worker.queries.memories(
-            owner, filters, now=now, as_of=query.as_of, status=query.status, scope=query.scope
-        )
-    ]
-    if len(owners) > 1:
-        memories.sort(key=lambda pair: (pair[1].importance, pair[1].last_accessed_at), reverse=True)
     page, size = (1, query.limit) if query.limit else (query.page, query.page_size)
-    known = {owner: worker.queries.state(owner, now, query.as_of).memories for owner in owners}
-    return answer(paged(memories, page, size, query.as_of or now, known))
+    return await _listed(query, filters, worker, tenant, page=page, size=size)
+
+
+@router.post("/query", response_model=responses.Memories)
+@reads
+async def queried(body: MemoriesQuery, worker: CurrentWorker, tenant: Tenant) -> Response:
+    """List the memories that meet a filter, in the order of the list; an unknown user has none."""
+    _check_whose(body.user_id, body.scope)
+    filters = Filters(agent_id=body.agent_id, **dict(body.filters))
+    return await _listed(body, filters, worker, tenant, page=body.page, size=body.page_size)
 
 
 @router.get("/{memory_id}", response_model=responses.DatedMemory, responses=UNKNOWN)
@@ -109,12 +113,12 @@ async def revise(
     user_id: UserOrNone | None = None,
 ) -> Response:
     """Change what is given; 409 when the memory has moved on from `expected_version`."""
-    given = redacted_fields(worker.redaction, body.model_dump(exclude={"expected_version"}), REVISED_TEXTS)
-    changes = Changes(**given)
-    if changes == Changes():
+    given = body.model_dump(exclude={"expected_version"})
+    if Changes(**given) == Changes():
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
     owner = owner_of(worker.queries, tenant, memory_id, user_id)
     _, memory = worker.queries.memory(tenant, memory_id, worker.clock.now())
+    changes = Changes(**redacted_fields(worker.redactions.of(tenant, memory.agent_id), given, REVISED_TEXTS))
     if changes.event_type is not None and memory.kind != "episodic":
         wrong = Fault("$.event_type", "only an episode has one, and this memory is semantic")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
@@ -125,11 +129,33 @@ async def revise(
     return command_answer(command, owner, worker.shards, worker.clock)
 
 
-@router.delete("/{memory_id}", response_model=responses.DatedMemory, responses=COMMAND)
+@router.delete(
+    "/{memory_id}",
+    response_model=responses.DatedMemory | MemoryReceipt | MemoryPreview,
+    responses=COMMAND | refused(HTTPStatus.SERVICE_UNAVAILABLE),
+)
 async def forget(
-    memory_id: MemoryId, worker: CurrentWorker, tenant: Tenant, command_id: CommandId, user_id: UserOrNone | None = None
+    *,
+    memory_id: MemoryId,
+    worker: CurrentWorker,
+    tenant: Tenant,
+    caller: Caller,
+    command_id: CommandId,
+    user_id: UserOrNone | None = None,
+    forever: Annotated[bool, Query(description="erase its words, its history and its observations")] = False,
+    preview: Annotated[bool, Query(description="with `forever`: say what would go, and change nothing")] = False,
 ) -> Response:
-    """Forget a memory: 200 says that it can no longer be found. Forgetting it again changes nothing."""
+    """Forget a memory: 200 says that it can no longer be found. Forgetting it again changes nothing.
+
+    `forever` erases it on an embedded engine, and with it the observations that it came from, and answers with a signed
+    receipt. It takes a key of the tenant's administrator.
+    """
+    if forever:
+        check_erasing(caller)
+        return await _erased(worker, tenant, memory_id, user_id, command_id, is_preview=preview)
+    if preview:
+        wrong = Fault("$.preview", "goes with forever=true: forgetting can be taken back")
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
     owner = owner_of(worker.queries, tenant, memory_id, user_id)
     command = await worker.commands.forget(owner, memory_id, command_id)
     return command_answer(command, owner, worker.shards, worker.clock)
@@ -191,6 +217,54 @@ def paged(
     shown = memories[(page - 1) * size : page * size]
     items = [dated_view(owner, memory, known.get(owner, {}), at) for owner, memory in shown]
     return {"items": items, "total": len(memories), "page": page, "page_size": size}
+
+
+def _check_whose(user_id: str | None, scope: str | None) -> None:
+    """Check that a list says whose memories it is of. Raises Problem."""
+    if user_id is None and scope != "global":
+        fault = Fault("$.user_id", "is missing: say whose memories to list, or scope=global")
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
+
+
+async def _listed(
+    asked: MemoriesAsked | MemoriesQuery, filters: Filters, worker: Worker, tenant: str, *, page: int, size: int
+) -> Response:
+    """Answer with a page of the memories that pass the filters."""
+    global_owner, now = Owner(tenant, GLOBAL_USER), worker.clock.now()
+    owners = [global_owner] if asked.scope == "global" else [Owner(tenant, asked.user_id or "")]
+    if asked.include_global and asked.scope is None:
+        owners.append(global_owner)
+    if global_owner in owners:
+        await worker.fold_globals()
+    memories = [
+        (owner, memory)
+        for owner in owners
+        for memory in worker.queries.memories(
+            owner, filters, now=now, as_of=asked.as_of, status=asked.status, scope=asked.scope
+        )
+    ]
+    if len(owners) > 1:
+        memories.sort(key=lambda pair: (pair[1].importance, pair[1].last_accessed_at), reverse=True)
+    known = {owner: worker.queries.state(owner, now, asked.as_of).memories for owner in owners}
+    return answer(paged(memories, page, size, asked.as_of or now, known))
+
+
+async def _erased(
+    worker: Worker, tenant: str, memory_id: str, user_id: str | None, command_id: str, *, is_preview: bool
+) -> Response:
+    known = worker.shards.erased_memory(tenant, memory_id)
+    owner = known[0] if known is not None else owner_of(worker.queries, tenant, memory_id, user_id)
+    try:
+        if is_preview:
+            memory = worker.shards.state(owner).memories.get(memory_id)
+            if memory is None:
+                raise UnknownMemory(f"there is no memory {memory_id!r}")
+            return answer(worker.erasures.preview_memory(owner, memory))
+        return answer(await worker.erasures.erase_memory(owner, memory_id, command_id))
+    except (ErasureRunning, NotRewritable) as error:
+        raise Problem(HTTPStatus.CONFLICT, str(error)) from error
+    except NotErasedYet as error:
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
 
 def owner_of(queries: Queries, tenant: str, memory_id: str, user_id: str | None) -> Owner:

@@ -1,5 +1,6 @@
 """Policies: what a tenant, or one of its agents, wants remembered, and how."""
 
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from schemas.identity import GLOBAL_USER
 from schemas.instant import instant
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.policy import PolicySet
+from schemas.own_patterns import OwnPattern
 from schemas.policy import Policy
 from streams.extraction.policies import PolicyInForce, PolicyRefused
 
@@ -46,6 +48,10 @@ async def set_policy(
         never_categories=tuple(dict.fromkeys(body.never_categories)),
         never_attributes=tuple(dict.fromkeys(body.never_attributes)),
         tokens_per_user_day=body.tokens_per_user_day,
+        tokens_per_tenant_day=body.tokens_per_tenant_day,
+        when_refused=body.when_refused,
+        redaction=dict(body.redaction.items()),
+        redaction_patterns=tuple(OwnPattern(**each.model_dump()) for each in body.redaction_patterns),
     )
     message = PolicySet(
         envelope=Envelope(
@@ -83,4 +89,8 @@ def _view(found: PolicyInForce | None) -> dict[str, object]:
         "never_categories": [*held.never_categories],
         "never_attributes": [*held.never_attributes],
         "tokens_per_user_day": held.tokens_per_user_day,
+        "tokens_per_tenant_day": held.tokens_per_tenant_day,
+        "when_refused": held.when_refused,
+        "redaction": {**held.redaction},
+        "redaction_patterns": [asdict(each) for each in held.redaction_patterns],
     }

@@ -8,7 +8,7 @@ from uuid import uuid4
 from fastapi import Query, Request, Response
 
 from mnemolog.http.bounds.json_body import NDJSON, read_events
-from mnemolog.http.bounds.redacted import redacted_event
+from mnemolog.http.bounds.redacted import agent_of, redacted_event, with_counts
 from mnemolog.http.dependencies import Caller, CurrentQuota, CurrentWorker, IdempotencyKey, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserOrOwner
@@ -71,10 +71,10 @@ async def publish(
         else:
             event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
         try:
-            redacted = redacted_event(worker.redaction, raw) if isinstance(raw, dict) else raw
+            redacted, counted = redacted_event(worker.redactions.of(tenant, agent_of(raw)), raw)
             event = new_event(redacted, tenant=tenant, accepted_at=now, event_id=event_id)
             _check_vision(event, vision)
-            events.append(event)
+            events.append(with_counts(event, counted))
         except InvalidEvent as error:
             faults += [_placed(f, f"$[{place}]" if many else "$") for f in error.faults]
         if len(faults) > MAX_ERRORS:

@@ -32,7 +32,7 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
     with worker.metrics.timed("query"):
         if body.scope == "global" or body.include_global:
             await worker.fold_globals()
-        filters = Filters(agent_id=body.agent_id, exclude_sources=body.exclude_sources, **body.filters.model_dump())
+        filters = Filters(agent_id=body.agent_id, exclude_sources=body.exclude_sources, **dict(body.filters))
         question = Question(
             text=body.query,
             filters=filters,

@@ -61,10 +61,12 @@ async def configure(
     """Wake the user's agent at every multiple of a period; slots that were missed raise one wake."""
     owner, settings = Owner(tenant, check_user_id(user_id)), worker.settings
     _check_wake(worker.shards, owner, caller)
+    redaction = worker.redactions.of(tenant, body.agent_id)
+    said = redacted_fields(redaction, {"text": body.text, "query": body.query}, ("text", "query"))
     periodic = Periodic(
         every_seconds=body.every_seconds,
-        text=body.text or settings.wake_text,
-        query=body.query if "query" in body.model_fields_set else settings.wake_query,
+        text=said["text"] or settings.wake_text,
+        query=said["query"] if "query" in body.model_fields_set else settings.wake_query,
         memory_limit=settings.wake_memory_limit if body.memory_limit is None else body.memory_limit,
         agent_id=body.agent_id,
     )
@@ -111,7 +113,8 @@ async def schedule(
 ) -> Response:
     """Remind of something once: at its time, or as soon after it as the worker runs."""
     owner = Owner(tenant, check_user_id(user_id))
-    content = redacted_fields(worker.redaction, {"content": body.content}, ("content",))["content"]
+    redaction = worker.redactions.of(tenant, body.agent_id)
+    content = redacted_fields(redaction, {"content": body.content}, ("content",))["content"]
     command = await worker.wake_commands.schedule(
         owner,
         body.due_at,

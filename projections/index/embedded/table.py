@@ -128,6 +128,10 @@ class UserTable:
             visible &= times >= microseconds(query.since)
         if query.until is not None:
             visible &= times <= microseconds(query.until)
+        if query.among is not None:
+            named = np.zeros(len(visible), dtype=np.bool_)
+            named[[row for i in query.among if (row := self._row_of.get(i)) is not None]] = True
+            visible &= named
         return visible
 
     def _best(self, rows: NDArray[np.int64], scores: Scores, limit: int) -> tuple[Hit, ...]:

@@ -31,6 +31,8 @@ _TIES: Final = 16
 """Hits requested beyond the limit, so that ties at the limit are broken by id."""
 MOST: Final = 10_000
 """The hits that Weaviate returns at most, unless it is configured otherwise."""
+MOST_NAMED: Final = 500
+"""Memories that Weaviate is told to search among; of more the hits are looked through here."""
 
 
 class WeaviateSearch:
@@ -55,7 +57,7 @@ class WeaviateSearch:
 
     async def _nearest(self, ours: CollectionAsync, query: IndexQuery) -> list[Hit] | None:
         """Return the semantic leg; None where it is deeper than Weaviate answers."""
-        if query.vector is None or query.embedding_model is None:
+        if query.vector is None or query.embedding_model is None or query.among == frozenset():
             return []
         filters = _filters(query, query.embedding_model)
         limit = query.limit + _TIES
@@ -68,7 +70,11 @@ class WeaviateSearch:
                 return_properties=["memory_id", "version"],
                 return_metadata=MetadataQuery(distance=True),
             )
-            hits = ordered(_hit(found.properties, found.metadata.distance) for found in answer.objects)
+            hits = ordered(
+                _hit(found.properties, found.metadata.distance)
+                for found in answer.objects
+                if query.among is None or found.properties["memory_id"] in query.among
+            )
             if len(answer.objects) < limit or (
                 len(hits) > query.limit and hits[query.limit - 1].score > hits[-1].score
             ):
@@ -91,4 +97,6 @@ def _filters(query: IndexQuery, embedding_model: str) -> _Filters:
         filters &= Filter.by_property("occurred_us").greater_or_equal(microseconds(query.since))
     if query.until is not None:
         filters &= Filter.by_property("occurred_us").less_or_equal(microseconds(query.until))
+    if query.among is not None and len(query.among) <= MOST_NAMED:
+        filters &= Filter.by_property("memory_id").contains_any(sorted(query.among))
     return filters

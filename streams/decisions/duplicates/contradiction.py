@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from schemas.text import nfkc
 from streams.decisions.duplicates.english import expanded
 from streams.decisions.duplicates.matching import content_words
+from streams.decisions.duplicates.word_cache import WordCache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,13 +94,28 @@ def taken_back(content: str) -> tuple[tuple[str, ...], str] | None:
 
     "User is no longer allergic to nuts" takes back `nuts` in `allergies`.
     """
+    *attributes, value = _cached_takings_back(content) or ("",)
+    return (tuple(attributes), value) if attributes else None
+
+
+def _takings_back(content: str) -> tuple[str, ...]:
+    """Return the slots and behind them the value that a statement takes back, () where it takes back nothing."""
     if not _MAY_TAKE_BACK.search(content):
-        return None
+        return ()
     plain = expanded(" ".join(nfkc(content).split()))
     for attributes, pattern in _TAKEN_BACK:
         if match := pattern.match(plain):
-            return attributes, match["value"].strip()
-    return None
+            return (*attributes, match["value"].strip())
+    return ()
+
+
+_cached_takings_back: Final = WordCache(_takings_back)
+"""Every memory of a user is asked whenever the user says something new."""
+
+
+def may_end(content: str) -> bool:
+    """Return whether a statement can contradict another one, or be contradicted, in the way of `ends`."""
+    return _comparable(content_words(content))
 
 
 def ends(newer: str, older: str) -> bool:

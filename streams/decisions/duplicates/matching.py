@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
+from projections.embedding.stored_vector import vector_of
 from projections.state.memory import ACTIVE, FORGOTTEN
 from schemas.text import digest
 from schemas.vocabulary.attributes import same_value
@@ -37,7 +36,7 @@ class Statement:
     value: str | None
     embedding_model: str
     vector: bytes
-    """Little-endian float32."""
+    """As it is stored (`stored_vector`)."""
     effective: datetime
 
 
@@ -94,7 +93,8 @@ def _comparable(memory: Memory, statement: Statement) -> bool:
 
 
 def _cosine(memory: Memory, statement: Statement, vectors: Mapping[str, bytes]) -> float | None:
-    vector = vectors.get(memory.memory_id)
-    if vector is None or memory.embedding_model != statement.embedding_model or len(vector) != len(statement.vector):
+    stored = vectors.get(memory.memory_id)
+    if stored is None or memory.embedding_model != statement.embedding_model:
         return None
-    return float(np.frombuffer(vector, "<f4") @ np.frombuffer(statement.vector, "<f4"))
+    vector, said = vector_of(stored), vector_of(statement.vector)
+    return float(vector @ said) if len(vector) == len(said) else None

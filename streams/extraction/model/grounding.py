@@ -175,10 +175,13 @@ class _Reading:
         return self._lines[index].piece.text
 
     def _is_an_example(self, content: str) -> bool:
-        """Return whether an entry is one of the examples', and most of its words are not the window's."""
+        """Return whether an entry is a line or a memory of the examples, and most of its words are not the window's."""
+        said = wording.letters(content)
+        if said not in _EXAMPLES or any(said in line.letters for line in self._lines):
+            return False
         words = frozenset().union(*(line.terms for line in self._lines))
         terms = wording.terms(content)
-        return wording.letters(content) in _EXAMPLES and 2 * len(terms & words) < len(terms)
+        return not terms or 2 * len(terms & words) < len(terms)
 
     def _corrected(self, proposal: Proposal) -> Proposal:
         """Return an entry with what the user corrected afterwards, and the line that corrects it among its own."""
@@ -291,9 +294,11 @@ def _sentences(text: str) -> list[str]:
     return [part for part in (text, *re.split(r"(?<=[。！？!?.])", text)) if part.strip()]
 
 
+_LINE: Final = re.compile(r"\[\d{1,3}\] \S{10} \S{5} (?:user|assistant): (.*)")
 _EXAMPLES: Final = frozenset(
     wording.letters(content)
     for examples in EXAMPLES.values()
     for example in examples
-    for content in re.findall(r'"content":"([^"]*)"', example.answer)
+    for said in (re.findall(r'"content":"([^"]*)"', example.answer), *map(_sentences, _LINE.findall(example.lines)))
+    for content in said
 )

@@ -18,7 +18,8 @@ APPLICATION_ID = 0x6D6E656D  # "mnem", which distinguishes a log from other data
 OFFSET_BITS = 40
 """A record's row id is partition id << OFFSET_BITS | offset: appends go behind the partition's last row in the tree."""
 OFFSET_MASK = (1 << OFFSET_BITS) - 1
-CHECKPOINT_PAGES = 4000  # 16 MB of WAL between two checkpoints
+BUSY_MILLISECONDS = 5000  # for which a statement waits for another process's
+CHECKPOINT_PAGES = 4000  # 16 MB of WAL between two checkpoints; the writer empties it when it rests
 
 TABLES = """
 create table if not exists topics(
@@ -97,7 +98,9 @@ def open_file(directory: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=5.0, cached_statements=256)
+    return sqlite3.connect(
+        path, check_same_thread=False, isolation_level=None, timeout=BUSY_MILLISECONDS / 1000, cached_statements=256
+    )
 
 
 def _check_application(connection: sqlite3.Connection, path: Path) -> None:

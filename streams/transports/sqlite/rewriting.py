@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import zlib
 from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from schemas.log import ERASED_VALUE
+from projections.stale_bytes import StillWritten, clear_gaps
+from schemas.log import ERASED_VALUE, LogUnavailable
+from schemas.messages.dead_letters import headers_in_clear
 from streams.transports.sqlite.file import LOG_FILE, OFFSET_BITS
+from streams.transports.sqlite.rows import checksum_of, headers_from_bytes, headers_to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from streams.transports.sqlite.log import SqliteLog
 
@@ -29,9 +31,32 @@ async def overwrite(log: SqliteLog, topic: str, partition: int, key: bytes, befo
     return await log.edit(topic, partition, partial(_overwrite, key=key, before=before))
 
 
-async def replace_values(log: SqliteLog, topic: str, partition: int, values: Mapping[int, bytes]) -> None:
-    """Replace records by ones without a key, by their offsets, in one transaction; headers stay."""
-    await log.edit(topic, partition, partial(_replace, values=values), len(values))
+async def replace_records(
+    log: SqliteLog, topic: str, partition: int, contents: Mapping[int, tuple[bytes | None, bytes]]
+) -> None:
+    """Replace the key and the value of records, by their offsets, in one transaction.
+
+    Of their headers only where a record was sent back from stays.
+    """
+    await log.edit(topic, partition, partial(_replace, contents=contents), len(contents))
+
+
+async def offsets_of(
+    log: SqliteLog, topic: str, partition: int, key: bytes, beginnings: Collection[bytes]
+) -> list[int]:
+    """Return the offsets of the records that have a key, or whose value begins so; they are looked for in a thread."""
+    first = (await log.edit(topic, partition, lambda partition_id, _: partition_id)) << OFFSET_BITS
+
+    def find() -> list[int]:
+        with closing(_connect(log)) as connection:
+            rows = connection.execute(
+                "select id, key, substr(value, 1, ?) from records where id >= ? and id < ?",
+                (max(map(len, beginnings), default=0), first, first + (1 << OFFSET_BITS)),
+            )
+            return [row_id - first for row_id, own, begin in rows if own == key or begin in wanted]
+
+    wanted = frozenset(beginnings)
+    return await asyncio.to_thread(find)
 
 
 async def empty_write_ahead_log(log: SqliteLog) -> None:
@@ -43,6 +68,22 @@ async def empty_write_ahead_log(log: SqliteLog) -> None:
             connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
     await asyncio.to_thread(empty)
+
+
+async def clear_stale_bytes(log: SqliteLog) -> None:
+    """Overwrite what the file still has of records that were moved in it, before they were overwritten.
+
+    Raises LogUnavailable where others read an old state of the file for long.
+    """
+
+    def clear() -> None:
+        with closing(_connect(log)) as connection:
+            clear_gaps(log.directory / LOG_FILE, connection)
+
+    try:
+        await asyncio.to_thread(clear)
+    except (StillWritten, sqlite3.Error, OSError) as error:
+        raise LogUnavailable(f"the log's file cannot be rid of what was erased: {error}") from error
 
 
 async def write_anew(log: SqliteLog) -> None:
@@ -64,15 +105,18 @@ def _overwrite(partition_id: int, connection: sqlite3.Connection, *, key: bytes,
     first = partition_id << OFFSET_BITS
     return connection.execute(
         "update records set key=null, value=?, headers=null, checksum=? where id between ? and ? and key=?",
-        (ERASED_VALUE, zlib.crc32(ERASED_VALUE), first, first + before - 1, key),
+        (ERASED_VALUE, checksum_of(None, ERASED_VALUE, None), first, first + before - 1, key),
     ).rowcount
 
 
-def _replace(partition_id: int, connection: sqlite3.Connection, *, values: Mapping[int, bytes]) -> None:
+def _replace(
+    partition_id: int, connection: sqlite3.Connection, *, contents: Mapping[int, tuple[bytes | None, bytes]]
+) -> None:
     first = partition_id << OFFSET_BITS
-    for offset, value in values.items():
+    for offset, (key, value) in contents.items():
         (headers,) = connection.execute("select headers from records where id = ?", (first | offset,)).fetchone()
-        checksum = zlib.crc32(headers or b"", zlib.crc32(value))
+        kept = headers_to_bytes(headers_in_clear(headers_from_bytes(headers))) if headers else None
         connection.execute(
-            "update records set key=null, value=?, checksum=? where id = ?", (value, checksum, first | offset)
+            "update records set key=?, value=?, headers=?, checksum=? where id = ?",
+            (key, value, kept, checksum_of(key, value, kept), first | offset),
         )

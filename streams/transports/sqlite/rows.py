@@ -35,14 +35,14 @@ def spell(record: NewRecord) -> Content:
     """Return the columns of a record besides its position and time. Raises TypeError for anything but bytes."""
     if not isinstance(record.value, bytes) or not isinstance(record.key, bytes | None):
         raise TypeError("a record's value is bytes, its key bytes or None")
-    headers = _headers_to_bytes(record.headers)
-    return record.key, record.value, headers, _checksum(record.key, record.value, headers)
+    headers = headers_to_bytes(record.headers)
+    return record.key, record.value, headers, checksum_of(record.key, record.value, headers)
 
 
 def from_row(topic: str, partition: int, row: Row) -> Record:
     """Return the record in a row. Raises LogDamaged where the row is not what was appended."""
     row_id, recorded_ms, key, value, headers, checksum = row
-    if _checksum(key, value, headers) != checksum:
+    if checksum_of(key, value, headers) != checksum:
         raise LogDamaged(
             f"{topic}:{partition}:{row_id & OFFSET_MASK} is not what was appended: restore the log from a copy"
         )
@@ -51,7 +51,7 @@ def from_row(topic: str, partition: int, row: Row) -> Record:
         recorded_at=from_ms(recorded_ms),
         key=key,
         value=value,
-        headers=_headers_from_bytes(headers) if headers else (),
+        headers=headers_from_bytes(headers) if headers else (),
     )
 
 
@@ -106,15 +106,18 @@ def _insert(connection: sqlite3.Connection, values: list[object]) -> None:
             start += width
 
 
-def _checksum(key: bytes | None, value: bytes, headers: bytes | None) -> int:
+def checksum_of(key: bytes | None, value: bytes, headers: bytes | None) -> int:
+    """Return the checksum of a record."""
     # SQLite notices a broken tree, not a flipped bit in a value
     return zlib.crc32(headers or b"", zlib.crc32(value, zlib.crc32(key or b"")))
 
 
-def _headers_to_bytes(headers: Headers) -> bytes | None:
+def headers_to_bytes(headers: Headers) -> bytes | None:
+    """Return headers as a row has them; None for none."""
     # latin-1 maps each byte to one character and back, so that the file stays readable JSON
     return orjson.dumps([(name, value.decode("latin-1")) for name, value in headers]) if headers else None
 
 
-def _headers_from_bytes(stored: bytes) -> Headers:
+def headers_from_bytes(stored: bytes) -> Headers:
+    """Return the headers of a row that has some."""
     return tuple((name, value.encode("latin-1")) for name, value in orjson.loads(stored))

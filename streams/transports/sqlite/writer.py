@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from schemas.log import LogDamaged, LogError, LogUnavailable
 from streams.transports.batching import when_idle
-from streams.transports.sqlite.file import meaning
+from streams.transports.sqlite.file import BUSY_MILLISECONDS, meaning
 
 if TYPE_CHECKING:
     import asyncio
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 GROUP = 256  # jobs in one transaction; with more the first would wait long for the last
+REST_SECONDS = 5.0  # without a job: then the write-ahead log is emptied
+REST_BYTES = 256 << 10  # of a write-ahead log; a shorter one is left as it is
 
 
 @dataclass(slots=True)
@@ -82,7 +84,7 @@ class SqliteWriter:
             self._connection.close()
 
     def _run(self) -> None:
-        while (group := self._jobs.get()) is not None:
+        while (group := self._next()) is not None:
             more: list[Job[Any]] | None = group
             while more and len(group) < GROUP:
                 more = self._waiting()
@@ -95,6 +97,27 @@ class SqliteWriter:
                 self._answer(group, outcome)
             if more is None:
                 return
+
+    def _next(self) -> list[Job[Any]] | None:
+        """Wait for jobs, None at the end; empty the write-ahead log once where none come for a while."""
+        try:
+            return self._jobs.get(timeout=REST_SECONDS)
+        except queue.Empty:
+            self._rest()
+            return self._jobs.get()
+
+    def _rest(self) -> None:
+        """Move the write-ahead log into the file and empty it. Where somebody reads, or it fails, it stays."""
+        try:
+            is_long = self._path.with_name(f"{self._path.name}-wal").stat().st_size >= REST_BYTES
+        except OSError:
+            return
+        if is_long and self._damage is None:
+            with suppress(sqlite3.Error):  # a full disk, for one: the next commit says so
+                self._connection.execute("pragma busy_timeout = 0")
+                self._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+            with suppress(sqlite3.Error):
+                self._connection.execute(f"pragma busy_timeout = {BUSY_MILLISECONDS}")
 
     def _waiting(self) -> list[Job[Any]] | None:
         """Return the jobs that are queued by now, in order; None when there are none and the writer is closed."""

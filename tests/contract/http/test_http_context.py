@@ -51,7 +51,7 @@ async def test_the_prompt_is_lunas_byte_for_byte(door: FrontDoor):
     await known(door, "prompt")
     found = await context_of(door, "prompt", "在海边送花")
     assert found["prompt"] == PROFILE.format("") + "\n" + EPISODES
-    assert [e["similarity"] for e in found["relevant_episodes"]] == [1.0]
+    assert [e["similarity"] for e in found["relevant_episodes"]] == [pytest.approx(1.0, abs=1e-4)]
     assert found["user_profile"]["likes"] == ["咖啡", "茶"]
 
 

@@ -98,6 +98,7 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (responses.ConversationAccepted, "/v1/conversations", {"user_id": "u1", "messages": [message]}),
         (responses.EventStates, "/v1/events/status", {"user_id": "u1", "event_ids": ["o-1", "o-2"]}),
         (responses.Results, "/v1/search", {"user_id": "u1", "query": "Berlin"}),
+        (responses.Memories, "/v1/memories/query", {"user_id": "u1", "filters": {"category": {"ne": "people"}}}),
         (responses.DatedMemory, "/v1/tools/memory_add", {"user_id": "u1", "content": "likes tea"}),
         (responses.Results, "/v1/tools/memory_search", {"user_id": "u1", "query": "tea"}),
         (context_responses.Context, "/v1/context", {"user_id": "u1", "query": "Berlin"}),
@@ -219,6 +220,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", "/v1/memories", 201, {"user_id": "codes", "content": "likes coffee"}, **key)
     await asks("POST", "/v1/memories", 409, {"user_id": "codes", "content": "likes water"}, **key)
     await asks("GET", "/v1/memories?user_id=codes", 200)
+    await asks("POST", "/v1/memories/query", 200, {"user_id": "codes"})
     for part in ("", "/history", "/importance"):
         await asks("GET", one + part, 200)
         await asks("GET", f"/v1/memories/none{part}", 404)
@@ -257,6 +259,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
         seen["GET", "/v1/wakes/stream"].add(stream.status)
     await asks("GET", "/v1/admin/digest", 200)
     await asks("GET", "/v1/admin/usage?by=day", 200)
+    await asks("GET", "/v1/admin/lag", 200)
     await asks("POST", "/v1/admin/drain", 200)
     await asks("POST", "/v1/admin/ticks", 202, {"as_of": "2026-02-07", "timeout": 0.000001})
     await asks("POST", "/v1/admin/ticks", 200, as_of)

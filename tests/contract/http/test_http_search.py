@@ -149,7 +149,7 @@ async def test_an_unknown_user_finds_nothing(door: FrontDoor):
         ({"query": " "}, "$.query"),
         ({"min_score": 2}, "$.min_score"),
         ({"filters": {"category": "odd"}}, "$.filters.category"),
-        ({"filters": {"importance": 1}}, "$.filters.importance"),
+        ({"filters": {"colour": 1}}, "$.filters"),
         ({"as_of": "2026-01-05T08:00:00"}, "$.as_of"),
         ({"known_at": "2026-01-05T08:00:00Z"}, "$.known_at"),
         ({"recall": "yes"}, "$.recall"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -43,6 +44,10 @@ def text_of(result: CallToolResult) -> str:
     return block.text
 
 
+def without_ids(result: CallToolResult) -> list[str]:
+    return [re.sub(r" \(id [0-9a-f-]{36}\)$", "", line) for line in text_of(result).split("\n")]
+
+
 async def call(server: str, mode: str, tool: str, whose: str, **arguments: Any) -> CallToolResult:
     async with mcp.Client(f"{server}/mcp?{whose}", mode=mode) as client:
         return await client.call_tool(tool, arguments)
@@ -60,13 +65,25 @@ async def test_a_client_is_told_the_same_tools_as_a_model(server: str, mode: str
         assert client.server_info is not None
         assert client.server_info.name == "mnemolog"
         listed = (await client.list_tools()).tools
-    assert [{"name": t.name, "description": t.description, "parameters": t.input_schema} for t in listed] == [
+    assert [{"name": t.name, "description": t.description, "parameters": t.input_schema} for t in listed[:2]] == [
         one["function"] for one in told
     ]
-    assert [(t.name, t.annotations and t.annotations.read_only_hint) for t in listed] == [
-        ("memory_add", False),
-        ("memory_search", True),
-    ]
+    hints = {t.name: t.annotations and (t.annotations.read_only_hint, t.annotations.destructive_hint) for t in listed}
+    assert hints == {
+        "memory_add": (False, False),
+        "memory_search": (True, False),
+        "memory_list": (True, False),
+        "memory_get": (True, False),
+        "memory_revise": (False, False),
+        "memory_forget": (False, True),
+        "memory_restore": (False, False),
+        "memory_history": (True, False),
+        "memory_context": (True, False),
+        "memory_profile": (True, False),
+        "reminder_add": (False, False),
+        "reminder_list": (True, False),
+        "reminder_cancel": (False, True),
+    }
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -86,10 +103,11 @@ async def test_what_is_added_is_in_the_one_store_and_is_found_from_everywhere(se
     assert (await http(server, "POST", "/v1/memories", json=said)).status_code == 201
     found = await call(server, mode, "memory_search", whose, query="tea", limit=2)
     day = memory["occurred_at"][:10]
-    assert sorted(text_of(found).splitlines()) == [
+    assert sorted(without_ids(found)) == [
         f"- {day} [habit] drinks tea at five (from a command)",
         f"- {day} [preference] likes jasmine tea (from a command)",
     ]
+    assert f"(from a command) (id {memory['memory_id']})" in text_of(found)
     assert {r["memory"] for r in found.structured_content["results"]} == {"drinks tea at five", "likes jasmine tea"}
     await http(server, "POST", "/v1/admin/drain")
     assert (await http(server, "GET", f"/v1/memories/{memory['memory_id']}")).json()["recall_count"] == 1
@@ -102,9 +120,7 @@ async def test_a_memory_is_one_line_of_what_the_model_is_told(server: str):
     line = "likes tea - 2026-01-05 [fact] is owed 5"
     assert text_of(added) == f"Remembered: {line}"
     found = await call(server, "auto", "memory_search", "user_id=lines", query="tea", scope="personal")
-    assert text_of(found).split("\n") == [
-        f"- {added.structured_content['occurred_at'][:10]} [fact] {line} (from a command)"
-    ]
+    assert without_ids(found) == [f"- {added.structured_content['occurred_at'][:10]} [fact] {line} (from a command)"]
 
 
 async def test_a_model_is_told_what_was_superseded(server: str):
@@ -113,7 +129,7 @@ async def test_a_model_is_told_what_was_superseded(server: str):
         memory = (await http(server, "POST", "/v1/memories", json=said)).json()
     day = memory["occurred_at"][:10]
     before = {"query": "Where did she live before?", "scope": "personal"}
-    assert text_of(await call(server, "auto", "memory_search", "user_id=moved", **before)).splitlines() == [
+    assert without_ids(await call(server, "auto", "memory_search", "user_id=moved", **before)) == [
         f"- {day} [fact, superseded] lives in Oslo (from a command)",
         f"- {day} [fact] lives in Rome (from a command)",
     ]
@@ -133,9 +149,92 @@ async def test_a_model_cannot_say_whose_memory_it_is(server: str):
 async def test_what_is_for_everyone_is_found_by_everyone(server: str):
     await call(server, "auto", "memory_add", "user_id=a", content="the lift is out of order", scope="global")
     found = await call(server, "auto", "memory_search", "user_id=b", query="lift", scope="global")
-    assert text_of(found).endswith("the lift is out of order (from a command)")
+    assert without_ids(found)[0].endswith("the lift is out of order (from a command)")
     nothing = await call(server, "auto", "memory_search", "user_id=b", query="lift", scope="personal")
     assert text_of(nothing).startswith("Nothing is remembered about this.")
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_memory_is_listed_read_corrected_forgotten_and_brought_back(server: str, mode: str):
+    whose = f"user_id=wide-{mode}&agent_id=luna"
+    for content, category in (("likes jasmine tea", "preference"), ("sings in a choir", "habit")):
+        await call(server, mode, "memory_add", whose, content=content, type=category)
+    listed = await call(server, mode, "memory_list", whose, page_size=1)
+    assert text_of(listed).split("\n")[1:] == ["1 more on the next page."]
+    [tea] = (await call(server, mode, "memory_list", whose, category="preference")).structured_content["items"]
+    name = tea["memory_id"]
+    revised = await call(server, mode, "memory_revise", whose, memory_id=name, content="likes green tea")
+    assert text_of(revised) == f"It now says: likes green tea (id {name})"
+    assert (await call(server, mode, "memory_get", whose, memory_id=name)).structured_content["version"] == 2
+    forgotten = await call(server, mode, "memory_forget", whose, memory_id=name)
+    assert text_of(forgotten) == f"Forgotten: likes green tea (id {name})"
+    assert without_ids(await call(server, mode, "memory_search", whose, query="tea", scope="personal"))[0].endswith(
+        "sings in a choir (from a command)"
+    )
+    await call(server, mode, "memory_restore", whose, memory_id=name)
+    found = await call(server, mode, "memory_search", whose, query="tea", limit=1)
+    assert "likes green tea" in text_of(found)
+    history = text_of(await call(server, mode, "memory_history", whose, memory_id=name)).split("\n")
+    assert [line.split()[2].rstrip(":") for line in history[:-1]] == [
+        "MemoryFormed",
+        "MemoryRevised",
+        "MemoryForgotten",
+        "MemoryRestored",
+    ]
+    context = text_of(await call(server, mode, "memory_context", whose, query="What does she drink?"))
+    assert "likes green tea" in context
+
+
+async def test_what_is_known_about_the_user_is_told_and_reminders_are_kept(server: str):
+    whose = "user_id=known&agent_id=luna"
+    said = {"user_id": "known", "content": "The user lives in Rome.", "attribute": "city", "value": "Rome"}
+    assert text_of(await call(server, "auto", "memory_profile", whose)) == "Nothing is known."
+    await http(server, "POST", "/v1/memories", json=said)
+    assert "Rome" in text_of(await call(server, "auto", "memory_profile", whose))
+    assert text_of(await call(server, "auto", "reminder_list", whose)) == "There are no reminders."
+    due = "2099-03-01T09:00:00+01:00"
+    added = await call(server, "auto", "reminder_add", whose, content="Call the dentist.", due_at=due)
+    reminder = added.structured_content["reminder_id"]
+    assert text_of(await call(server, "auto", "reminder_list", whose)) == (
+        f"- 2099-03-01T08:00:00Z Call the dentist. (id {reminder})"
+    )
+    assert text_of(await call(server, "auto", "reminder_cancel", whose, reminder_id=reminder)) == "Cancelled."
+    assert text_of(await call(server, "auto", "reminder_list", whose)) == "There are no reminders."
+
+
+@pytest.mark.parametrize("tool", ["memory_get", "memory_revise", "memory_forget", "memory_restore", "memory_history"])
+async def test_the_memory_of_another_user_or_agent_is_as_one_that_is_not_there(server: str, tool: str):
+    added = await call(server, "auto", "memory_add", f"user_id={tool}&agent_id=luna", content="owns a lighthouse")
+    name = added.structured_content["memory_id"]
+    more = {"content": "owns nothing"} if tool == "memory_revise" else {}
+    for whose in ("user_id=his", "user_id=his&agent_id=luna", f"user_id={tool}&agent_id=nova"):
+        refused = await call(server, "auto", tool, whose, memory_id=name, **more)
+        assert (refused.is_error, "has no memory" in text_of(refused) or "is no memory" in text_of(refused)) == (
+            True,
+            True,
+        ), text_of(refused)
+    kept = (await http(server, "GET", f"/v1/memories/{name}")).json()
+    assert (kept["content"], kept["version"], kept["status"]) == ("owns a lighthouse", 1, "active")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("memory_get", {}, "$.memory_id: is no id"),
+        ("memory_get", {"memory_id": ".."}, "$.memory_id: is no id"),
+        ("memory_get", {"memory_id": "../admin/status"}, "$.memory_id: is no id"),
+        ("memory_forget", {"memory_id": "x/restore"}, "$.memory_id: is no id"),
+        ("memory_forget", {"memory_id": "x?forever=true"}, "$.memory_id: is no id"),
+        ("memory_list", {"page": [1]}, "$.page: is a list or an object"),
+        ("memory_list", {"limit_": 1}, "$.limit_: is not known here"),
+        ("memory_forget", {"memory_id": "x", "forever": True}, "$.forever: is not known here"),
+        ("reminder_cancel", {"reminder_id": "../../u/wake"}, "$.reminder_id: is no id"),
+    ],
+)
+async def test_arguments_lead_to_no_other_route(server: str, tool: str, arguments: dict[str, Any], told: str):
+    for whose in ("user_id=routes", "user_id=routes&agent_id=luna"):
+        refused = await call(server, "auto", tool, whose, **arguments)
+        assert (refused.is_error, text_of(refused)[: len(told)]) == (True, told), text_of(refused)
 
 
 async def test_a_wrong_call_tells_the_model_what_to_do(server: str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -42,6 +43,17 @@ async def test_a_voice_agent_adds_searches_and_reads_the_profile(memory: AsyncCl
     found = await memory.search(user_id="u1", agent_id="luna", query="hiking")
     assert any("hiking" in result["memory"] for result in found["results"])
     assert "Ann" in await memory.get_user_profile(user_id="u1", agent_id="luna")
+
+
+async def test_a_search_takes_filters_with_null_and_with_times(memory: AsyncClient) -> None:
+    await memory.remember("likes oat milk", "filtered", metadata={"shelf": 2})
+    await memory.remember("likes rye bread", "filtered")
+    for filters in (
+        {"metadata.shelf": None},
+        {"NOT": {"metadata.shelf": 2}, "since": datetime(2020, 1, 1, tzinfo=UTC)},
+    ):
+        found = await memory.search(user_id="filtered", query="milk", filters=filters)
+        assert [result["memory"] for result in found["results"]] == ["likes rye bread"]
 
 
 async def test_the_same_context_again_adds_nothing(memory: AsyncClient) -> None:

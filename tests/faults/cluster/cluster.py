@@ -21,6 +21,7 @@ from faults.cluster.ports import Ports
 from faults.cluster.publisher import OverHttp, Publisher, Way
 from faults.cluster.registry_producer import RegistryProducer
 from faults.cluster.worker_process import UP, WorkerProcess
+from support.master_key import MASTER_KEY
 from support.registry_server import RegistryServer
 from support.weaviate_server import WeaviateServer
 
@@ -51,6 +52,7 @@ class Cluster:
         weaviate: bool = False,
         registry: bool = False,
         small_queues: bool = False,
+        encrypted: bool = False,
     ) -> None:
         """Start nothing yet."""
         self.folder = folder
@@ -59,7 +61,7 @@ class Cluster:
         self.brokers = Brokers(folder, self.ports, brokers)
         self.model = Model(self.ports.take())
         self.workers: list[WorkerProcess] = []
-        self.reading = KafkaReading(self.brokers.addresses)
+        self.reading = KafkaReading(self.brokers.addresses, master_key=MASTER_KEY if encrypted else None)
         self._program = (str(SMALL_QUEUES),) if small_queues else UP
         self.counters = Counters(self.workers)
         self.pick = random.Random(11)  # noqa: S311 - which worker a fault hits, nothing secret
@@ -72,7 +74,7 @@ class Cluster:
         """What a fault has to say besides."""
         self._settings = {
             **MODEL_SETTINGS,
-            "ENCRYPTION": "off",  # the log is read around the workers
+            **({"MASTER_KEY": MASTER_KEY} if encrypted else {"ENCRYPTION": "off"}),
             "BROKER": f"kafka://{','.join(self.brokers.addresses)}",
             "LLM_BASE_URL": self.model.base_url,
             "SESSION_SECONDS": str(SESSION_SECONDS),

@@ -12,12 +12,15 @@ from support.counting import decisions
 from schemas.identity import event_of_piece
 from schemas.log import LogUnavailable
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
+from streams.sealing.key_files import read_keys
+from streams.sealing.sealed_log import SealedLog
+from streams.sealing.user_keys import UserKeys
 from streams.transports.kafka.log import KafkaLog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemas.log import Record
+    from schemas.log import Log, Record
     from streams.transports.kafka.group import Member
 
 READ = (CONVERSATIONS, INBOX, LEDGER, DEAD_LETTERS)
@@ -33,12 +36,15 @@ SHARED_OUT = b"\0\x08consumer"
 class KafkaReading:
     """What the topics hold, read on from where the last look ended."""
 
-    def __init__(self, addresses: Sequence[str]) -> None:
-        """Connect at the first look."""
+    def __init__(self, addresses: Sequence[str], *, master_key: str | None = None) -> None:
+        """Connect at the first look. With a master key what lies sealed is opened, unless its own key is gone."""
         self.records: dict[tuple[str, int], list[Record]] = {}
         self.decided: dict[str, float] = {}
         """The observations that a decision in the ledger covers, with the monotonic time when that was seen."""
         self._log = KafkaLog(addresses, client_id="faults", timeout_s=10)
+        self._opened: Log = self._log
+        if master_key is not None:
+            self._opened = SealedLog(self._log, UserKeys(self._log, read_keys(master_key, "the row's key")))
         self._groups: list[Record] = []
         self._started = False
         self._looking = asyncio.Lock()
@@ -60,7 +66,7 @@ class KafkaReading:
             for partition in range(await self._log.partitions(topic.name)):
                 place = (topic.name, partition)
                 known = self.records.setdefault(place, [])
-                while new := await self._log.read(*place, known[-1].position.offset + 1 if known else 0):
+                while new := await self._opened.read(*place, known[-1].position.offset + 1 if known else 0):
                     known += new
                     if topic is LEDGER:
                         for decision in decisions(new):

@@ -52,7 +52,12 @@ class Result:
 async def run_row(row: Row, workload: Workload, folder: Path) -> Result:
     """Run a row to its end. Raises AssertionError when it does not come to one."""
     seconds = row.short_seconds if workload.is_short else row.full_seconds
-    made = {"weaviate": row.weaviate, "registry": row.registry, "small_queues": row.small_queues}
+    made = {
+        "weaviate": row.weaviate,
+        "registry": row.registry,
+        "small_queues": row.small_queues,
+        "encrypted": row.encrypted,
+    }
     async with Cluster(folder, workload, brokers=row.brokers, twice=row.twice, **made) as cluster:
         await cluster.run(row.fault(cluster), seconds)
         found = await cluster.digests()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from faults.cluster import broker_faults as of_brokers
+from faults.cluster import erasure_faults as of_erasures
 from faults.cluster import index_faults as of_index
 from faults.cluster import input_faults as of_inputs
 from faults.cluster import rebuild_faults as of_rebuilds
@@ -39,6 +40,8 @@ class Row:
     """Every other user's events come from a Kafka producer with a schema registry, which the workers are told of."""
     small_queues: bool = False
     """The workers' queues are full soon."""
+    encrypted: bool = False
+    """What the workers write lies sealed."""
 
 
 async def _nothing(_cluster: Cluster) -> None:
@@ -95,6 +98,23 @@ ROWS = (
         40,
         150,
         weaviate=True,
+    ),
+    Row(
+        "erase",
+        "users erased while workers are killed, every other one back",
+        of_erasures.erase,
+        25,
+        120,
+        encrypted=True,
+    ),
+    Row(
+        "erase-weaviate",
+        "the same, with the index in Weaviate",
+        of_erasures.erase,
+        25,
+        120,
+        weaviate=True,
+        encrypted=True,
     ),
     Row("come-and-go", "workers added and removed while queries run", scaling.come_and_go, 30, 180),
     Row("weaviate-killed", "Weaviate killed, back after a minute", of_index.kill_weaviate, 20, 90, weaviate=True),

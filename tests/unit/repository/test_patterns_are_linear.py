@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.pumping import Tried, calls, compiled_at_import, is_possessive, modules, patterns, pumped
 
-from mnemolog.diagnostics import residue
+from schemas import own_patterns
 from streams.extraction.model import wording
 from streams.extraction.rules.english import people
 
@@ -34,10 +34,16 @@ PATTERNS = {
     name: replace(tried, method="match") if name in MATCHED_WHERE_IT_STANDS else tried
     for name, tried in patterns().items()
 }
+OWN = (
+    r"EMP-\d{6}",
+    r"\b[A-Z]{2,5}[ -]?\d{4,10}\b",
+    r"工号[:：]?\s{0,3}\d{5,8}",
+    r"(?:ab?){1,4}c",
+    r"(?i)key-[a-z0-9]{9,99}",
+)
+"""Patterns of a tenant, near what their check allows."""
 BUILT_LATER: dict[tuple[str, str], list[Tried]] = {
-    ("mnemolog.diagnostics.residue", "b'|'.join(map(re.escape, ordered)) or b'(?!)'"): [
-        Tried(residue.Spellings(["quokka", "a" * 200])._pattern)
-    ],
+    ("schemas.own_patterns", "pattern"): [Tried(own_patterns.compiled(each)) for each in OWN],
     ("streams.decisions.edited_value", "f'{begin}{re.escape(value)}{end}'"): [
         Tried(re.compile(rf"(?<!\w){value}(?!\w)", re.IGNORECASE)) for value in ("tea", "a" * 200)
     ],

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import TYPE_CHECKING
 
 import pytest
+from support.memory_log import MemoryLog
 
+from mnemolog.operations.generations import Generations
 from mnemolog.worker import background
 from mnemolog.worker.background import BackgroundTasks, wait_unless_failed
+from projections.partitions.shards import Shards
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 async def test_what_a_task_raises_is_reported():
@@ -67,3 +74,32 @@ async def test_a_loop_that_stands_still_is_measured(monkeypatch: pytest.MonkeyPa
     lags = [await told.get(), await told.get()]
     task.cancel()
     assert max(lags) > 0.15
+
+
+def shard_files(data_dir: Path, partition: int) -> int:
+    return len(list(data_dir.glob(f"shards/*/{partition}.sqlite")))
+
+
+async def test_the_files_of_a_partition_that_is_another_workers_go_after_a_while(tmp_path: Path):
+    generations = Generations(tmp_path)
+    shards = Shards(generations.active_folder, MemoryLog(2), 2)
+    before = generations.folder(7)
+    before.mkdir()
+    shards.assign([0, 1])
+    for partition in (0, 1):
+        await shards.hold(partition)
+        (before / f"{partition}.sqlite").touch()
+    shards.assign([0])
+    shards.unassign()
+    deleting = asyncio.create_task(background.delete_idle_files(shards, generations, 0.02))
+    await asyncio.sleep(0.1)
+    assert shard_files(tmp_path, 1) == 2, "while partitions move nobody knows whose it is"
+    shards.assign([0])
+    while shard_files(tmp_path, 1):  # noqa: ASYNC110 - the file system tells nobody
+        await asyncio.sleep(0.01)
+    assert shard_files(tmp_path, 0) == 2
+    deleting.cancel()
+    shards.assign([0, 1])
+    await shards.hold(1)
+    assert shards.held() == [0, 1]
+    shards.close()

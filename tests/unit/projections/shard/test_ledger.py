@@ -9,6 +9,7 @@ from support.examples import XIAOMING, remember
 from support.given import given
 
 from projections.shard.ledger import MANY_DECISIONS, LedgerFold
+from projections.shard.memory_rows import row_of_decision
 from projections.shard.tables import connect, name_of
 from projections.state.evolve import events_of
 from schemas import codec
@@ -19,7 +20,7 @@ STEPS = 100
 
 def test_the_decisions_about_an_item_are_found_without_looking_through_the_others():
     [decision] = given().when(remember("用户喜欢喝咖啡", "c-1")).decisions
-    body = codec.encode(decision)
+    body = row_of_decision(codec.encode(decision), ())
     with closing(connect(Path(":memory:"))) as connection:
         rows = [(name_of(XIAOMING), n, n, f"c-{n}", body) for n in range(1, 2_000)]
         connection.executemany("insert into decisions values(?,?,?,?,?)", rows)
@@ -33,7 +34,10 @@ def test_what_an_index_may_have_missed_is_what_changed_or_all_that_its_users_hav
     [decision] = given().when(remember("用户喜欢喝咖啡", "c-1")).decisions
     [formed] = [event.memory_id for event in events_of(decision) if isinstance(event, MemoryFormed)]
     with closing(connect(Path(":memory:"))) as connection:
-        rows = [(name_of(XIAOMING), n, n, f"c-{n}", codec.encode(decision)) for n in range(MANY_DECISIONS)]
+        rows = [
+            (name_of(XIAOMING), n, n, f"c-{n}", row_of_decision(codec.encode(decision), ()))
+            for n in range(MANY_DECISIONS)
+        ]
         connection.executemany("insert into decisions values(?,?,?,?,?)", rows)
         connection.executemany(
             "insert into memories values(?,?,?,?)", [(name_of(XIAOMING), f"m-{n}", n, b"{}") for n in range(3)]
@@ -49,7 +53,10 @@ def test_what_an_index_may_have_missed_is_what_changed_or_all_that_its_users_hav
 def test_the_decisions_since_an_offset_are_found_without_looking_through_those_before():
     [decision] = given().when(remember("用户喜欢喝咖啡", "c-1")).decisions
     with closing(connect(Path(":memory:"))) as connection:
-        rows = [(name_of(XIAOMING), n, n, f"c-{n}", codec.encode(decision)) for n in range(MANY_DECISIONS)]
+        rows = [
+            (name_of(XIAOMING), n, n, f"c-{n}", row_of_decision(codec.encode(decision), ()))
+            for n in range(MANY_DECISIONS)
+        ]
         connection.executemany("insert into decisions values(?,?,?,?,?)", rows)
         ticks: list[None] = []
         connection.set_progress_handler(lambda: ticks.append(None), STEPS)

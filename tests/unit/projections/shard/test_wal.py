@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import shutil
 import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from projections.encrypted_files import open_database, sqlite3
+from projections.shard import wal
 from projections.shard.tables import connect
-from projections.shard.wal import CHECKPOINT_BYTES, Checkpoints, held
+from projections.shard.wal import CHECKPOINT_BYTES, REST_BYTES, Checkpoints, held
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def test_what_was_committed_is_in_the_file_itself(tmp_path: Path) -> None:
@@ -20,26 +25,82 @@ def test_what_was_committed_is_in_the_file_itself(tmp_path: Path) -> None:
     with closing(connect(path)) as connection:
         checkpoints = Checkpoints(path)
         connection.execute("insert into offsets values('t', 7, x'00')")
-        checkpoints.committed(CHECKPOINT_BYTES - 1)
+        checkpoints.committed()
         checkpoints.close()
         assert "offsets" not in _alone(path, tmp_path)
-        checkpoints.committed(1)
+        _lengthen(connection, CHECKPOINT_BYTES)
+        checkpoints.committed()
         checkpoints.close()
         assert _alone(path, tmp_path)["offsets"] == [("t", 7, b"\0")]
 
 
+def test_a_log_that_was_checkpointed_is_checkpointed_again_when_it_has_grown_as_much_again(tmp_path: Path) -> None:
+    path = tmp_path / "shard.sqlite"
+    with closing(connect(path)) as connection, held(path):  # somebody reads: the log is not begun anew
+        checkpoints = Checkpoints(path)
+        _lengthen(connection, CHECKPOINT_BYTES)
+        checkpoints.committed()
+        checkpoints.close()
+        connection.execute("insert into offsets values('t', 7, x'00')")
+        checkpoints.committed()
+        checkpoints.close()
+        assert _alone(path, tmp_path).get("offsets", []) == []
+        _lengthen(connection, CHECKPOINT_BYTES)
+    checkpoints.committed()
+    checkpoints.close()
+    assert _alone(path, tmp_path)["offsets"] == [("t", 7, b"\0")]
+
+
+async def test_a_log_is_emptied_when_nothing_was_committed_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wal, "REST_SECONDS", 0.05)
+    path = tmp_path / "shard.sqlite"
+    log = path.with_name("shard.sqlite-wal")
+    with closing(connect(path)) as connection:
+        checkpoints = Checkpoints(path)
+        connection.execute("insert into offsets values('t', 7, x'00')")
+        _lengthen(connection, REST_BYTES)
+        checkpoints.committed()
+        await _emptied(log)
+        assert _alone(path, tmp_path)["offsets"] == [("t", 7, b"\0")]
+        _lengthen(connection, REST_BYTES)  # and again, after the next commit
+        checkpoints.committed()
+        await _emptied(log)
+        checkpoints.close()
+
+
+async def test_a_log_that_somebody_reads_is_left_for_the_next_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wal, "REST_SECONDS", 0.0)
+    path = tmp_path / "shard.sqlite"
+    with closing(connect(path)) as connection:
+        checkpoints = Checkpoints(path)
+        _lengthen(connection, REST_BYTES)
+        with held(path):
+            _lengthen(connection, REST_BYTES)
+            checkpoints.committed()
+            await asyncio.sleep(0)
+            checkpoints.close()
+            connection.execute("insert into offsets values('t', 7, x'00')")  # nobody is in the way
+            assert path.with_name("shard.sqlite-wal").stat().st_size >= REST_BYTES
+
+
 def test_a_file_that_was_deleted_is_not_made_anew(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path / "gone.sqlite")
-    checkpoints.committed(CHECKPOINT_BYTES)
+    (tmp_path / "gone.sqlite-wal").write_bytes(bytes(CHECKPOINT_BYTES))
+    checkpoints.committed()
     checkpoints.close()
-    assert list(tmp_path.iterdir()) == []
+    assert not (tmp_path / "gone.sqlite").exists()
 
 
 def test_a_system_that_gives_no_thread_stops_nobody(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path / "shard.sqlite")
+    (tmp_path / "shard.sqlite-wal").write_bytes(bytes(CHECKPOINT_BYTES))
     usual = threading.stack_size(1 << 47)  # more than a process can address
     try:
-        checkpoints.committed(CHECKPOINT_BYTES)
+        checkpoints.committed()
     finally:
         threading.stack_size(usual)
     checkpoints.close()
@@ -59,6 +120,20 @@ def test_the_write_ahead_log_is_not_begun_anew_under_a_checkpoint(tmp_path: Path
         assert _checkpoint(other) == (2, 2)
         connection.execute("insert into offsets values('v', 3, x'00')")
         assert _checkpoint(other) == (1, 1)
+
+
+async def _emptied(log: Path) -> None:
+    async with asyncio.timeout(30):
+        while os.path.getsize(log):  # noqa: ASYNC110, ASYNC240, PTH202 - a file's length is no event
+            await asyncio.sleep(0.01)
+
+
+def _lengthen(connection: sqlite3.Connection, by: int) -> None:
+    """Commit so much that the write-ahead log has so many bytes more; what is left in the tables is nothing."""
+    connection.execute("begin")
+    connection.execute("insert into letters values(cast(zeroblob(?) as text), 1)", (by,))
+    connection.execute("commit")
+    connection.execute("delete from letters")
 
 
 def _alone(path: Path, folder: Path) -> dict[str, list[tuple[object, ...]]]:

@@ -6,7 +6,7 @@ import pytest
 from support.examples import candidate, extracted, later, piece, said
 from support.given import given
 
-from streams.decisions.duplicates.contradiction import ends, taken_back
+from streams.decisions.duplicates.contradiction import ends, may_end, taken_back
 from streams.decisions.parameters import Parameters
 
 PAIRS = [
@@ -115,3 +115,10 @@ def test_where_the_profile_keeps_its_values_only_plain_statements_end():
     second = said("User is no longer allergic to nuts", "t-2", later(days=1))
     kept = given(first, parameters=Parameters(profile_keeps=True)).when(second)
     assert "User is allergic to nuts" in kept.active(later(days=2))
+
+
+@pytest.mark.parametrize(("older", "newer"), [*PAIRS, *BESIDE])
+def test_only_statements_that_may_end_others_do(older: str, newer: str):
+    for one, other in ((older, newer), (newer, older)):
+        assert may_end(one) or not ends(one, other)
+    assert not may_end("Remind me of the bakery by the river")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import pytest
 
 from projections.partitions.assignment import NotHeld
 from streams.delivery import keyed_pool as pool_module
 from streams.delivery.keyed_pool import KeyedPool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Work:
@@ -194,3 +198,58 @@ async def test_a_job_whose_partition_was_taken_away_ends_those_behind_it_and_not
     await pool.settle()
     assert work.notes == ["of another user begins", "of another user ends"]
     assert failures == []
+
+
+class Batches:
+    """Work on items that notes which it was given together."""
+
+    def __init__(self) -> None:
+        """Begin with nothing noted."""
+        self.given: list[list[int]] = []
+        self.gate = asyncio.Event()
+
+    async def first(self, items: Sequence[int]) -> None:
+        """Note the items, and wait for the gate."""
+        self.given.append(list(items))
+        await self.gate.wait()
+
+    async def second(self, items: Sequence[int]) -> None:
+        """Note the items."""
+        self.given.append(list(items))
+
+
+async def test_items_that_wait_for_equal_work_are_done_by_one_job(pool: KeyedPool):
+    work = Batches()
+    most = pool_module.MAX_SHARED
+    for item in range(most + 2):
+        await pool.share(0, "user", work.first, item)
+        await asyncio.sleep(0)
+    for item in (-1, -2):
+        await pool.share(0, "user", work.second, item)
+    await pool.share(0, "user", work.first, -3)
+    work.gate.set()
+    async with asyncio.timeout(3):
+        await pool.settle()
+    assert work.given == [[0], [*range(1, most + 1)], [most + 1], [-1, -2], [-3]]
+
+
+async def test_items_do_not_pass_the_jobs_between_them(pool: KeyedPool):
+    work, notes = Batches(), Work()
+    work.gate.set()
+    await pool.share(0, "user", work.first, 1)
+    await pool.submit(0, "user", notes.job("between"))
+    await pool.share(0, "user", work.first, 2)
+    await pool.settle()
+    assert (work.given, notes.notes) == ([[1], [2]], ["between begins", "between ends"])
+
+
+async def test_items_of_a_partition_that_was_dropped_are_not_done(pool: KeyedPool):
+    work = Batches()
+    for item in range(3):
+        await pool.share(0, "user", work.first, item)
+        await asyncio.sleep(0)
+    pool.drop(0)
+    await pool.share(0, "user", work.second, 9)
+    async with asyncio.timeout(3):
+        await pool.settle()
+    assert work.given == [[0], [9]]

@@ -95,6 +95,13 @@ def entry(content: str, *sources: int, **fields: Any) -> dict[str, Any]:
         ),
         (talk("U: I run every morning."), entry("The user is allergic to eggs.", 1), "it repeats the form"),
         (talk("U: I run every morning."), entry("...", 1), "it repeats the form"),
+        (talk("U: I run every morning."), entry("Great, thanks!", 1), "it repeats the form"),
+        (
+            talk("U: I run every morning."),
+            entry("Rob brought me tulips yesterday, I was so touched!", 1),
+            "it repeats the form",
+        ),
+        (talk("U: 我每天早上跑步。"), entry("知道了，谢谢！", 1), "it repeats the form"),
     ],
 )
 def test_what_does_not_stem_from_the_user_is_dropped_with_its_reason(window: Window, said: dict[str, Any], reason: str):
@@ -301,3 +308,8 @@ def test_a_slot_stays_with_the_entry_that_says_its_value():
 def test_what_is_shown_is_held_against_nothing_the_user_said(source_type: SourceType):
     window = talk("A: Total 42 EUR", source_type=source_type)
     assert [p.content for p in ground(window, entry("A bill of 42 euros", 1)).proposals] == ["A bill of 42 euros"]
+
+
+def test_what_the_user_says_with_an_example_s_words_is_kept():
+    window = talk("U: Rob brought me tulips yesterday, I was so touched!")
+    assert len(ground(window, entry("Rob brought me tulips yesterday, I was so touched!", 1)).proposals) == 1

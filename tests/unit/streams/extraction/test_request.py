@@ -13,6 +13,7 @@ import pytest
 from support.examples import MONDAY, later, vector_of
 from support.workbench import CharacterEmbedder, EchoExtractor
 
+from projections.embedding import stored_vector
 from projections.embedding.embedder import EmbedderUnavailable
 from schemas import codec
 from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
@@ -106,7 +107,7 @@ async def test_a_proposal_becomes_a_candidate_with_all_that_it_says():
     assert made.key_dialogue is not None
     assert orjson.loads(made.key_dialogue.data) == ["给你", "谢谢"]
     assert (made.occurred_on, made.pieces) == ("2026-01-04", ["t-2#0", "t-1#0"])
-    assert made.vector.data == vector_of("用户送花")
+    assert made.vector.data == stored_vector.vector_bytes(np.frombuffer(vector_of("用户送花"), "<f4"))
     assert (item.model, item.prompt_hash, item.embedding_model) == ("echo", "echo-1", "test")
     assert (item.answer and item.answer.text, item.tokens_in, item.tokens_out, item.dropped) == ("raw", 5, 6, ["bad"])
     assert (item.session_id, item.source_type, item.source_ref) == ("s1", "chat", "s1")
@@ -221,7 +222,7 @@ async def test_an_embedder_that_cannot_be_reached_is_an_outage_too():
     item = await ExtractionService(Away()).extract(WINDOW, EchoExtractor(), waits.append)
     assert isinstance(item, CandidatesExtracted)
     assert (waits, len(item.candidates)) == (["no answer"], 2)
-    assert np.frombuffer(item.candidates[0].vector.data, "<f4").shape == (64,)
+    assert stored_vector.vector_of(item.candidates[0].vector.data).shape == (64,)
 
 
 async def test_a_piece_with_a_row_of_marks_rejects_its_window_and_nobody_is_asked():

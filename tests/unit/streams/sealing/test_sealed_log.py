@@ -10,17 +10,21 @@ import pytest
 
 from schemas.identity import Owner
 from schemas.log import ERASED_VALUE, NewRecord
+from schemas.messages.dead_letters import SENT_BACK_FROM
 from schemas.topics import CONVERSATIONS, INBOX, KEYS, LEDGER
+from streams.sealing import sealed_record
 from streams.sealing.master_key import MasterKeys, MasterKeyUnknown
 from streams.sealing.sealed_log import SealedLog
 from streams.sealing.sealed_record import OVERHEAD_BYTES
 from streams.sealing.user_keys import INSTALLATION, KeysMissing, UserKeys
 from streams.transports.sqlite.log import SqliteLog
-from streams.transports.sqlite.rewriting import empty_write_ahead_log, overwrite
+from streams.transports.sqlite.rewriting import empty_write_ahead_log, overwrite, replace_records
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
+
+    from schemas.log import Appended
 
 MASTERS = MasterKeys([bytes(32)])
 ZARA, YURI = Owner("default", "zara"), Owner("default", "yuri")
@@ -66,6 +70,22 @@ async def test_what_is_appended_is_read_and_lies_sealed(world: World):
         assert WORDS not in lying.value
         assert b"zara" not in lying.value
         assert len(lying.value) == OVERHEAD_BYTES + len(ZARA.key) + len(WORDS)
+
+
+async def test_no_header_says_a_word_and_where_a_record_was_sent_back_from_stays(world: World):
+    sent_back = (SENT_BACK_FROM, b"mnemolog.conversations:0:7")
+    await world.log.append([replace(record(), headers=(("ce_id", b"zara-7"), ("trace", WORDS), sent_back))])
+    [lying] = await world.inner.read(INBOX.name, 0, 0)
+    assert lying.headers == (sent_back,)
+
+
+async def test_a_record_that_is_sealed_later_loses_its_headers(world: World):
+    clear = SealedLog(world.inner, world.keys, seals=False)
+    await clear.append([replace(record(), headers=(("ce_id", b"zara-7"),))])
+    sealed = await world.log.sealed_forms(await world.inner.read(INBOX.name, 0, 0))
+    await replace_records(world.inner, INBOX.name, 0, {0: (None, sealed[0])})
+    [lying] = await world.inner.read(INBOX.name, 0, 0)
+    assert (lying.headers, await world.values()) == ((), [WORDS])
 
 
 async def test_equal_records_lie_as_different_bytes(world: World):
@@ -231,3 +251,49 @@ async def test_the_installations_keys_differ_by_purpose_and_outlive_a_rotation(w
     newer = UserKeys(world.inner, MasterKeys([bytes(range(32)), bytes(32)]))
     await newer.rotate()
     assert newer.derive("shards") == shards
+
+
+async def test_who_stops_waiting_for_a_key_or_for_an_append_stops_nobody_else(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    arrived, let_go = asyncio.Event(), asyncio.Event()
+    append = world.inner.append
+
+    async def slow(records: Sequence[NewRecord]) -> list[Appended]:
+        arrived.set()
+        await let_go.wait()
+        return await append(records)
+
+    monkeypatch.setattr(world.inner, "append", slow)
+    makes = asyncio.create_task(world.log.append([record()]))
+    await arrived.wait()
+    waits = [asyncio.create_task(world.keys.make([ZARA])), asyncio.create_task(world.log.append([record()]))]
+    await asyncio.sleep(0)
+    waits[0].cancel()
+    await asyncio.gather(waits[0], return_exceptions=True)
+    let_go.set()
+    await asyncio.gather(makes, waits[1])
+    arrived.clear()
+    let_go.clear()
+    appends = asyncio.create_task(world.log.append([record()]))
+    await arrived.wait()
+    settles = asyncio.create_task(world.log.settle(ZARA))
+    await asyncio.sleep(0)
+    settles.cancel()
+    await asyncio.gather(settles, return_exceptions=True)
+    let_go.set()
+    await appends
+    assert await world.values() == [WORDS] * 3
+
+
+async def test_a_key_that_was_read_too_long_ago_seals_nothing(world: World):
+    keys = UserKeys(world.inner, MASTERS, lease_seconds=0.05)
+    other = SealedLog(world.inner, keys)
+    await other.append([record()])
+    [former] = keys.ids_of(ZARA)
+    await world.keys.follow()
+    await world.keys.renew(ZARA)
+    await asyncio.sleep(0.06)
+    await other.append([record()])
+    assert sealed_record.key_id_of((await world.lying())[0]) == former
+    assert sealed_record.key_id_of((await world.lying())[1]) == world.keys.ids_of(ZARA)[-1] != former

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from schemas.log import LogError, LogUnavailable, NewRecord
+from streams.transports.sqlite import writer
 from streams.transports.sqlite.file import LOG_FILE, open_file
 from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.writer import Job, SqliteWriter
@@ -233,3 +235,25 @@ async def test_appends_of_a_busy_loop_share_few_commits(tmp_path: Path):
     assert len(commits) < 6
     writer.close()
     reader.close()
+
+
+async def test_a_write_ahead_log_is_emptied_when_nothing_is_written_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(writer, "REST_SECONDS", 0.05)
+    log = SqliteLog.open(tmp_path)
+    try:
+        await log.create_topic(TOPIC, 1)
+        for value in (b"1", b"2"):
+            await log.append([record(value * writer.REST_BYTES)])
+            await emptied(tmp_path / f"{LOG_FILE}-wal")
+        await log.append([record(b"short")])
+        assert [found[:1] for found in await values(log)] == [b"1", b"2", b"s"]
+    finally:
+        log.close()
+
+
+async def emptied(file: Path) -> None:
+    async with asyncio.timeout(30):
+        while os.path.getsize(file):  # noqa: ASYNC110, ASYNC240, PTH202 - a file's length is no event
+            await asyncio.sleep(0.01)

@@ -1,0 +1,35 @@
+"""The routes of the console's files, with a policy that lets the browser load nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+CONTENT_SECURITY_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+_FILES: Final = {
+    "/console": ("console.html", "text/html"),
+    "/console/console.js": ("console.js", "text/javascript"),
+    "/console/console.css": ("console.css", "text/css"),
+}
+PATHS: Final = frozenset(_FILES)
+"""What the console is made of. It holds no data, so it needs no key."""
+
+
+def console_routes() -> list[Route]:
+    """Return the routes of the console's files."""
+    return [Route(path, _file, include_in_schema=False) for path in _FILES]
+
+
+async def _file(request: Request) -> Response:
+    name, kind = _FILES[request.url.path]
+    headers = {"Content-Security-Policy": CONTENT_SECURITY_POLICY, "Referrer-Policy": "no-referrer"}
+    return Response((Path(__file__).parent / name).read_bytes(), media_type=f"{kind}; charset=utf-8", headers=headers)

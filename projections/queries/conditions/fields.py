@@ -1,0 +1,119 @@
+"""The fields of a memory that a condition may name, each with the kind of its values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from projections.state.importance import grade
+from projections.state.provenance import provenance_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from projections.state.memory import Memory
+
+METADATA: Final = "metadata"
+APP_ID: Final = "app_id"
+"""The application that a memory is of, which its metadata says."""
+
+
+class FieldKind(Enum):
+    """What the values of a field are; a field may also have none."""
+
+    TEXT = "text"
+    NUMBER = "a number"
+    TIME = "a time"
+    TEXTS = "a list of texts"
+    ANYTHING = "anything that JSON has"
+    """Of metadata: what is compared says what is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A memory as a condition looks at it: whose it is, and at which instant."""
+
+    memory: Memory
+    user_id: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field: the kind of its values, and how one is read; None stands for no value."""
+
+    kind: FieldKind
+    read: Callable[[Subject], Any]
+
+
+def _stored(name: str) -> Callable[[Subject], Any]:
+    return lambda subject: getattr(subject.memory, name)
+
+
+_TEXTS: Final = (
+    "memory_id",
+    "agent_id",
+    "scope",
+    "kind",
+    "memory_type",
+    "category",
+    "content",
+    "content_hash",
+    "event_type",
+    "emotion",
+    "source_type",
+    "source_ref",
+    "session_id",
+    "superseded_by",
+)
+_NUMBERS: Final = (
+    "emotion_intensity",
+    "importance",
+    "initial_strength",
+    "access_count",
+    "recall_count",
+    "version",
+)
+_TIMES: Final = ("occurred_at", "formed_at", "last_accessed_at", "expires_at")
+_LISTS: Final = ("shared_with", "key_dialogue", "source_ids")
+
+FIELDS: Final[Mapping[str, Field]] = {
+    **{name: Field(FieldKind.TEXT, _stored(name)) for name in _TEXTS},
+    **{name: Field(FieldKind.NUMBER, _stored(name)) for name in _NUMBERS},
+    **{name: Field(FieldKind.TIME, _stored(name)) for name in _TIMES},
+    **{name: Field(FieldKind.TEXTS, _stored(name)) for name in _LISTS},
+    "user_id": Field(FieldKind.TEXT, lambda subject: subject.user_id),
+    "attribute": Field(FieldKind.TEXT, lambda subject: subject.memory.slot),
+    "value": Field(FieldKind.TEXT, lambda subject: subject.memory.value or None),
+    "status": Field(FieldKind.TEXT, lambda subject: subject.memory.status_at(subject.at)),
+    "provenance": Field(FieldKind.TEXT, lambda subject: provenance_of(subject.memory)),
+    "grade": Field(FieldKind.NUMBER, lambda subject: round(grade(subject.memory.importance), 4)),
+    "strength": Field(FieldKind.NUMBER, lambda subject: subject.memory.strength_at(subject.at)),
+}
+"""By the names that answers have for them."""
+
+
+def field_of(name: str) -> Field | None:
+    """Return the field of a name, `metadata.` and the keys on the way to a value among them; None for no field."""
+    if name == APP_ID:
+        return _metadata((APP_ID,))
+    first, *keys = name.split(".")
+    if first == METADATA and keys and all(keys):
+        return _metadata(tuple(keys))
+    return FIELDS.get(name)
+
+
+def _metadata(keys: tuple[str, ...]) -> Field:
+    def read(subject: Subject) -> Any:  # noqa: ANN401 - whatever JSON holds
+        found = orjson.loads(subject.memory.metadata)
+        for key in keys:
+            if not isinstance(found, dict):
+                return None
+            found = found.get(key)
+        return found
+
+    return Field(FieldKind.ANYTHING, read)

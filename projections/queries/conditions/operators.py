@@ -1,0 +1,72 @@
+"""The operators of a condition: each compares the value that a memory has with the one that is wanted."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def equal(value: object, wanted: object) -> bool:
+    """Return whether two values are equal as JSON has them: true is not 1, and 1 is 1.0."""
+    if isinstance(value, list | tuple) and isinstance(wanted, list | tuple):
+        return len(value) == len(wanted) and all(map(equal, value, wanted))
+    if isinstance(value, dict) and isinstance(wanted, dict):
+        return value.keys() == wanted.keys() and all(equal(value[name], wanted[name]) for name in value)
+    return isinstance(value, bool) == isinstance(wanted, bool) and value == wanted
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Return a comparison that only values with an order pass: numbers, texts or times, both of one sort."""
+
+    def holds(value: object, wanted: object) -> bool:
+        if isinstance(value, bool) or isinstance(wanted, bool):
+            return False
+        return any(
+            isinstance(value, sort) and isinstance(wanted, sort) and compare(value, wanted)
+            for sort in (int | float, str, datetime)
+        )
+
+    return holds
+
+
+def _contains(value: object, wanted: object) -> bool:
+    if isinstance(value, str):
+        return isinstance(wanted, str) and wanted in value
+    return isinstance(value, list | tuple) and any(equal(one, wanted) for one in value)
+
+
+def _contains_in_any_case(value: object, wanted: object) -> bool:
+    return _contains(_folded(value), _folded(wanted))
+
+
+def _folded(value: object) -> object:
+    if isinstance(value, str):
+        return value.casefold()
+    return [_folded(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+EQ: Final = "eq"
+IN: Final = "in"
+NIN: Final = "nin"
+CONTAINS: Final = "contains"
+ICONTAINS: Final = "icontains"
+EXISTS: Final = "exists"
+ORDERED: Final = ("gt", "gte", "lt", "lte")
+
+OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    EQ: equal,
+    "ne": lambda value, wanted: not equal(value, wanted),
+    IN: lambda value, wanted: any(equal(value, one) for one in wanted),
+    NIN: lambda value, wanted: not any(equal(value, one) for one in wanted),
+    "gt": _ordered(lambda value, wanted: value > wanted),
+    "gte": _ordered(lambda value, wanted: value >= wanted),
+    "lt": _ordered(lambda value, wanted: value < wanted),
+    "lte": _ordered(lambda value, wanted: value <= wanted),
+    CONTAINS: _contains,
+    ICONTAINS: _contains_in_any_case,
+    EXISTS: lambda value, wanted: (value is not None) == wanted,
+}
+"""Of a value and the one that is wanted. No value equals only null, and nothing is greater or less than it."""

@@ -1,0 +1,110 @@
+"""The words of an erased memory, taken out of messages that say more than them.
+
+A decision is about several memories, and an answer of a model about several turns. So these stay, with their ids,
+numbers and times, which the fold needs, and without the words. The fold of `MemoryErased` does it to the decisions that
+a shard holds, and the erasure itself to the records of the log: both come to the same bytes, however often.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import orjson
+
+from schemas import codec
+from schemas.identity import event_of_piece
+from schemas.messages.dead_letters import DeadLetter
+from schemas.messages.decision import Decision
+from schemas.messages.envelope import Sealed
+from schemas.messages.events import MEMORY_EVENTS
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected, ImportMemory, RememberFact, ReviseMemory
+from schemas.messages.observations import OBSERVATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from schemas.messages.inbox import CoveredPiece
+
+ERASED: Final = "erased"
+"""What stands where a reason may quote words."""
+_NOTHING: Final = Sealed(data=b"")
+_Any = TypeVar("_Any")
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedWords:
+    """What was erased with a memory: its observations, and the commands that formed or changed it."""
+
+    memory_id: str
+    event_ids: frozenset[str]
+    item_ids: frozenset[str] = frozenset()
+
+    def without(self, message: _Any) -> _Any:
+        """Return a message without the words; the very same one if it has none."""
+        match message:
+            case Decision():
+                return self._decision(message)  # type: ignore[return-value]
+            case CandidatesExtracted() if self._covers(message.covered):
+                candidates = [self._blank(c) if self._is_of(c.pieces) else c for c in message.candidates]
+                return replace(message, answer=None, dropped=[], candidates=candidates)
+            case ExtractionRejected() if self._covers(message.covered):
+                return replace(message, answer=None, reason=ERASED)
+            case RememberFact() | ImportMemory() if message.envelope.event_id in self.item_ids:
+                return self._blank(message)
+            case ReviseMemory() if message.memory_id == self.memory_id:
+                return self._blank(message)
+        return message
+
+    def is_whole(self, message: object) -> bool:
+        """Return whether a message is nothing but the words: an observation, or a dead letter with some of them."""
+        if isinstance(message, DeadLetter):
+            try:
+                held: object = codec.decode(message.value)
+            except codec.Undecodable:
+                return _event_of_json(message.value) in self.event_ids
+            return self.is_whole(held) or self.without(held) is not held
+        return isinstance(message, OBSERVATIONS) and message.envelope.event_id in self.event_ids
+
+    def _decision(self, decision: Decision) -> Decision:
+        outcomes = [
+            replace(one, reason=ERASED) if self.memory_id in (one.memory_id, one.subject) else one
+            for one in decision.outcomes
+        ]
+        events = [self._event(event) for event in decision.events]
+        if (outcomes, events) == (decision.outcomes, decision.events):
+            return decision
+        return replace(decision, outcomes=outcomes, events=events)
+
+    def _event(self, data: bytes) -> bytes:
+        event = codec.decode(data)
+        if not isinstance(event, MEMORY_EVENTS) or event.memory_id != self.memory_id:
+            return data
+        blank = self._blank(event)
+        return data if blank == event else codec.encode(blank)
+
+    def _covers(self, covered: Iterable[CoveredPiece]) -> bool:
+        return self._is_of(one.piece_id for one in covered)
+
+    def _is_of(self, pieces: Iterable[str]) -> bool:
+        return any(event_of_piece(piece) in self.event_ids for piece in pieces)
+
+    def _blank(self, message: _Any) -> _Any:
+        """Return a message whose sealed fields say nothing, nor do hashes and names that came with them."""
+        changes: dict[str, Any] = {}
+        for field in fields(message):  # type: ignore[arg-type]
+            if isinstance(getattr(message, field.name), Sealed):
+                changes[field.name] = _NOTHING if field.default is not None else None
+            elif field.name == "content_hash" and message.content_hash is not None:  # type: ignore[attr-defined]
+                changes[field.name] = ""
+        return replace(message, **changes)  # type: ignore[type-var]
+
+
+def _event_of_json(data: bytes) -> object:
+    """Return the id of an event that was published as JSON; None for all else."""
+    try:
+        found = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+    event_id = found.get("event_id") if isinstance(found, dict) else None
+    return event_id if isinstance(event_id, str) else None

@@ -1,0 +1,78 @@
+"""A window without what must not be kept: turns that others published to the log themselves passed no door of ours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from schemas.messages.observations import TurnContext
+from schemas.redaction import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from schemas.redaction import Redaction
+    from streams.extraction.protocol import Extraction, Piece, Proposal, Window
+
+
+def redacted_window(window: Window, redaction: Redaction) -> tuple[Window, tuple[int, ...], tuple[str, ...]]:
+    """Return what an extractor may read of a window, the places of its pieces in it, and why others were left out."""
+    if redaction.is_idle:
+        return window, tuple(range(len(window.pieces))), ()
+    pieces: list[Piece] = []
+    places: list[int] = []
+    left_out: list[str] = []
+    for place, piece in enumerate(window.pieces):
+        try:
+            pieces.append(_redacted_piece(piece, redaction))
+            places.append(place)
+        except Refused as refused:
+            left_out.append(f"piece {place + 1}: {_why(refused)}")
+    return replace(window, pieces=tuple(pieces)), tuple(places), tuple(left_out)
+
+
+def redacted_extraction(
+    extraction: Extraction, redaction: Redaction, places: Sequence[int], left_out: Sequence[str]
+) -> Extraction:
+    """Return the answer to such a window as one to the whole, again without what must not be kept.
+
+    A model may put together what stood in two turns, or read it off a picture.
+    """
+    proposals: list[Proposal] = []
+    dropped = [*left_out, *extraction.dropped]
+    for number, proposal in enumerate(extraction.proposals, 1):
+        sources = tuple(places[source] for source in proposal.sources)
+        try:
+            proposals.append(replace(_redacted_proposal(proposal, redaction), sources=sources))
+        except Refused as refused:
+            dropped.append(f"memory {number}: {_why(refused)}")
+    answer = redaction.replacing().value(extraction.answer)
+    return replace(extraction, proposals=tuple(proposals), answer=answer, dropped=tuple(dropped))
+
+
+def _redacted_piece(piece: Piece, redaction: Redaction) -> Piece:
+    context = piece.context
+    said = redaction.value([piece.text, piece.name, *((context.mood, context.scene, context.gift) if context else ())])
+    text, name, *around = said
+    if context is not None:
+        mood, scene, gift = around
+        context = TurnContext(intimacy=context.intimacy, mood=mood, scene=scene, gift=gift)
+    return replace(piece, text=text, name=name, context=context)
+
+
+def _redacted_proposal(proposal: Proposal, redaction: Redaction) -> Proposal:
+    content, value, event_type, emotion, dialogue = redaction.value(
+        [proposal.content, proposal.value, proposal.event_type, proposal.emotion, list(proposal.key_dialogue)]
+    )
+    return replace(
+        proposal,
+        content=content,
+        value=value,
+        event_type=event_type,
+        emotion=emotion,
+        key_dialogue=tuple(dialogue),
+    )
+
+
+def _why(refused: Refused) -> str:
+    return f"refused ({', '.join(refused.kinds)})"

@@ -1,0 +1,229 @@
+"""The erasure of one memory over HTTP: its words leave the data folder, with those that it came from."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from contract.front_door import FrontDoor, front_door, turn
+from support.memory_log import MemoryLog
+
+from mnemolog.diagnostics.residue import find_residue
+from mnemolog.operations.receipts import is_signed
+from mnemolog.settings import from_environment
+from projections.encrypted_files import open_database
+from schemas.identity import Owner
+from schemas.topics import TOPICS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+USER = "zara"
+WORD = "Vexleyham"
+"""Stands in a turn, in the memory of it, in a model-less answer and in a dead letter."""
+
+
+@pytest.fixture(params=["on", "off"])
+async def door(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[FrontDoor]:
+    async with front_door(tmp_path, encryption=request.param) as door:
+        yield door
+
+
+async def lives(door: FrontDoor) -> dict[str, Any]:
+    """Say two things in one turn and one in another, send the first again with other words; return its memory."""
+    said = turn("t1", f"My name is Quirinius. I live in {WORD}.", user_id=USER)
+    assert (await door.post("/v1/events", said)).status_code == 202
+    work = turn("t2", "I work at Zorblattia.", user_id=USER, session_id="s2")
+    assert (await door.post("/v1/events", work)).status_code == 202
+    assert (await door.post("/v1/admin/drain")).status_code == 200
+    other = turn("t1", f"My name is Quirinius. I live in {WORD} now.", user_id=USER)
+    await door.post("/v1/events", other)
+    assert (await door.post("/v1/admin/drain")).status_code == 200
+    return await memory_with(door, WORD)
+
+
+async def memory_with(door: FrontDoor, word: str) -> dict[str, Any]:
+    [found] = [one for one in await memories(door) if word in one["content"]]
+    return found
+
+
+async def memories(door: FrontDoor) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await door.get("/v1/memories", user_id=USER)).json()["items"]
+    return found
+
+
+async def erased(door: FrontDoor, memory_id: str, **query: str) -> dict[str, Any]:
+    answer = await door.http.delete(f"/v1/memories/{memory_id}", params={"forever": "true"} | query)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def shard_files(folder: Path) -> list[Path]:
+    return list(folder.glob("shards/**/*.sqlite"))
+
+
+def rows_of(path: Path) -> list[str]:
+    """Return every row of every table of a shard file, with its table's name."""
+    with closing(open_database(path, "ro")) as connection:
+        tables = connection.execute("select name from sqlite_master where type='table'").fetchall()
+        return [f"{name} {row}" for (name,) in tables for row in connection.execute(f"select * from {name}")]  # noqa: S608
+
+
+async def where_said(door: FrontDoor, folder: Path, word: str) -> list[str]:
+    """Return where a word can be read by who has the keys: in the opened log, in the opened shards, or in any file."""
+    found = []
+    for topic in TOPICS:
+        for partition in range(await door.worker.log.partitions(topic.name)):
+            end = await door.worker.log.end(topic.name, partition)
+            records = await door.worker.log.read(topic.name, partition, 0, max(1, end))
+            found += [str(r.position) for r in records if word.encode() in (r.key or b"") + r.value]
+    for path in shard_files(folder):
+        found += [f"{path.name}: {row[:80]}" for row in rows_of(path) if word in row]
+    residue = await find_residue(from_environment({}, data_dir=folder), [word])
+    return found + [str(one) for one in residue]
+
+
+async def digest(door: FrontDoor) -> str:
+    return str((await door.get("/v1/admin/digest")).json()["total"])
+
+
+async def is_whole(door: FrontDoor) -> bool:
+    """Return whether a rebuild comes to what is served."""
+    before = await digest(door)
+    rebuilt = (await door.post("/v1/admin/rebuild")).json()["equal"]
+    return bool(rebuilt) and await digest(door) == before
+
+
+async def test_the_words_are_nowhere_and_all_else_stays(door: FrontDoor, tmp_path: Path):
+    memory = await lives(door)
+    others = [one for one in await memories(door) if one["memory_id"] != memory["memory_id"]]
+    assert len(others) >= 2
+    assert len(await where_said(door, tmp_path, WORD)) > 3
+    await erased(door, memory["memory_id"])
+    assert await where_said(door, tmp_path, WORD) == []
+    assert [one["memory_id"] for one in await memories(door)] == [one["memory_id"] for one in others]
+    assert await where_said(door, tmp_path, "Zorblattia")
+    assert await is_whole(door)
+    assert await where_said(door, tmp_path, WORD) == []
+
+
+async def test_every_route_answers_as_if_it_had_never_been(door: FrontDoor):
+    memory_id = (await lives(door))["memory_id"]
+    await erased(door, memory_id)
+    for path in (f"/v1/memories/{memory_id}", f"/v1/memories/{memory_id}/history", f"/v1/events/t1?user_id={USER}"):
+        assert (await door.http.get(path)).status_code == 404, path
+    asked = {"user_id": USER, "query": WORD, "include": ["memories", "turns"]}
+    assert WORD not in (await door.post("/v1/search", asked)).text
+    assert WORD not in (await door.get("/v1/sessions/s1/turns", user_id=USER)).text
+    assert WORD not in (await door.get("/v1/dead-letters")).text
+    assert (await door.post(f"/v1/memories/{memory_id}/restore")).status_code == 404
+
+
+async def test_the_receipt_says_what_went_and_is_signed(door: FrontDoor):
+    memory = await lives(door)
+    name = await memory_with(door, "Quirinius")
+    preview = await erased(door, memory["memory_id"], preview="true")
+    assert (await memory_with(door, WORD))["memory_id"] == memory["memory_id"]
+    receipt = await erased(door, memory["memory_id"])
+    assert {field: receipt[field] for field in preview} == preview
+    assert (receipt["event_ids"], receipt["kept"], receipt["index"]) == (["t1"], [name["memory_id"]], 1)
+    assert await erased(door, memory["memory_id"]) == receipt
+    listed = (await door.get("/v1/erasures")).json()
+    assert [one["receipt_id"] for one in listed["items"]] == [receipt["receipt_id"]]
+    assert is_signed(receipt, listed["public_key"])
+    assert not is_signed(receipt | {"kept": []}, listed["public_key"])
+
+
+async def test_every_version_of_a_memory_that_was_told_and_revised_goes(door: FrontDoor, tmp_path: Path):
+    memory = await door.remember("keeps a Mirvandel", USER, metadata={"note": "Yalquist"})
+    for content in ("keeps a Bexomoor", "keeps a Dranfolio"):
+        changed = await door.http.patch(f"/v1/memories/{memory['memory_id']}?user_id={USER}", json={"content": content})
+        assert changed.status_code == 200, changed.text
+    await door.remember("likes tea", USER)
+    await erased(door, memory["memory_id"])
+    for word in ("Mirvandel", "Yalquist", "Bexomoor", "Dranfolio"):
+        assert await where_said(door, tmp_path, word) == []
+    assert await is_whole(door)
+    assert [one["content"] for one in await memories(door)] == ["likes tea"]
+
+
+async def test_an_event_that_went_with_it_is_not_taken_again(door: FrontDoor):
+    await erased(door, (await lives(door))["memory_id"])
+    before = await digest(door)
+    await door.post("/v1/events", turn("t1", f"My name is Quirinius. I live in {WORD}.", user_id=USER))
+    assert (await door.post("/v1/admin/drain")).status_code == 200
+    assert await digest(door) == before
+    assert (await door.http.get(f"/v1/events/t1?user_id={USER}")).status_code == 404
+    assert await is_whole(door)
+
+
+async def test_what_is_said_anew_is_remembered_anew(door: FrontDoor):
+    await erased(door, (await lives(door))["memory_id"])
+    await door.post("/v1/events", turn("t9", f"I live in {WORD}.", user_id=USER, session_id="s9"))
+    assert (await door.post("/v1/admin/drain")).status_code == 200
+    assert (await memory_with(door, WORD))["source_ids"] == ["t9"]
+    assert await is_whole(door)
+
+
+async def test_one_that_was_forgotten_can_be_erased(door: FrontDoor, tmp_path: Path):
+    memory_id = (await lives(door))["memory_id"]
+    assert (await door.http.delete(f"/v1/memories/{memory_id}")).status_code == 200
+    assert (await erased(door, memory_id))["index"] == 0
+    assert await where_said(door, tmp_path, WORD) == []
+
+
+async def test_its_user_can_be_erased_afterwards(door: FrontDoor):
+    empty = await digest(door)
+    await erased(door, (await lives(door))["memory_id"])
+    assert (await door.http.delete(f"/v1/users/{USER}")).status_code == 200
+    assert await digest(door) == empty
+    assert await is_whole(door)
+
+
+class Crash(Exception):
+    """The worker ended here."""
+
+
+@pytest.mark.parametrize("encryption", ["on", "off"])
+@pytest.mark.parametrize("method", ["_delete_copies", "_memory_event"])
+async def test_what_a_crash_cut_off_is_finished_at_the_next_start(
+    tmp_path: Path, encryption: str, method: str, monkeypatch: pytest.MonkeyPatch
+):
+    async with front_door(tmp_path, encryption=encryption) as door:
+        memory = await lives(door)
+        erasures, calls = door.worker.erasures, 0
+        original = erasures._memory_event
+
+        def crash(*given: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if method == "_memory_event" and calls == 1:
+                return original(*given)  # the first question comes before the decision
+            raise Crash
+
+        monkeypatch.setattr(erasures, method, crash)
+
+        with pytest.raises(Crash):
+            await erasures.erase_memory(Owner("default", USER), memory["memory_id"], "once")
+    async with front_door(tmp_path, encryption=encryption) as door:
+        await door.worker.erasures.repeat()
+        assert await where_said(door, tmp_path, WORD) == []
+        assert len((await door.get("/v1/erasures")).json()["items"]) == 1
+        assert await is_whole(door)
+
+
+async def test_it_goes_with_forever_only_and_an_unknown_one_is_not_found(door: FrontDoor):
+    memory_id = (await lives(door))["memory_id"]
+    assert (await door.http.delete(f"/v1/memories/{memory_id}?preview=true")).status_code == 422
+    assert (await door.http.delete("/v1/memories/nothing?forever=true")).status_code == 404
+    assert (await door.http.delete(f"/v1/memories/{memory_id}?forever=true&user_id=yuri")).status_code == 404
+
+
+async def test_a_log_that_cannot_be_rewritten_is_said(door: FrontDoor, monkeypatch: pytest.MonkeyPatch):
+    memory_id = (await lives(door))["memory_id"]
+    monkeypatch.setattr(door.worker.erasures, "_inner", MemoryLog())
+    refused = await door.http.delete(f"/v1/memories/{memory_id}?forever=true")
+    assert (refused.status_code, "erase its user" in refused.text) == (409, True)

@@ -1,0 +1,71 @@
+"""Users whose every field has a word of its own, by which it is known again wherever it lies."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from typing import Any
+
+PLACES = {
+    "turn": "Vexleyham", "name": "Quirinius", "street": "紫藤巷", "screenshot": "Zorblattia", "app": "Tressolage",
+    "title": "Gantrophe", "article": "Plimwicket", "memory": "Mirvandel", "metadata": "Yalquist", "revised": "Bexomoor",
+    "reminder": "Dranfolio", "letter": "Kloverneau", "answer": "Ximbertwo", "caption": "Osterquill",
+    "open": "Hulverwick", "rejected": "Jandelmoss",
+}  # fmt: skip
+"""Where a word stands, and what it begins with; a number follows, which is the user's."""
+PNG = b"\x89PNG\r\n\x1a\n"
+_NUMBERED = re.compile(r"(Tressolage|Vexleyham|Zorblattia|Plimwicket|Jandelmoss|Hulverwick)(\d{3})")
+
+
+def user(number: int) -> str:
+    """Return a user's id, a canary too."""
+    return f"Fennimore{number:03}"
+
+
+def word(place: str, number: int) -> str:
+    """Return the word of a user that stands in one place."""
+    return f"{PLACES[place]}{number:03}"
+
+
+def words(number: int) -> list[str]:
+    """Return all words of a user but the id."""
+    return [word(place, number) for place in PLACES]
+
+
+def published(number: int) -> list[dict[str, Any]]:
+    """Return an event of every kind; the picture's words are its answer's alone."""
+    own, image = user(number), PNG + number.to_bytes(2) + bytes(30)
+    of_user = {"user_id": own, "relevance": "high"}
+    said = f"My name is {word('name', number)} and I live in {word('turn', number)}. 我住在{word('street', number)}。"
+    return [
+        {"type": "TurnRecorded", "event_id": f"t-{own}", "user_id": own, "session_id": "s1", "role": "user",
+         "content": said, "metadata": {"note": word("metadata", number)}},
+        {"type": "ScreenshotAnalysed", "event_id": f"p-{own}", "screenshot_id": "IMG_1", "app": word("app", number),
+         "text": f"Meeting at {word('screenshot', number)}", **of_user},
+        {"type": "ScreenshotAnalysed", "event_id": f"i-{own}", "app": word("app", number),
+         "image": b64encode(image).decode(), **of_user},
+        {"type": "ArticleInferred", "event_id": f"a-{own}", "user_id": own, "article_id": "A1",
+         "title": word("title", number), "content": f"Project: {word('article', number)}"},
+    ]  # fmt: skip
+
+
+def answers(lines: list[tuple[int, str]]) -> list[dict[str, Any]]:
+    """Return what a model says of numbered lines: their words and more."""
+    found = []
+    for line, text in lines:
+        named = _NUMBERED.search(text)
+        number = int(named[2]) if named else 0
+        found.append({"content": f"{text}, which is {word('answer', number)}", "sources": [line]})
+    return found
+
+
+def caption(url: str) -> list[dict[str, Any]]:
+    """Return what a model says of a user's picture, which it is shown by a data URL."""
+    image = b64decode(url.partition(",")[2])
+    number = int.from_bytes(image[len(PNG) : len(PNG) + 2])
+    return [{"content": f"The picture shows {word('caption', number)}", "sources": [1]}]
+
+
+def letter(number: int) -> bytes:
+    """Return bytes that no one can decode; a dead letter keeps them."""
+    return f"\0{word('letter', number)} is no event".encode()

@@ -1,0 +1,62 @@
+"""Words are found in every spelling, and where pieces of a file meet."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from base64 import b64encode, urlsafe_b64encode
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mnemolog.diagnostics.residue import PIECE_BYTES, Spellings, TooShort, find_residue
+from mnemolog.settings import from_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+WORDS = ["Quirinius", "紫藤巷九号", "naïve😀quokka"]
+MANY = [f"{first}uirin{number:04}" for number in range(500) for first in "QT"]
+
+SPELT: dict[str, Callable[[str], bytes]] = {
+    "UTF-8": lambda word: b"said: " + word.encode() + b" to",
+    "UTF-16": lambda word: b"\0" + f"{word} to".encode("utf-16-be"),
+    "JSON": lambda word: json.dumps({"said": word}).encode(),
+    "base64 of UTF-8, at 0": lambda word: b64encode(word.encode()),
+    "base64 of UTF-8, at 1": lambda word: b64encode(b"1" + word.encode() + b"12"),
+    "base64 of UTF-8, at 2": lambda word: urlsafe_b64encode(b"12" + word.encode() + b"1"),
+    "base64 of UTF-16": lambda word: b64encode(f"1{word}2".encode("utf-16-le")),
+    "zlib": lambda word: b"begin" + zlib.compress(f"said: {word}".encode()),
+    "zlib of JSON": lambda word: zlib.compress(json.dumps([word]).encode(), 9),
+    "gzip": lambda word: b"begin" + gzip.compress(word.encode()),
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("spell", SPELT.values(), ids=SPELT)
+def test_a_word_is_found_however_it_is_spelt(spell: Callable[[str], bytes], word: str):
+    spellings = Spellings([*MANY, "", word])
+    assert {line for line, _ in spellings.find(b"\xff" * 99 + spell(word) + b"\xff" * 99)} == {len(MANY) + 2}
+    assert spellings.find(b"\xff" * 99 + spell(word[:-1]) + b"\xff" * 99) == set()
+
+
+def test_of_a_thousand_words_each_is_found():
+    found = Spellings(MANY).find(" ".join(MANY).encode())
+    assert found == {(line, "UTF-8") for line in range(1, 1001)}
+    assert Spellings(MANY).find(b"") == Spellings([]).find(b"Quirin0001") == set()
+
+
+def test_a_short_word_is_refused():
+    with pytest.raises(TooShort, match="line 2"):
+        Spellings(["Quirinius", "cat"])
+
+
+@pytest.mark.parametrize("spell", [SPELT["UTF-8"], SPELT["zlib"]])
+async def test_a_word_is_found_where_two_pieces_of_a_file_meet(tmp_path: Path, spell: Callable[[str], bytes]):
+    (tmp_path / "log").mkdir()
+    spelt = spell("Quirinius")
+    (tmp_path / "log" / "a.bin").write_bytes(b"\0" * (PIECE_BYTES - len(spelt) // 2) + spelt)
+    [found] = await find_residue(from_environment({}, data_dir=tmp_path), ["Quirinius"])
+    assert (found.line, found.where) == (1, "log/a.bin")

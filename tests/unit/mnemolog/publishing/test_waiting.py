@@ -1,0 +1,70 @@
+"""Who waits for a turn learns of its decision at once, and of what leads to none when it is looked for."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from support.examples import XIAOMING, remember
+from support.workbench import Workbench
+
+from mnemolog.publishing.states import LONGEST_POLL_SECONDS, EventStates
+from schemas.topics import INBOX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ONE_HOUR = 3_600.0
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Workbench]:
+    bench = Workbench(tmp_path / "one")
+    yield bench
+    bench.close()
+
+
+async def turns() -> None:
+    """Let the event loop turn until everybody who was told has looked, which takes no time that a pause would need."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def extracted(bench: Workbench) -> None:
+    await bench.observes(await bench.says("t-1", infer=False))
+
+
+async def test_a_decision_ends_the_wait(bench: Workbench):
+    first = await bench.asks(remember("用户喜欢跑步", "c-0"))
+    await extracted(bench)
+    told = EventStates(bench.log, bench.shards, bench.observe, settled=bench.remember.settled)
+    waiting = asyncio.create_task(told.wait([(XIAOMING, "t-1")], ONE_HOUR))
+    await asyncio.sleep(3 * LONGEST_POLL_SECONDS)  # it does not look again for some time
+    await bench.remembers(first)
+    await turns()
+    assert not waiting.done()
+    await bench.remembers(*await bench.log.read(INBOX.name, 0, 1, 1))
+    await turns()
+    assert waiting.done()
+    assert await waiting
+
+
+async def test_without_being_told_it_is_looked_for(bench: Workbench):
+    await extracted(bench)
+    untold = EventStates(bench.log, bench.shards, bench.observe)
+    waiting = asyncio.create_task(untold.wait([(XIAOMING, "t-1")], ONE_HOUR))
+    await asyncio.sleep(0)
+    await bench.remembers(*await bench.log.read(INBOX.name, 0, 0, 1))
+    async with asyncio.timeout(3):
+        assert await waiting
+
+
+async def test_the_wait_ends_with_its_time(bench: Workbench):
+    await extracted(bench)
+    told = EventStates(bench.log, bench.shards, bench.observe, settled=bench.remember.settled)
+    assert not await told.wait([(XIAOMING, "t-1")], 0.01)
+    with bench.remember.settled({XIAOMING}) as settled:
+        await bench.remembers(*await bench.log.read(INBOX.name, 0, 0, 1))
+        assert settled.is_set()
