@@ -63,7 +63,7 @@ class _Column:
                 met = np.zeros(len(self.values), dtype=np.bool_)
                 met[found] = True
                 return met[codes] if operator in (EQ, IN) else ~met[codes]
-        met = np.array(each(operator, self.of.kind, self.values, wanted), dtype=np.bool_)
+        met = np.frombuffer(bytes(each(operator, self.of.kind, self.values, wanted)), dtype=np.bool_)
         return met[codes]
 
     def _codes_of(self, wanted: Iterable[Any]) -> list[int] | None:

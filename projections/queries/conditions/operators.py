@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.queries.conditions.fields import FieldKind
@@ -74,20 +76,24 @@ OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 }
 """Of a value and the one that is wanted. No value equals only null, and nothing is greater or less than it."""
 
-_OF_ONE_KIND: Final[Mapping[str, Callable[[Sequence[Any], Any], list[bool]]]] = {
-    EQ: lambda values, wanted: [value == wanted for value in values],
-    "gt": lambda values, wanted: [value is not None and value > wanted for value in values],
-    "gte": lambda values, wanted: [value is not None and value >= wanted for value in values],
-    "lt": lambda values, wanted: [value is not None and value < wanted for value in values],
-    "lte": lambda values, wanted: [value is not None and value <= wanted for value in values],
-    CONTAINS: lambda values, wanted: [value is not None and wanted in value for value in values],
+_OF_ONE_KIND: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "gt": operator.gt,
+    "gte": operator.ge,
+    "lt": operator.lt,
+    "lte": operator.le,
+    CONTAINS: operator.contains,
 }
 """Where all values are texts, numbers or times, Python's own comparisons say the same, and faster."""
 
 
-def each(operator: str, kind: FieldKind, values: Sequence[Any], wanted: Any) -> list[bool]:  # noqa: ANN401
-    """Return for each of a field's values whether it is as wanted, as its operator says of one."""
-    if kind in (FieldKind.TEXT, FieldKind.NUMBER, FieldKind.TIME) and operator in _OF_ONE_KIND:
-        return _OF_ONE_KIND[operator](values, wanted)
-    compare = OPERATORS[operator]
-    return [compare(value, wanted) for value in values]
+def each(name: str, kind: FieldKind, values: Sequence[Any], wanted: Any) -> list[bool]:  # noqa: ANN401
+    """Return for each of a field's different values whether it is as wanted, as an operator says of one."""
+    compare = _OF_ONE_KIND.get(name)
+    if compare is None or kind not in (FieldKind.TEXT, FieldKind.NUMBER, FieldKind.TIME):
+        return list(map(OPERATORS[name], values, repeat(wanted)))
+    nothing = next((place for place, value in enumerate(values) if value is None), None)
+    if nothing is None:
+        return list(map(compare, values, repeat(wanted)))
+    met = list(map(compare, [*values[:nothing], wanted, *values[nothing + 1 :]], repeat(wanted)))
+    met[nothing] = False
+    return met
