@@ -47,7 +47,7 @@ MEMORIES, SEARCHES, ROUNDS = 10_000, 20, 5
 TARGET = 1.5
 CATEGORIES: Final = ("fact", "habit", "project", "people", "preference")
 FILTERS: Final[Mapping[str, dict[str, Any]]] = {
-    "a field, a fifth of the memories": {"category": {"ne": "fact"}, "NOT": {"category": "habit"}},
+    "a field, three fifths of the memories": {"category": {"ne": "fact"}, "NOT": {"category": "habit"}},
     "metadata, a tenth": {"metadata.project": "p3"},
     "metadata, one in a thousand": {"metadata.ticket": {"in": [f"t{n}" for n in range(10)]}},
     "numbers and times, a quarter": {"importance": {"gte": 0.5}, "occurred_at": {"gt": "2026-01-04T12:00:00Z"}},
