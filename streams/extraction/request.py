@@ -386,4 +386,5 @@ def _candidate(window: Window, proposal: Proposal, vector: Vectors) -> Candidate
         key_dialogue=Sealed.clear(orjson.dumps(dialogue)) if dialogue else None,
         occurred_on=proposal.occurred_on.isoformat() if proposal.occurred_on else None,
         pieces=[window.pieces[i].piece_id for i in proposal.sources],
+        shape=window.policy.shape_of(proposal.attribute) if window.policy else None,
     )
