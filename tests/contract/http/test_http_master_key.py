@@ -1,4 +1,4 @@
-"""Without its master key a log does not start, the doctor says why, and nothing is damaged; the old one opens copies."""
+"""Without its master key a log does not start, the doctor says why, and nothing is damaged; an old key opens copies."""
 
 from __future__ import annotations
 
