@@ -229,6 +229,33 @@ async def test_a_spent_budget_leaves_the_window_to_the_rules_and_to_a_later_run(
             assert await marks(door, "a-2") == {"state": "remembered", "provisional": False, "reextractable": False}
             assert [i.model for i in await extractions(door, "a-2")] == ["rules", "rules", model_name]
             assert (await door.post("/v1/admin/reextract", {})).json()["windows"] == 0
+
+
+async def test_of_a_window_that_the_rules_answered_a_later_run_reads_no_turn_that_was_erased(tmp_path: Path):
+    with ScriptedModel(lambda lines: [{"content": f"Model: {text}", "sources": [n]} for n, text in lines]) as model:
+        settings = {"extractor": "model", "llm_base_url": model.base_url, "llm_api_key": "k"}
+        async with front_door(tmp_path, **settings) as door:
+            await set_policy(door, tokens_per_user_day=1)
+            await say(door, "a-1", "I like tea.")
+            for event_id, text in (("b-1", "I live in Berlin."), ("b-2", "I like cocoa.")):
+                event = turn(event_id, text, user_id="u1", session_id="together")
+                assert (await door.post("/v1/events", event)).status_code == 202
+            assert (await door.post("/v1/admin/drain")).status_code == 200
+            [item] = await extractions(door, "b-1")
+            assert ([c.piece_id for c in item.covered], item.provisional) == (["b-1#0", "b-2#0"], True)
+            items = (await door.get("/v1/memories", user_id="u1")).json()["items"]
+            [berlin] = [one for one in items if "Berlin" in one["content"]]
+            gone = await door.http.delete(f"/v1/memories/{berlin['memory_id']}", params={"forever": "true"})
+            assert gone.status_code == 200
+            await set_policy(door)
+            asked = len(model.requests)
+            found = (await door.post("/v1/admin/reextract", {})).json()
+            assert (found["windows"], found["extracted"], found["gone"]) == (1, 1, 0)
+            [request] = model.requests[asked:]
+            assert "cocoa" in str(request["messages"])
+            assert "Berlin" not in str(request["messages"][-1])
+            assert not any("Berlin" in content for content in await contents(door))
+            assert any("cocoa" in content for content in await contents(door))
             assert (await door.post("/v1/admin/rebuild", {})).json()["equal"]
 
 
