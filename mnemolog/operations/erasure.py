@@ -353,7 +353,9 @@ class Erasures:
         for owner, command_id in self._shards.erasures():
             if _receipt_id(owner, command_id) not in given:
                 await self._patiently(partial(self.erase, owner, command_id))
-        latest = {one.subject: one for one in self.receipts.kept() if not one.of_memory}
+        of_users = [one for one in self.receipts.kept() if not one.of_memory]
+        # What another worker told stands behind, however old it is.
+        latest = {one.subject: one for one in sorted(of_users, key=lambda one: datetime.fromisoformat(one.erased_at))}
         for owner in self._shards.owners() if latest else ():
             one = latest.get(self.receipts.subject(owner))
             if one is None:

@@ -125,6 +125,8 @@ class AcceptedEvent(Shape):
     reason: str | None = None
     memory_ids: list[str] | None = None
     decisions: list[str] | None = None
+    provisional: bool | None = None
+    reextractable: bool | None = None
     redacted: dict[str, int] | None = None
 
 

@@ -287,7 +287,12 @@ async def test_a_context_by_filter_shows_nothing_that_does_not_meet_it(door: Fro
         await door.remember(f"met {name} of {project}", "builder", kind="episodic", **about)
         likes = {"attribute": "likes", "value": f"{project} tea"}
         await door.remember(f"likes {project} tea", "builder", metadata=metadata, **likes)
-    asked = {"query": "who ships in May?", "include_global": False, "similarity_threshold": 0, "recall": False}
+    asked: dict[str, Any] = {
+        "query": "who ships in May?",
+        "include_global": False,
+        "similarity_threshold": 0,
+        "recall": False,
+    }
     whole = await context_of(door, "builder", **asked)
     assert "comet" in str(whole)
     assert whole["total_memories"] == 6
