@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from mnemolog.access.verifier import TooMany
+from mnemolog.changes.feed import UnknownCursor
 from mnemolog.cluster.peers import PeerUnavailable, WorkersDiffer
 from mnemolog.commands.commands import AnotherCommand
 from mnemolog.operations.drain import DrainTimeout
@@ -59,6 +60,7 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     ReembedRefused: HTTPStatus.CONFLICT,
     InvalidOwner: HTTPStatus.UNPROCESSABLE_ENTITY,
     UnknownPosition: HTTPStatus.UNPROCESSABLE_ENTITY,
+    UnknownCursor: HTTPStatus.UNPROCESSABLE_ENTITY,
 }
 """What our own errors mean to a caller; subclasses mean the same."""
 OUT_OF_SESSION: Final = "the log's group has not heard of this worker for too long: ask again, or another worker"
