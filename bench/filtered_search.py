@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import orjson
-from search import DIMENSIONS, NOW, START, OneVector, fill, unit, words
 
+from bench.search import DIMENSIONS, NOW, START, OneVector, fill, unit, words
 from mnemolog.server import tune_process
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.sync import IndexSync
