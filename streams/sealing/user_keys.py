@@ -103,6 +103,20 @@ class UserKeys:
         """Whether the topic was read within the lease, so that no key is used whose user was erased since."""
         return self._lease is None or asyncio.get_running_loop().time() - self._followed_at < self._lease
 
+    @property
+    def destroyed(self) -> frozenset[bytes]:
+        """The ids of the keys that are known to be destroyed."""
+        return frozenset(self._destroyed)
+
+    def is_destroyed(self, key_id: bytes) -> bool:
+        """Return whether a key is known to be destroyed."""
+        return key_id in self._destroyed
+
+    @property
+    def lease_seconds(self) -> float:
+        """How long others may go on to seal with a key after a newer one."""
+        return self._lease or 0.0
+
     def ids_of(self, owner: Owner) -> tuple[bytes, ...]:
         """Return the ids of an owner's keys: none for who has none, or was erased."""
         return self._ids.get(owner.key, ())
