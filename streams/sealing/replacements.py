@@ -57,9 +57,10 @@ class Replacements:
 
         Raises LogUnavailable, KeyUnknown, Tampered.
         """
-        if sealed_record.key_id_of(record.value) not in self._settled:
-            await self.follow()
         place, tried = _place(record.position), None
+        keys = [sealed_record.key_id_of(record.value), *self._offsets.get(place, ())]
+        if any(key_id not in self._settled and self._keys.is_destroyed(key_id) for key_id in keys if key_id):
+            await self.follow()
         while (found := self._newest(place)) is not None and found != tried:
             tried = found
             key_id, offset = found
