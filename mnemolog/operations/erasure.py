@@ -420,12 +420,14 @@ class Erasures:
 
         `in_clear`: topics in which words were found that no key had sealed.
         """
+        vectors = "deleted vectors, and no words, in the index's own files until it compacts them"
+        elsewhere = [{"where": "index", "until": None, "why": vectors}] if self._settings.index != "embedded" else []
         if self._settings.is_embedded:
-            return []
+            return elsewhere
         days = self._settings.retention_days
         end = instant(erased_at + timedelta(days=days)) if days else None
         why = "published in clear by others, or before encryption was on; the topic's retention removes it"
-        found = [{"where": topic.name, "until": end, "why": why} for topic in INPUTS]
+        found = [*elsewhere, *({"where": topic.name, "until": end, "why": why} for topic in INPUTS)]
         before = "written before encryption was on, and Kafka deletes no single records"
         inputs = {topic.name for topic in INPUTS}
         found += [{"where": name, "until": None, "why": before} for name in in_clear if name not in inputs]

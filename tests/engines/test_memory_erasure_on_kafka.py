@@ -83,7 +83,7 @@ async def test_its_words_are_opened_by_no_key_and_the_rest_is_whole_for_who_fold
     receipts = [await two.json(number, "DELETE", path) for number in (0, 1)]
     assert receipts[0] == receipts[1]
     assert receipts[0]["event_ids"] == preview["event_ids"] == ["t1"]
-    assert {one["where"] for one in receipts[0]["remains"]} >= {"mnemolog.conversations", "mnemolog.keys"}
+    assert {one["where"] for one in receipts[0]["remains"]} >= {"mnemolog.conversations", "mnemolog.keys", "index"}
     assert await where_opened(address, WORD) == []
     assert await where_opened(address, OTHER)
     for number in (0, 1):
