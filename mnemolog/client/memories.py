@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from mnemolog.client.call import Call, Instant, Json, command, get, given, path_of, query_of, whole
+from mnemolog.client.call import Call, Instant, Json, command, filter_of, get, given, path_of, query_of, spelt, whole
 from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
 from mnemolog.client.errors import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+FORGETTING_SECONDS: Final = 120.0
 SPEAKERS: Final = ("user", "assistant")
 MESSAGE_FIELDS: Final = ("role", "content", "event_id", "occurred_at")
 """Fields of a message that are sent; agents' own fields are not."""
@@ -98,7 +98,7 @@ def search(  # noqa: PLR0913 - one for each field of the request
         limit=limit,
         scope=scope,
         include_global=include_global,
-        filters=_spelt(filters) if filters else None,
+        filters=spelt(filters) if filters else None,
         min_score=min_score,
         as_of=as_of,
         recall=recall,
@@ -109,11 +109,6 @@ def search(  # noqa: PLR0913 - one for each field of the request
     )
     # Recalls are counted once for each user and minute, however often they are reported.
     return Call(method="POST", path="/v1/search", body=body, is_repeatable=True, read=whole)
-
-
-def _spelt(filters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return filters with times as text; None is a value to compare with, and must not be left out."""
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in filters.items()}
 
 
 def get_user_profile(user_id: str, agent_id: str | None = None) -> Call[str]:
@@ -200,9 +195,12 @@ def _arguments(arguments: Mapping[str, Any] | str) -> Mapping[str, Any]:
     return {name: value for name, value in read.items() if name not in ("user_id", "agent_id")}
 
 
-def memories(user_id: str, **filters: Any) -> Call[Json]:  # noqa: ANN401 - any scalar
-    """List memories, the most important first: `{items, total, page, page_size}`; `filters` as `GET /v1/memories`."""
-    return get("/v1/memories", user_id=user_id, **filters)
+def memories(user_id: str, *, filters: Mapping[str, Any] | None = None, **fields: Any) -> Call[Json]:  # noqa: ANN401
+    """List memories, the most important first: `{items, total, page, page_size}`; `fields` as `GET /v1/memories`.
+
+    `filters` are in the filter language, such as `{"metadata.shelf": "top", "NOT": {"category": "fact"}}`.
+    """
+    return get("/v1/memories", user_id=user_id, filters=filter_of(filters), **fields)
 
 
 def memory(memory_id: str, *, user_id: str | None = None, as_of: Instant | None = None) -> Call[Json]:
@@ -221,6 +219,49 @@ def revise(memory_id: str, *, user_id: str | None = None, key: str | None = None
 def forget(memory_id: str, *, user_id: str | None = None, key: str | None = None) -> Call[Json]:
     """Forget a memory; returns it as it is then. Raises NotFound."""
     return command("DELETE", path_of("v1", "memories", memory_id), key=key, user_id=user_id)
+
+
+def query_memories(
+    user_id: str | None = None,
+    filters: Mapping[str, Any] | None = None,
+    **fields: Any,  # noqa: ANN401
+) -> Call[Json]:
+    """List the memories that meet a filter: as `memories`; `fields` are those of `POST /v1/memories/query`."""
+    body = given(user_id=user_id, filters=None if filters is None else spelt(filters), **fields)
+    return Call(method="POST", path="/v1/memories/query", body=body, is_repeatable=True, read=whole)
+
+
+def forget_memories(
+    user_id: str,
+    *,
+    filters: Mapping[str, Any] | None = None,
+    preview: bool = False,
+    forever: bool = False,
+    limit: int | None = None,
+    key: str | None = None,
+    **fields: Any,  # noqa: ANN401
+) -> Call[Json]:
+    """Forget the memories that meet the filters and the fields, which are those of the list; `forever` erases them.
+
+    Returns `{items, waiting, left, receipts}`; `preview` says which would go.
+    """
+    query = query_of(
+        user_id=user_id,
+        filters=filter_of(filters),
+        preview=preview or None,
+        forever=forever or None,
+        limit=limit,
+        **fields,
+    )
+    return Call(
+        method="DELETE",
+        path="/v1/memories",
+        query=query,
+        key=key or str(uuid4()),
+        wait_seconds=FORGETTING_SECONDS,
+        is_repeatable=True,
+        read=whole,
+    )
 
 
 def restore(memory_id: str, *, user_id: str | None = None, key: str | None = None) -> Call[Json]:
@@ -309,6 +350,8 @@ class AsyncMemoryMethods(AsyncCarrier):
     memory = awaited(memory)
     revise = awaited(revise)
     forget = awaited(forget)
+    forget_memories = awaited(forget_memories)
+    query_memories = awaited(query_memories)
     restore = awaited(restore)
     share = awaited(share)
     history = awaited(history)
@@ -337,6 +380,8 @@ class MemoryMethods(Carrier):
     memory = direct(memory)
     revise = direct(revise)
     forget = direct(forget)
+    forget_memories = direct(forget_memories)
+    query_memories = direct(query_memories)
     restore = direct(restore)
     share = direct(share)
     history = direct(history)

@@ -1,4 +1,4 @@
-"""The erasure of one memory: its words and those that it came from leave the log, and all else stays.
+"""The erasure of memories: their words and those that they came from leave the log, and all else stays.
 
 An embedded log is rewritten. On Kafka what stays is sealed anew, and the key that opened the words is destroyed.
 """
@@ -15,12 +15,13 @@ from schemas import codec
 from schemas.inputs.decoding import ForeignKey, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
 from schemas.log import ERASED_VALUE
+from schemas.messages.dead_letters import DeadLetter
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS
 from streams.sealing import sealed_record
 from streams.transports.sqlite.rewriting import offsets_of, replace_records
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from mnemolog.log.sealing import Sealing
     from projections.partitions.shards import Shards
@@ -43,8 +44,8 @@ class WordsOfMemories:
         self._sealing = sealing
         self._shards = shards
 
-    async def remove(self, owner: Owner, event: MemoryErased) -> list[str]:
-        """Have a memory's words gone from the log, and return the topics where they stay in clear.
+    async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
+        """Have the words of some memories gone from the log, and return the topics where they stay in clear.
 
         It can be done again. Raises NotHeld, LogError.
         """
@@ -54,19 +55,20 @@ class WordsOfMemories:
         """Yield the records of an owner that say something."""
         raise NotImplementedError
 
-    async def letters(self, owner: Owner, words: ErasedWords) -> list[str]:
-        """Return the ids of the dead letters that hold some of the words."""
+    async def letters(self, owner: Owner) -> list[DeadLetter]:
+        """Return an owner's dead letters, which may hold words."""
         found = [self._message(r) async for r in self._records(owner, DEAD_LETTERS.name, self._shards.partition(owner))]
-        return sorted(letter.envelope.event_id for letter in found if words.is_whole(letter))
+        return [one for one in found if isinstance(one, DeadLetter)]
 
-    def _words(self, owner: Owner, event: MemoryErased) -> ErasedWords:
+    def _words(self, owner: Owner, events: Sequence[MemoryErased]) -> ErasedWords:
+        memory_ids = frozenset(event.memory_id for event in events)
         decisions = self._shards.of(owner).ledger.decisions(owner)
         items = frozenset(
             decision.item_id
             for _, decision in decisions
-            if event.memory_id in {one.memory_id for one in decision.outcomes} | _memories_of(decision)
+            if not memory_ids.isdisjoint({one.memory_id for one in decision.outcomes} | _memories_of(decision))
         )
-        return ErasedWords(event.memory_id, frozenset(event.event_ids), items)
+        return ErasedWords(memory_ids, frozenset(each for event in events for each in event.event_ids), items)
 
     def _places(self, owner: Owner) -> list[tuple[str, int]]:
         """Return the topics that hold records of an owner, each with its partition."""
@@ -94,9 +96,9 @@ class OverwrittenWords(WordsOfMemories):
         super().__init__(sealing, shards)
         self._inner = inner
 
-    async def remove(self, owner: Owner, event: MemoryErased) -> list[str]:
+    async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
         """See `WordsOfMemories.remove`: none stays."""
-        words = self._words(owner, event)
+        words = self._words(owner, events)
         for place in self._places(owner):
             await self._overwrite(owner, *place, words)
         return []
@@ -147,9 +149,9 @@ class ResealedWords(WordsOfMemories):
         self._inner = inner
         self._replacements = replacements
 
-    async def remove(self, owner: Owner, event: MemoryErased) -> list[str]:
+    async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
         """See `WordsOfMemories.remove`: what others published, or was written without encryption, stays."""
-        words = self._words(owner, event)
+        words = self._words(owner, events)
         while True:
             in_clear, is_sealed = await self._said(owner, words)
             if not is_sealed:

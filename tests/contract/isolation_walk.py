@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 UNKNOWN_ID: Final = "00000000-0000-0000-0000-000000000000"
 POLICY: Final = "/v1/policy"
 ERASING: Final = ("DELETE", "/v1/users/{user_id}")
+FORGETTING: Final = ("DELETE", "/v1/memories")
+"""By a filter: of the walk only its preview, which answers with the same memories and leaves them to later requests."""
 MCP: Final = "/mcp"
 MCP_HEADERS: Final = {"Accept": "application/json, text/event-stream"}
 CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
@@ -127,6 +129,12 @@ def _of_memories(world: World, name: str, asked: Request, named: set[str]) -> It
 
 
 def _of_users(world: World, asked: Request, named: set[str]) -> Iterator[Request]:
+    for request in _of_each_user(world, asked, named):
+        preview = {"preview": "true"} if (asked.method, asked.template) == FORGETTING else {}
+        yield replace(request, query=request.query | preview)
+
+
+def _of_each_user(world: World, asked: Request, named: set[str]) -> Iterator[Request]:
     agents = _agents(named)
     for user, agent in product(USERS, agents):
         yield _filled(world, asked, About(user, agent))

@@ -4,14 +4,17 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.invocation import command
-from mnemolog.cli.options import AGENT, AS_OF, SOME_USER, USER
+from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.options import AGENT, AS_OF, FILTER, SOME_USER, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
 
 CONTENT = Annotated[str, typer.Argument(help="What to remember, as it is.")]
 MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
+SOME_MEMORY = Annotated[str | None, typer.Argument(metavar="[MEMORY_ID]", show_default=False)]
+PREVIEW = Annotated[bool, typer.Option("--preview", help="Only say which would go.")]
+FOREVER = Annotated[bool, typer.Option("--forever", help="Erase them, with what they came from.")]
 STATUS = Annotated[Status, typer.Option("--status")]
 KIND = Annotated[Kind | None, typer.Option("--kind")]
 CATEGORY = Annotated[Category | None, typer.Option("--category")]
@@ -41,7 +44,7 @@ def install(app: typer.Typer) -> None:
     command(app, "restore", restore)
 
 
-async def memories(
+async def memories(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
     *,
@@ -50,6 +53,7 @@ async def memories(
     status: STATUS = "active",
     kind: KIND = None,
     category: CATEGORY = None,
+    filters: FILTER = None,
     as_of: AS_OF = None,
     page: PAGE = 1,
     page_size: PAGE_SIZE = 50,
@@ -61,6 +65,7 @@ async def memories(
         status=status,
         kind=kind,
         category=category,
+        filters=filters,
         as_of=as_of,
         page=page,
         page_size=page_size,
@@ -155,9 +160,28 @@ async def revise(  # noqa: PLR0913 - one for each option
     )
 
 
-async def forget(client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None) -> None:
-    """Forget a memory: it can no longer be found, and its history stays."""
-    _print(output, await client.forget(memory_id, user_id=user))
+async def forget(
+    client: AsyncClient,
+    output: Output,
+    memory_id: SOME_MEMORY = None,
+    *,
+    user: SOME_USER = None,
+    filters: FILTER = None,
+    preview: PREVIEW = False,
+    forever: FOREVER = False,
+) -> None:
+    """Forget a memory, or those of a user that meet a filter: they can no longer be found, and their history stays."""
+    if memory_id is not None and filters is None and not preview and not forever:
+        _print(output, await client.forget(memory_id, user_id=user))
+        return
+    if memory_id is not None or user is None or filters is None:
+        raise CommandFailed("name a memory, or say by --user and --filter which to forget; `erase --memory` erases one")
+    found = await client.forget_memories(user, filters=filters, preview=preview, forever=forever)
+    if output.as_json:
+        output.json(found)
+        return
+    output.fields({("would go" if preview else "gone"): len(found["items"]), "left": found["left"]})
+    output.table(("memory",), [(one,) for one in found["items"]], "no memory meets the filter")
 
 
 async def restore(client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None) -> None:

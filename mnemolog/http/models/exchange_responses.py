@@ -73,6 +73,18 @@ class MemoryReceipt(Receipt, MemoryPreview):
     """What the erasure of a memory took; signed as a receipt is."""
 
 
+class MemoriesForgotten(Shape):
+    """Which memories went by a filter, or would go; those that were erased for good each have a receipt."""
+
+    items: list[str]
+    """Their ids."""
+    waiting: list[str]
+    """Those whose command is accepted and not decided yet."""
+    left: int
+    """How many more meet the filter."""
+    receipts: list[MemoryReceipt]
+
+
 class ListedErasure(Shape):
     """An erasure, without a name."""
 

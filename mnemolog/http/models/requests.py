@@ -12,6 +12,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationError,
     WithJsonSchema,
     model_validator,
 )
@@ -21,6 +22,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from projections.queries.conditions.parser import condition_of
 from projections.queries.model_usage import Grouping
 from schemas.identity import check_user_id, no_controls
+from schemas.inputs.faults import plain
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
 from schemas.inputs.nesting import check_depth
 from schemas.inputs.strict_object import StrictObject
@@ -35,6 +37,8 @@ MAX_QUERY_BYTES = 4 * 1024
 MAX_VALUE_CHARACTERS = 200
 MAX_PAGE_SIZE = 200
 MAX_FOUND = 100
+MAX_FORGOTTEN = 1_000
+MAX_FILTER_CHARACTERS = 16_384
 DEFAULT_LIMIT = 10
 MAX_POINTS = 366
 MAX_WAIT_SECONDS = 60.0
@@ -179,6 +183,31 @@ class SearchFilters(Body):
         return flat | {"condition": condition_of(said)} if said else flat
 
 
+def _filters_of(text: object) -> SearchFilters:
+    """Return the filters that a query string has as JSON."""
+    if not isinstance(text, str):
+        return SearchFilters()
+    if len(text) > MAX_FILTER_CHARACTERS:
+        raise ValueError(f"has {len(text)} characters: at most {MAX_FILTER_CHARACTERS} are allowed")
+    try:
+        return SearchFilters.model_validate(orjson.loads(text))
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"is not JSON: {error}") from None
+    except ValidationError as error:
+        fault = error.errors()[0]
+        place = ".".join(map(str, fault["loc"]))
+        raise ValueError(f"is no filter: {f'at {place}: ' * bool(place)}{plain(fault)}") from None
+
+
+FiltersInQuery = Annotated[
+    Any,
+    BeforeValidator(_filters_of),
+    WithJsonSchema({"type": "string", "description": "filters as `POST /v1/memories/query` takes them, as JSON"}),
+]
+"""SearchFilters in a query string."""
+NO_FILTERS: Final = SearchFilters()
+
+
 class MemoriesAsked(Asked):
     """Which memories to list."""
 
@@ -192,6 +221,7 @@ class MemoriesAsked(Asked):
     include_global: Annotated[bool, Field(description="besides the user's own; without a scope")] = False
     status: Status = "active"
     attribute: Id | None = None
+    filters: FiltersInQuery = NO_FILTERS
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
     limit: Annotated[Limit, Field(description="the first so many, instead of a page; without a number 10")] | None = (
@@ -199,6 +229,23 @@ class MemoriesAsked(Asked):
     )
     as_of: Instant | None = None
     known_at: KnownAt = None
+
+
+class MemoriesUnwanted(Asked):
+    """Which memories to forget: those that the list shows for the same fields, at most `limit` of them."""
+
+    user_id: UserId
+    agent_id: Id | None = None
+    kind: Kind | None = None
+    memory_type: MemoryType | None = None
+    category: Category | None = None
+    source_type: SourceType | None = None
+    attribute: Id | None = None
+    status: Status = "active"
+    filters: FiltersInQuery = NO_FILTERS
+    limit: Annotated[int, Field(ge=1, le=MAX_FORGOTTEN)] = MAX_FORGOTTEN
+    preview: Annotated[bool, Field(description="say which would go, and change nothing")] = False
+    forever: Annotated[bool, Field(description="erase them for good, with what they came from")] = False
 
 
 class EpisodesAsked(Asked):

@@ -1,9 +1,11 @@
 """Memories over HTTP: list, read, remember, revise, forget, restore, and where each came from."""
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import Query, Response
 
@@ -11,7 +13,7 @@ from mnemolog.commands.commands import Answer, Changes, Fact
 from mnemolog.http.bounds.redacted import redacted_fields
 from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
-from mnemolog.http.models.exchange_responses import MemoryPreview, MemoryReceipt
+from mnemolog.http.models.exchange_responses import MemoriesForgotten, MemoryPreview, MemoryReceipt
 from mnemolog.http.models.memory_requests import NewMemory, Revision
 from mnemolog.http.models.requests import (
     MAX_POINTS,
@@ -19,12 +21,13 @@ from mnemolog.http.models.requests import (
     KnownAt,
     MemoriesAsked,
     MemoriesQuery,
+    MemoriesUnwanted,
     MemoryId,
     UserOrNone,
 )
 from mnemolog.http.permissions import OF_USERS, check_erasing, reads
 from mnemolog.http.problems import Problem, summary
-from mnemolog.http.routing import answer, answers, refused, routes
+from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.operations.erasure import NotErasedYet, NotRewritable
 from mnemolog.worker.worker import Worker
 from projections.partitions.shards import Shards
@@ -34,13 +37,14 @@ from projections.queries.queries import Queries, UnknownMemory
 from projections.queries.validity import dated_view
 from projections.state.memory import Memory
 from schemas.clock import Clock
-from schemas.identity import GLOBAL_USER, Owner
+from schemas.identity import GLOBAL_USER, Owner, derived_id
 from schemas.inputs.input_events import Fault
 from schemas.vocabulary.refusals import Refusal, refusal_of
 from streams.agents.observe import ErasureRunning
 
 router = routes("memories", "/v1/memories", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
+FORGOTTEN_AT_ONCE: Final = 50
 REMEMBERED_TEXTS = ("content", "attribute", "value", "metadata")
 REVISED_TEXTS = ("content", "value", "event_type", "emotion", "key_dialogue")
 COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
@@ -70,8 +74,7 @@ async def listed(query: Annotated[MemoriesAsked, Query()], worker: CurrentWorker
     if query.limit is not None and query.model_fields_set & {"page", "page_size"}:
         fault = Fault("$.limit", "cannot be used with page or page_size: give limit for the first ones, or a page")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
-    names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
-    filters = Filters(**{name: getattr(query, name) for name in names})
+    filters = _filters(query)
     page, size = (1, query.limit) if query.limit else (query.page, query.page_size)
     return await _listed(query, filters, worker, tenant, page=page, size=size)
 
@@ -83,6 +86,45 @@ async def queried(body: MemoriesQuery, worker: CurrentWorker, tenant: Tenant) ->
     _check_whose(body.user_id, body.scope)
     filters = Filters(agent_id=body.agent_id, **dict(body.filters))
     return await _listed(body, filters, worker, tenant, page=body.page, size=body.page_size)
+
+
+@router.delete(
+    "",
+    response_model=MemoriesForgotten,
+    responses=refused(HTTPStatus.CONFLICT, HTTPStatus.SERVICE_UNAVAILABLE),
+)
+@takes_long
+async def forget_many(
+    query: Annotated[MemoriesUnwanted, Query()],
+    worker: CurrentWorker,
+    tenant: Tenant,
+    caller: Caller,
+    command_id: CommandId,
+) -> Response:
+    """Forget the memories of a user that meet the fields and the filter, at most `limit`, the most important first.
+
+    `forever` erases each with what it came from, as `DELETE /v1/memories/{memory_id}?forever=true` does. Asked again,
+    it goes on with those that are left.
+    """
+    if query.forever:
+        check_erasing(caller)
+    owner, now = Owner(tenant, query.user_id), worker.clock.now()
+    found = worker.queries.memories(owner, _filters(query), now=now, as_of=None, status=query.status)
+    chosen = [memory.memory_id for memory in found[: query.limit]]
+    gone: dict[str, Any] = {"items": chosen, "waiting": [], "left": len(found) - len(chosen), "receipts": []}
+    if query.preview:
+        return answer(gone)
+    ids = {memory_id: derived_id(command_id, memory_id) for memory_id in chosen}
+    if query.forever:
+        with _as_problems():
+            gone["receipts"] = await worker.erasures.erase_memories(owner, ids)
+        return answer(gone)
+    for begin in range(0, len(chosen), FORGOTTEN_AT_ONCE):
+        some = chosen[begin : begin + FORGOTTEN_AT_ONCE]
+        commands = await asyncio.gather(*(worker.commands.forget(owner, one, ids[one]) for one in some))
+        gone["waiting"] += [one for one, command in zip(some, commands, strict=True) if command.outcome is None]
+    gone["items"] = [one for one in chosen if one not in gone["waiting"]]
+    return answer(gone)
 
 
 @router.get("/{memory_id}", response_model=responses.DatedMemory, responses=UNKNOWN)
@@ -219,6 +261,17 @@ def paged(
     return {"items": items, "total": len(memories), "page": page, "page_size": size}
 
 
+def _filters(query: MemoriesAsked | MemoriesUnwanted) -> Filters:
+    """Return what a query string asks for: its fields and its filters. Raises Problem where they say the same twice."""
+    given = {name: value for name, value in query.filters if value is not None}
+    names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
+    fields = {name: getattr(query, name) for name in names if getattr(query, name) is not None}
+    if twice := given.keys() & fields.keys():
+        fault = Fault(f"$.{min(twice)}", "is in the filters too: say it in one place")
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([fault]), [fault])
+    return Filters(**given, **fields)
+
+
 def _check_whose(user_id: str | None, scope: str | None) -> None:
     """Check that a list says whose memories it is of. Raises Problem."""
     if user_id is None and scope != "global":
@@ -254,13 +307,20 @@ async def _erased(
 ) -> Response:
     known = worker.shards.erased_memory(tenant, memory_id)
     owner = known[0] if known is not None else owner_of(worker.queries, tenant, memory_id, user_id)
-    try:
+    with _as_problems():
         if is_preview:
             memory = worker.shards.state(owner).memories.get(memory_id)
             if memory is None:
                 raise UnknownMemory(f"there is no memory {memory_id!r}")
             return answer(worker.erasures.preview_memory(owner, memory))
         return answer(await worker.erasures.erase_memory(owner, memory_id, command_id))
+
+
+@contextmanager
+def _as_problems() -> Iterator[None]:
+    """Raise Problem for what stands in the way of an erasure."""
+    try:
+        yield
     except (ErasureRunning, NotRewritable) as error:
         raise Problem(HTTPStatus.CONFLICT, str(error)) from error
     except NotErasedYet as error:

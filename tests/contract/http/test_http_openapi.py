@@ -260,6 +260,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("GET", "/v1/admin/digest", 200)
     await asks("GET", "/v1/admin/usage?by=day", 200)
     await asks("GET", "/v1/admin/lag", 200)
+    await asks("DELETE", "/v1/memories?user_id=none&preview=true", 200)
     await asks("POST", "/v1/admin/drain", 200)
     await asks("POST", "/v1/admin/ticks", 202, {"as_of": "2026-02-07", "timeout": 0.000001})
     await asks("POST", "/v1/admin/ticks", 200, as_of)
@@ -289,6 +290,10 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("DELETE", "/v1/users/none", 200)
     async with door.worker.observe.erasing(Owner("default", "none")):
         await asks("DELETE", "/v1/users/none", 409)
+    hers = await door.remember("likes milk", "codes-forever")
+    async with door.worker.observe.erasing(Owner("default", "codes-forever")):
+        await asks("DELETE", "/v1/memories?user_id=codes-forever&forever=true", 409)
+    assert (await door.get(f"/v1/memories/{hers['memory_id']}")).status_code == 200
     for path in ("/health/live", "/health/ready", "/metrics", "/v1/admin/checks"):
         await asks("GET", path, 200)
 
