@@ -43,10 +43,13 @@ LEDGER: Final = Topic("mnemolog.memories", (Decision,))
 GLOBALS: Final = Topic("mnemolog.globals", (Decision,), single_partition=True)
 POLICIES: Final = Topic("mnemolog.policies", (PolicySet,), single_partition=True)
 KEYS: Final = Topic("mnemolog.keys", (DataKey,), single_partition=True, compacted=True)
+REPLACEMENTS: Final = Topic(
+    "mnemolog.replacements", (), single_partition=True, max_record_bytes=MAX_LETTER_BYTES, compacted=True
+)
 DEAD_LETTERS: Final = Topic("mnemolog.dead-letters", (DeadLetter,), max_record_bytes=MAX_LETTER_BYTES)
 
 INPUTS: Final = (CONVERSATIONS, SCREENSHOTS, ARTICLES)
-TOPICS: Final = (*INPUTS, INBOX, LEDGER, GLOBALS, POLICIES, KEYS, DEAD_LETTERS)
+TOPICS: Final = (*INPUTS, INBOX, LEDGER, GLOBALS, POLICIES, KEYS, REPLACEMENTS, DEAD_LETTERS)
 
 
 def max_record_bytes(name: str) -> int:

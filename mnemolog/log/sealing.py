@@ -12,6 +12,7 @@ from schemas.log import UnknownTopic
 from schemas.topics import INBOX, KEYS
 from streams.sealing import sealed_record
 from streams.sealing.key_files import KeysUnusable, file_of, make_key, read_file, read_keys, write_keys
+from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
 from streams.sealing.user_keys import INSTALLATION, LEASE_SECONDS, KeysMissing, UserKeys
 from streams.transports.sqlite.file import LOG_FILE
@@ -54,7 +55,8 @@ async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str
     if seals:
         await keys.make([INSTALLATION])
     unlock(settings.data_dir, keys.derive(SHARDS) if seals else None)
-    return Sealing(SealedLog(inner, keys, seals=seals, counted=counted), keys)
+    replacements = None if settings.is_embedded else Replacements(inner, keys)
+    return Sealing(SealedLog(inner, keys, seals=seals, counted=counted, replacements=replacements), keys)
 
 
 async def unlock_files(settings: Settings) -> None:

@@ -1,7 +1,7 @@
 """Erasure: a user, or a memory, becomes unknown everywhere at once.
 
-Of a user what cannot be deleted can no longer be read. Of a memory the words are overwritten, which takes an embedded
-log: Kafka rewrites no records.
+Of a user what cannot be deleted can no longer be read. Of a memory the words are overwritten; Kafka rewrites no
+records, so there the user's others are sealed anew, and the former key is destroyed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mnemolog.cluster.peers import PeerUnavailable
 from mnemolog.operations.generations import Generations
-from mnemolog.operations.memory_erasure import WordsOfMemories
+from mnemolog.operations.memory_erasure import OverwrittenWords, ResealedWords
 from mnemolog.operations.receipts import Erasure, Receipts
 from projections.blocking_work import run_in_thread
 from projections.index.encoding import erase_from_files
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from mnemolog.cluster.peers import WorkerAnswer
     from mnemolog.commands.commands import Commands
     from mnemolog.log.sealing import Sealing
+    from mnemolog.operations.memory_erasure import WordsOfMemories
     from mnemolog.settings import Settings
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
@@ -101,6 +102,8 @@ class Erasures:
         self._index_sync = index_sync
         self._ask_others = ask_others
         self._clock = clock
+        self._one_at_a_time = asyncio.Lock()
+        """Of the memories whose words go: two of one user would put back each other's."""
         secret = sealing.keys.derive("receipts") if sealing.keys.has_key(INSTALLATION) else None
         self.receipts = Receipts(settings.data_dir, secret)
 
@@ -161,7 +164,7 @@ class Erasures:
 
     def preview_memory(self, owner: Owner, memory: Memory) -> dict[str, Any]:
         """Return what the erasure of a memory would take. Raises NotHeld, NotRewritable."""
-        self._require_embedded()
+        self._words_of_memories()
         state = self._shards.state(owner)
         others = (one for one in state.memories.values() if one.memory_id != memory.memory_id)
         sources = frozenset(memory.source_ids)
@@ -174,7 +177,7 @@ class Erasures:
             "memories": 1,
             "generations": len(Generations(self._settings.data_dir).complete()),
             "index": int(memory.status == ACTIVE),
-            "remains": [],
+            "remains": self._remains(self._clock.now()),
         }
 
     async def erase_memory(self, owner: Owner, memory_id: str, command_id: str) -> dict[str, Any]:
@@ -187,11 +190,11 @@ class Erasures:
         return receipt
 
     async def erase_memories(self, owner: Owner, command_ids: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Erase memories, each by a command of its own, with one rewrite of the log; return their receipts in order.
+        """Erase memories, each by a command of its own, in one pass over the log; return their receipts in order.
 
         Raises as `erase_memory` does.
         """
-        words = self._require_embedded()
+        words = self._words_of_memories()
         new = {one: command_id for one, command_id in command_ids.items() if self._memory_event(owner, one) is None}
         if new:
             await self._decide_memories(owner, new, words)
@@ -200,9 +203,10 @@ class Erasures:
             raise NotErasedYet("the erasure is accepted and not decided yet: ask again with the same Idempotency-Key")
         if not known:
             return []
-        await words.overwrite(owner, known)
+        async with self._one_at_a_time:
+            in_clear = await words.remove(owner, known)
         generations = await self._delete_beside_memories(owner, list(command_ids))
-        receipts = [self._receipt(owner, event, generations) for event in known]
+        receipts = [self._receipt(owner, event, generations, in_clear) for event in known]
         self.receipts.keep(
             *(
                 Erasure(
@@ -220,8 +224,7 @@ class Erasures:
             log.info("a memory was erased: receipt %s", receipt["receipt_id"])
         return [self.receipts.sign(receipt) for receipt in receipts]
 
-    @staticmethod
-    def _receipt(owner: Owner, event: MemoryErased, generations: int) -> dict[str, Any]:
+    def _receipt(self, owner: Owner, event: MemoryErased, generations: int, in_clear: Sequence[str]) -> dict[str, Any]:
         return {
             "user": owner.user_id,
             "memory_id": event.memory_id,
@@ -231,7 +234,7 @@ class Erasures:
             "memories": 1,
             "generations": generations,
             "index": int(event.was_active),
-            "remains": [],
+            "remains": self._remains(event.erased_at, in_clear),
             "receipt_id": _receipt_id(owner, event.envelope.event_id),
             "erased_at": str(instant(event.erased_at)),
             "keys": [],
@@ -271,12 +274,16 @@ class Erasures:
         events = (event for decision in decisions for event in events_of(decision))
         return next(event for event in events if isinstance(event, MemoryErased))
 
-    def _require_embedded(self) -> WordsOfMemories:
-        if not isinstance(self._inner, SqliteLog):
+    def _words_of_memories(self) -> WordsOfMemories:
+        if isinstance(self._inner, SqliteLog):
+            return OverwrittenWords(self._inner, self._sealing, self._shards)
+        replacements = self._sealing.log.replacements
+        if replacements is None or not self._settings.encrypts:
             raise NotRewritable(
-                "Kafka rewrites no single records: forget the memory (without `forever`), or erase its user"
+                "Kafka rewrites no single records, and without encryption there is no key to destroy: "
+                "forget the memory (without `forever`), or erase its user"
             )
-        return WordsOfMemories(self._inner, self._sealing, self._shards)
+        return ResealedWords(self._inner, self._sealing, replacements, self._shards)
 
     async def _decide(self, owner: Owner, command_id: str) -> None:
         async with self._observe.erasing(owner):
@@ -434,14 +441,22 @@ class Erasures:
             await empty_write_ahead_log(self._inner)
         return 1 + len(old)
 
-    def _remains(self, erased_at: datetime) -> Sequence[dict[str, Any]]:
-        """Return what can still be read, where, and until when (null: without end)."""
+    def _remains(self, erased_at: datetime, in_clear: Sequence[str] = ()) -> Sequence[dict[str, Any]]:
+        """Return what can still be read, where, and until when (null: without end).
+
+        `in_clear`: topics in which words were found that no key had sealed.
+        """
+        vectors = "deleted vectors, and no words, in the index's own files until it compacts them"
+        elsewhere = [{"where": "index", "until": None, "why": vectors}] if self._settings.index != "embedded" else []
         if self._settings.is_embedded:
-            return []
+            return elsewhere
         days = self._settings.retention_days
         end = instant(erased_at + timedelta(days=days)) if days else None
         why = "published in clear by others, or before encryption was on; the topic's retention removes it"
-        found = [{"where": topic.name, "until": end, "why": why} for topic in INPUTS]
+        found = [*elsewhere, *({"where": topic.name, "until": end, "why": why} for topic in INPUTS)]
+        before = "written before encryption was on, and Kafka deletes no single records"
+        inputs = {topic.name for topic in INPUTS}
+        found += [{"where": name, "until": None, "why": before} for name in in_clear if name not in inputs]
         if self._settings.encrypts:
             gone = instant(erased_at + KEY_KEPT)
             found.append({"where": "mnemolog.keys", "until": gone, "why": "the wrapped key, until compaction"})

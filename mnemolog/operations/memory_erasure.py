@@ -1,7 +1,11 @@
-"""The erasure of memories: their words and those that they came from leave an embedded log, and all else stays."""
+"""The erasure of memories: their words and those that they came from leave the log, and all else stays.
+
+An embedded log is rewritten. On Kafka what stays is sealed anew, and the key that opened the words is destroyed.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,9 +26,10 @@ if TYPE_CHECKING:
     from mnemolog.log.sealing import Sealing
     from projections.partitions.shards import Shards
     from schemas.identity import Owner
-    from schemas.log import Record
+    from schemas.log import Record, TrimmedLog
     from schemas.messages.decision import Decision
     from schemas.messages.erasure import MemoryErased
+    from streams.sealing.replacements import Replacements
     from streams.transports.sqlite.log import SqliteLog
 
 RECORDS_AT_ONCE: Final = 200
@@ -32,37 +37,71 @@ RECORDS_AT_ONCE: Final = 200
 
 
 class WordsOfMemories:
-    """Finds and overwrites what an embedded log has of a memory's words."""
+    """Finds what a log has of a memory's words, and has them gone."""
 
-    def __init__(self, inner: SqliteLog, sealing: Sealing, shards: Shards) -> None:
-        """Take the log as it lies (`inner`), and what seals it."""
-        self._inner = inner
+    def __init__(self, sealing: Sealing, shards: Shards) -> None:
+        """Take what seals the log."""
         self._sealing = sealing
         self._shards = shards
+
+    async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
+        """Have the words of some memories gone from the log, and return the topics where they stay in clear.
+
+        It can be done again. Raises NotHeld, LogError.
+        """
+        raise NotImplementedError
+
+    def _records(self, owner: Owner, topic: str, partition: int) -> AsyncIterator[Record]:
+        """Yield the records of an owner that say something."""
+        raise NotImplementedError
 
     async def letters(self, owner: Owner) -> list[DeadLetter]:
         """Return an owner's dead letters, which may hold words."""
         found = [self._message(r) async for r in self._records(owner, DEAD_LETTERS.name, self._shards.partition(owner))]
         return [one for one in found if isinstance(one, DeadLetter)]
 
-    async def overwrite(self, owner: Owner, events: Sequence[MemoryErased]) -> None:
-        """Overwrite the words of some memories in every record of the owner's, each at its offset.
-
-        It goes through the log once, and can be done again.
-        """
+    def _words(self, owner: Owner, events: Sequence[MemoryErased]) -> ErasedWords:
         memory_ids = frozenset(event.memory_id for event in events)
-        topic, partition = self._shards.ledger_of(owner)
         decisions = self._shards.of(owner).ledger.decisions(owner)
         items = frozenset(
             decision.item_id
             for _, decision in decisions
             if not memory_ids.isdisjoint({one.memory_id for one in decision.outcomes} | _memories_of(decision))
         )
-        words = ErasedWords(memory_ids, frozenset(each for event in events for each in event.event_ids), items)
+        return ErasedWords(memory_ids, frozenset(each for event in events for each in event.event_ids), items)
+
+    def _places(self, owner: Owner) -> list[tuple[str, int]]:
+        """Return the topics that hold records of an owner, each with its partition."""
         own = self._shards.partition(owner)
-        places = [(topic, partition), *((name, own) for name in _TOPICS)]
-        for place in places:
+        return [self._shards.ledger_of(owner), *((name, own) for name in _TOPICS)]
+
+    @staticmethod
+    def _message(record: Record) -> Any:  # noqa: ANN401 - of every class
+        """Return what a record says; None for what cannot be read, which no memory came from."""
+        try:
+            return codec.decode(record.value)
+        except codec.Undecodable:
+            pass
+        try:
+            return observation_of_record(record)
+        except (codec.Undecodable, InvalidEvent, ForeignKey):
+            return None
+
+
+class OverwrittenWords(WordsOfMemories):
+    """Overwrites words at their offsets in an embedded log."""
+
+    def __init__(self, inner: SqliteLog, sealing: Sealing, shards: Shards) -> None:
+        """Take the log as it lies (`inner`), and what seals it."""
+        super().__init__(sealing, shards)
+        self._inner = inner
+
+    async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
+        """See `WordsOfMemories.remove`: none stays."""
+        words = self._words(owner, events)
+        for place in self._places(owner):
             await self._overwrite(owner, *place, words)
+        return []
 
     async def _overwrite(self, owner: Owner, topic: str, partition: int, words: ErasedWords) -> None:
         contents: dict[int, tuple[bytes | None, bytes]] = {}
@@ -96,17 +135,101 @@ class WordsOfMemories:
                 if record.position.offset == offset and not record.is_erased:
                     yield record
 
-    @staticmethod
-    def _message(record: Record) -> Any:  # noqa: ANN401 - of every class
-        """Return what a record says; None for what cannot be read, which no memory came from."""
-        try:
-            return codec.decode(record.value)
-        except codec.Undecodable:
-            pass
-        try:
-            return observation_of_record(record)
-        except (codec.Undecodable, InvalidEvent, ForeignKey):
+
+class ResealedWords(WordsOfMemories):
+    """Seals what stays of a user's records anew, and destroys the keys that opened the words, on a log like Kafka's.
+
+    A crash leaves it half done and nothing lost: until the keys are destroyed records are read where they lie, and from
+    then on all of their replacements are durable. Doing it again begins with another key.
+    """
+
+    def __init__(self, inner: TrimmedLog, sealing: Sealing, replacements: Replacements, shards: Shards) -> None:
+        """Take the log as it lies (`inner`), what seals it, and what replaces records of it."""
+        super().__init__(sealing, shards)
+        self._inner = inner
+        self._replacements = replacements
+
+    async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
+        """See `WordsOfMemories.remove`: what others published, or was written without encryption, stays."""
+        words = self._words(owner, events)
+        while True:
+            in_clear, is_sealed = await self._said(owner, words)
+            if not is_sealed:
+                return in_clear
+            await self._seal_anew(owner, words)
+
+    async def _said(self, owner: Owner, words: ErasedWords) -> tuple[list[str], bool]:
+        """Return the topics where the words lie in clear, and whether a living key opens any."""
+        in_clear: list[str] = []
+        is_sealed = False
+        for topic, partition in self._places(owner):
+            async for record, key_id in self._with_keys(owner, topic, partition):
+                if self._without(record, words) is record:
+                    continue
+                if key_id is not None:
+                    is_sealed = True
+                elif topic not in in_clear:
+                    in_clear.append(topic)
+        return in_clear, is_sealed
+
+    async def _seal_anew(self, owner: Owner, words: ErasedWords) -> None:
+        keys = self._sealing.keys
+        former = frozenset(keys.ids_of(owner))
+        await keys.renew(owner)
+        await asyncio.sleep(keys.lease_seconds)  # until no other worker seals with a former key
+        await self._sealing.log.settle(owner)
+        for topic, partition in self._places(owner):
+            some: list[Record] = []
+            async for record, key_id in self._with_keys(owner, topic, partition):
+                if key_id in former and (kept := self._without(record, words)) is not None:
+                    some.append(kept)
+                if len(some) >= RECORDS_AT_ONCE:
+                    await self._put(owner, some)
+                    some = []
+            await self._put(owner, some)
+        self._shards.of(owner)  # raises NotHeld: then another worker is at it
+        await keys.destroy(former)
+        earliest = {place: await self._inner.earliest(*place) for place in self._places(owner)}
+        await self._replacements.trim(lambda topic, number, offset: offset < earliest.get((topic, number), 0))
+
+    async def _put(self, owner: Owner, records: list[Record]) -> None:
+        self._shards.of(owner)
+        if records:
+            await self._replacements.put(owner, records)
+
+    def _without(self, record: Record, words: ErasedWords) -> Record | None:
+        """Return a record without the words; itself where it has none, None where it is nothing else."""
+        message = self._message(record)
+        if message is None:
+            return record
+        if words.is_whole(message):
             return None
+        without = words.without(message)
+        return record if without == message else replace(record, value=codec.encode(without))
+
+    async def _records(self, owner: Owner, topic: str, partition: int) -> AsyncIterator[Record]:
+        async for record, _ in self._with_keys(owner, topic, partition):
+            yield record
+
+    async def _with_keys(self, owner: Owner, topic: str, partition: int) -> AsyncIterator[tuple[Record, bytes | None]]:
+        """Yield the records of an owner that say something, each with the key that opens it; None in clear."""
+        log, keys = self._sealing.log, self._sealing.keys
+        await self._replacements.follow()
+        start, end = await self._inner.earliest(topic, partition), await self._inner.end(topic, partition)
+        while start < end and (lying := await self._inner.read(topic, partition, start, RECORDS_AT_ONCE)):
+            own = frozenset(keys.ids_of(owner))
+            for one in lying:
+                key_id = sealed_record.key_id_of(one.value)
+                if key_id is not None and keys.is_destroyed(key_id):
+                    key_id = self._replacements.key_of(one.position)
+                    if key_id is None:
+                        continue
+                if key_id not in own if key_id is not None else one.key != owner.key:
+                    continue
+                record = await log.open(one)
+                if record.key == owner.key and not record.is_erased:
+                    yield record, key_id
+            start = lying[-1].position.offset + 1
 
 
 _TOPICS: Final = (*(topic.name for topic in INPUTS), INBOX.name, DEAD_LETTERS.name)

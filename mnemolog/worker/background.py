@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from mnemolog.operations.generations import Generations
     from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
     from projections.partitions.shards import Shards
+    from schemas.clock import Clock
     from streams.extraction.policies import Policies
     from streams.sealing.user_keys import UserKeys
 
 log = logging.getLogger("mnemolog")
 GLOBALS_EVERY_SECONDS: Final = 1.0
 MEASURE_EVERY_SECONDS: Final = 0.25
+COMPACT_EVERY_SECONDS: Final = 60.0
 CATCH_UP_EVERY_SECONDS: Final = 10.0
 EXCHANGE_SECONDS: Final = 5.0
 IDLE_SECONDS: Final = 600.0
@@ -81,6 +83,14 @@ async def keep_followed(topic: Policies | UserKeys) -> None:
         await asyncio.sleep(GLOBALS_EVERY_SECONDS)
         with suppress(LogUnavailable):
             await topic.follow()
+
+
+async def keep_compacted(keys: UserKeys, clock: Clock) -> None:
+    """See to it that destroyed keys leave the topic, also where nobody appends to it any more."""
+    while True:
+        await asyncio.sleep(COMPACT_EVERY_SECONDS)
+        with suppress(LogUnavailable):
+            await keys.let_compact(clock.now())
 
 
 async def delete_idle_files(shards: Shards, generations: Generations, idle_seconds: float = IDLE_SECONDS) -> None:

@@ -53,6 +53,7 @@ from mnemolog.worker.background import (
     BackgroundTasks,
     GroupMaintenance,
     delete_idle_files,
+    keep_compacted,
     keep_followed,
     measure_lag,
     wait_unless_failed,
@@ -476,6 +477,7 @@ class Worker:
             tasks += [
                 partial(keep_followed, self.policies),
                 partial(keep_followed, self.sealing.keys),
+                partial(keep_compacted, self.sealing.keys, self.clock),
                 group.keep_globals_folded,
                 partial(delete_idle_files, self.shards, Generations(self.settings.data_dir)),
                 group.report_other_settings,

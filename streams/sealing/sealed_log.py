@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from schemas.log import Appended, Record, TrimmedLog
+    from streams.sealing.replacements import Replacements
     from streams.sealing.user_keys import UserKeys
 
 log = logging.getLogger("mnemolog")
@@ -40,16 +41,24 @@ class SealedLog:
     """
 
     def __init__(
-        self, log: TrimmedLog, keys: UserKeys, *, seals: bool = True, counted: Callable[[str], None] = lambda _: None
+        self,
+        log: TrimmedLog,
+        keys: UserKeys,
+        *,
+        seals: bool = True,
+        counted: Callable[[str], None] = lambda _: None,
+        replacements: Replacements | None = None,
     ) -> None:
         """Wrap a log; with `seals` off, records are appended in clear, and sealed ones are opened all the same.
 
-        `counted` gets `erased` or `tampered` for each record that was not opened.
+        `counted` gets `erased` or `tampered` for each record that was not opened. `replacements`: what is read in the
+        place of a record whose key was destroyed; None for a log that can be rewritten.
         """
         self._log = log
         self._keys = keys
         self._seals = seals
         self._counted = counted
+        self.replacements = replacements
         self._appending: set[_Appending] = set()
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
@@ -116,6 +125,8 @@ class SealedLog:
         try:
             cipher = await self._keys.opening(key_id)
             if cipher is None:
+                if self.replacements is not None and (found := await self.replacements.of(record)) is not None:
+                    return found
                 self._counted("erased")
                 return _erased(record)
             key, value = sealed_record.open_sealed(cipher, record.position.topic, record.value)

@@ -7,6 +7,7 @@ import logging
 import math
 import os
 from collections import OrderedDict
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from cryptography.hazmat.primitives import hashes
@@ -22,6 +23,7 @@ from streams.sealing.master_key import KEY_BYTES, KEY_ID_BYTES, DataKeyForged, M
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from schemas.log import Log, Record
     from streams.sealing.master_key import MasterKeys
@@ -33,6 +35,10 @@ LEASE_SECONDS: Final = 5.0
 seals with a key that it destroys."""
 CACHED_CIPHERS: Final = 4_096
 """Users whose keys lie unwrapped in memory."""
+SEGMENT_TIME: Final = timedelta(hours=1)
+"""For how long a segment of the topic is written, at least (`segment.ms`)."""
+CLOCKS_DIFFER: Final = timedelta(minutes=1)
+"""The broker's clock decides, and it may be behind ours."""
 KEYS_AT_ONCE: Final = 500
 """Appended in one call while keys are wrapped anew."""
 
@@ -75,6 +81,10 @@ class UserKeys:
         self._following = asyncio.Lock()
         self._followed_at = -math.inf
         """When the topic was read last, by the event loop's clock."""
+        self._buried: set[bytes] = set()
+        """The keys whose tombstone was read."""
+        self._unclosed: tuple[bytes, datetime] | None = None
+        """The key that was destroyed last, and when, while the segment with its tombstone may still be written."""
         self._making: dict[Owner, asyncio.Event] = {}
         """Set when who makes an owner's key has ended. A future would be cancelled with the first who waits."""
 
@@ -102,6 +112,20 @@ class UserKeys:
     def are_fresh(self) -> bool:
         """Whether the topic was read within the lease, so that no key is used whose user was erased since."""
         return self._lease is None or asyncio.get_running_loop().time() - self._followed_at < self._lease
+
+    @property
+    def destroyed(self) -> frozenset[bytes]:
+        """The ids of the keys that are known to be destroyed."""
+        return frozenset(self._destroyed)
+
+    def is_destroyed(self, key_id: bytes) -> bool:
+        """Return whether a key is known to be destroyed."""
+        return key_id in self._destroyed
+
+    @property
+    def lease_seconds(self) -> float:
+        """How long others may go on to seal with a key after a newer one."""
+        return self._lease or 0.0
 
     def ids_of(self, owner: Owner) -> tuple[bytes, ...]:
         """Return the ids of an owner's keys: none for who has none, or was erased."""
@@ -180,6 +204,16 @@ class UserKeys:
         if ids:
             await self._log.append([_tombstone(key_id) for key_id in ids])
 
+    async def let_compact(self, now: datetime) -> None:
+        """Append the newest tombstone once more where nothing was for as long as a segment may grow. Raises LogError.
+
+        Kafka ends a segment when it appends, and compacts none before: without it a destroyed key would stay, wrapped,
+        until somebody makes another one.
+        """
+        if self._unclosed is not None and now - self._unclosed[1] > SEGMENT_TIME + CLOCKS_DIFFER:
+            await self._log.append([_tombstone(self._unclosed[0])])
+            await self.follow()
+
     def use(self, masters: MasterKeys) -> None:
         """Take other master keys, which still hold those that wrap what there is."""
         self._masters = masters
@@ -209,7 +243,12 @@ class UserKeys:
     def _fold(self, record: Record, revived: list[bytes]) -> None:
         key_id = record.key or b""
         self._unknown.pop(key_id, None)
+        if self._unclosed is not None and record.recorded_at - self._unclosed[1] > SEGMENT_TIME:
+            self._unclosed = None
         if not record.value:
+            if key_id not in self._buried:
+                self._buried.add(key_id)
+                self._unclosed = key_id, record.recorded_at
             self.forget([key_id])
             return
         try:

@@ -20,7 +20,7 @@ from mnemolog.worker.worker import Worker
 from projections.shard.shard import BULK_RECORDS
 from schemas.identity import Owner
 from schemas.inputs.input_events import parse_event
-from schemas.topics import CONVERSATIONS, KEYS, TOPICS
+from schemas.topics import CONVERSATIONS, TOPICS
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ async def records(worker: Worker) -> list[Record]:
     return [
         record
         for topic in TOPICS
-        if topic is not KEYS  # which no agent reads
+        if not topic.compacted  # which no agent reads
         for partition in range(await worker.log.partitions(topic.name))
         for record in await worker.log.read(topic.name, partition, 0, 100_000)
     ]

@@ -10,7 +10,7 @@ import pytest
 from contract.front_door import FrontDoor, front_door, turn
 
 from mnemolog.diagnostics.residue import find_residue
-from mnemolog.operations.memory_erasure import WordsOfMemories
+from mnemolog.operations.memory_erasure import OverwrittenWords
 from mnemolog.operations.receipts import is_signed
 from mnemolog.settings import from_environment
 
@@ -150,13 +150,13 @@ class Rewrites:
 
 
 async def rewrites(monkeypatch: pytest.MonkeyPatch, asked: Awaitable[dict[str, Any]]) -> Rewrites:
-    calls, overwrite = [], WordsOfMemories.overwrite
+    calls, remove = [], OverwrittenWords.remove
 
-    async def counted(words: WordsOfMemories, owner: Owner, events: Sequence[MemoryErased]) -> None:
+    async def counted(words: OverwrittenWords, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
         calls.append(owner)
-        await overwrite(words, owner, events)
+        return await remove(words, owner, events)
 
-    monkeypatch.setattr(WordsOfMemories, "overwrite", counted)
+    monkeypatch.setattr(OverwrittenWords, "remove", counted)
     answer = await asked
     monkeypatch.undo()
     return Rewrites(answer, len(calls))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +17,8 @@ from streams.sealing import sealed_record
 from streams.sealing.master_key import MasterKeys, MasterKeyUnknown
 from streams.sealing.sealed_log import SealedLog
 from streams.sealing.sealed_record import OVERHEAD_BYTES
-from streams.sealing.user_keys import INSTALLATION, KeysMissing, UserKeys
+from streams.sealing.user_keys import CLOCKS_DIFFER, INSTALLATION, SEGMENT_TIME, KeysMissing, UserKeys
+from streams.transports.kafka.topics import COMPACTION
 from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import empty_write_ahead_log, overwrite, replace_records
 
@@ -297,3 +299,29 @@ async def test_a_key_that_was_read_too_long_ago_seals_nothing(world: World):
     await other.append([record()])
     assert sealed_record.key_id_of((await world.lying())[0]) == former
     assert sealed_record.key_id_of((await world.lying())[1]) == world.keys.ids_of(ZARA)[-1] != former
+
+
+async def test_a_tombstone_is_said_again_once_its_segment_could_have_ended_and_no_more(world: World):
+    await world.log.append([record()])
+    await world.keys.destroy(world.keys.ids_of(ZARA))
+    await world.keys.follow()
+    [*_, last] = await world.inner.read(KEYS.name, 0, 0)
+    await world.keys.let_compact(last.recorded_at + SEGMENT_TIME)
+    assert await world.inner.end(KEYS.name, 0) == last.position.offset + 1
+    await world.keys.let_compact(last.recorded_at + SEGMENT_TIME + 2 * CLOCKS_DIFFER)
+    [*_, again] = await world.inner.read(KEYS.name, 0, 0)
+    assert (again.key, again.value, again.position.offset) == (last.key, b"", last.position.offset + 1)
+
+
+async def test_a_tombstone_whose_segment_has_ended_is_not_said_again(world: World):
+    await world.log.append([record()])
+    await world.keys.destroy(world.keys.ids_of(ZARA))
+    await world.keys.follow()
+    [*_, last] = await world.inner.read(KEYS.name, 0, 0)
+    world.keys._fold(replace(last, recorded_at=last.recorded_at + SEGMENT_TIME + CLOCKS_DIFFER), [])
+    await world.keys.let_compact(last.recorded_at + 3 * SEGMENT_TIME)
+    assert await world.inner.end(KEYS.name, 0) == last.position.offset + 1
+
+
+def test_segments_of_the_topic_end_when_they_are_thought_to():
+    assert timedelta(milliseconds=int(COMPACTION["segment.ms"])) == SEGMENT_TIME

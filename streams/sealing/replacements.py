@@ -1,0 +1,159 @@
+"""Records that say less than they did: on Kafka nothing is rewritten, so what stays of them lies a second time.
+
+Where a record's key was destroyed, its replacement is read in its place: the same key, the same offset, and a value
+without the words that were erased. It lies on `mnemolog.replacements` under the place of the record and the id of the
+key that seals it, so that one that comes late never hides another whose key lives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from schemas.log import NewRecord
+from schemas.topics import REPLACEMENTS
+from streams.sealing import sealed_record
+from streams.sealing.master_key import KEY_ID_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    from schemas.identity import Owner
+    from schemas.log import Log, Position, Record
+    from streams.sealing.user_keys import UserKeys
+
+log = logging.getLogger("mnemolog")
+READ_AHEAD: Final = 200
+"""Replacements were written in the order of what they replace, and are mostly read in it."""
+TOMBSTONES_AT_ONCE: Final = 500
+
+
+class Replacements:
+    """Finds the replacement of a record, by its place; holds in memory where each lies, and a few of them.
+
+    A key is destroyed only after the replacements of what it sealed are durable. So who knows that it was destroyed,
+    and reads the topic to its end after that, has them all.
+    """
+
+    def __init__(self, log: Log, keys: UserKeys) -> None:
+        """Read and write the topic of a log that seals nothing itself; nothing is read before it is needed."""
+        self._log = log
+        self._keys = keys
+        self._next = 0
+        self._offsets: dict[bytes, dict[bytes, int]] = {}
+        """Of each place the replacements there are, by the id of their key, in the order of the topic."""
+        self._settled: frozenset[bytes] = frozenset()
+        """Destroyed keys all of whose replacements were read."""
+        self._window: dict[int, Record] = {}
+        self._following = asyncio.Lock()
+
+    async def of(self, record: Record) -> Record | None:
+        """Return what replaces a record whose key was destroyed; None where it was erased as a whole.
+
+        Raises LogUnavailable, KeyUnknown, Tampered.
+        """
+        place, tried = _place(record.position), None
+        keys = [sealed_record.key_id_of(record.value), *self._offsets.get(place, ())]
+        if any(key_id not in self._settled and self._keys.is_destroyed(key_id) for key_id in keys if key_id):
+            await self.follow()
+        while (found := self._newest(place)) is not None and found != tried:
+            tried = found
+            key_id, offset = found
+            cipher = await self._keys.opening(key_id)
+            lying = await self._read(offset) if cipher is not None else None
+            if cipher is not None and lying is not None:
+                key, value = sealed_record.open_sealed(cipher, place.decode(), lying.value)
+                return replace(record, key=key, value=value)
+            await self.follow()  # it was replaced once more
+        return None
+
+    def key_of(self, position: Position) -> bytes | None:
+        """Return the id of the key that seals the replacement at a place; None where there is none. `follow` before."""
+        found = self._newest(_place(position))
+        return found and found[0]
+
+    async def put(self, owner: Owner, records: Sequence[Record]) -> None:
+        """Have records of an owner, as they are in clear, replace those at their positions. Raises LogError.
+
+        They are sealed with the owner's newest key, and read once the key of what they replace is destroyed.
+        """
+        key_id, cipher = self._keys.sealing(owner)
+        await self._log.append([_replacing(record, key_id, cipher) for record in records])
+
+    async def trim(self, is_gone: Callable[[str, int, int], bool]) -> None:
+        """Delete what nobody reads: sealed with a destroyed key, or of a record that is gone. Raises LogError.
+
+        `is_gone` is asked with a record's topic, partition and offset.
+        """
+        await self.follow()
+        useless = self._useless(is_gone)
+        while some := list(islice(useless, TOMBSTONES_AT_ONCE)):
+            await self._log.append([NewRecord(topic=REPLACEMENTS.name, partition=0, key=k, value=b"") for k in some])
+        await self.follow()
+
+    async def follow(self) -> None:
+        """Read what the topic holds by now. Raises LogUnavailable."""
+        async with self._following:
+            destroyed = self._keys.destroyed
+            while records := await self._log.read(REPLACEMENTS.name, 0, self._next):
+                for record in records:
+                    self._fold(record)
+                self._next = records[-1].position.offset + 1
+            self._settled = destroyed
+
+    def _fold(self, record: Record) -> None:
+        parts = _parts(record.key or b"")
+        if parts is None:
+            log.error("the record at %s is no replacement of ours, and passed over", record.position)
+            return
+        place, key_id = parts
+        found = self._offsets.setdefault(place, {})
+        found.pop(key_id, None)
+        if record.value:
+            found[key_id] = record.position.offset
+        elif not found:
+            del self._offsets[place]
+
+    def _newest(self, place: bytes) -> tuple[bytes, int] | None:
+        """Return the key's id and the offset of the newest replacement whose key is not known to be destroyed."""
+        found = self._offsets.get(place)
+        if not found:
+            return None
+        return next((one for one in reversed(found.items()) if not self._keys.is_destroyed(one[0])), None)
+
+    async def _read(self, offset: int) -> Record | None:
+        if offset not in self._window:
+            records = await self._log.read(REPLACEMENTS.name, 0, offset, READ_AHEAD)
+            self._window = {record.position.offset: record for record in records}
+        return self._window.get(offset)
+
+    def _useless(self, is_gone: Callable[[str, int, int], bool]) -> Iterator[bytes]:
+        for place, found in list(self._offsets.items()):
+            topic, partition, offset = place.decode().rsplit("/", 2)
+            gone = is_gone(topic, int(partition), int(offset))
+            yield from (place + b"/" + one.hex().encode() for one in found if gone or self._keys.is_destroyed(one))
+
+
+def _place(position: Position) -> bytes:
+    return f"{position.topic}/{position.partition}/{position.offset}".encode()
+
+
+def _parts(key: bytes) -> tuple[bytes, bytes] | None:
+    """Return the place and the key's id that a replacement lies under; None for what none of us wrote."""
+    try:
+        topic, partition, offset, key_id = key.decode("ascii").split("/")
+        place, found = f"{topic}/{int(partition)}/{int(offset)}".encode(), bytes.fromhex(key_id)
+    except ValueError:
+        return None
+    return (place, found) if len(found) == KEY_ID_BYTES else None
+
+
+def _replacing(record: Record, key_id: bytes, cipher: AESGCM) -> NewRecord:
+    place = _place(record.position)
+    value = sealed_record.seal(cipher, key_id, place.decode(), record.key, record.value)
+    return NewRecord(topic=REPLACEMENTS.name, partition=0, key=place + b"/" + key_id.hex().encode(), value=value)
