@@ -18,6 +18,7 @@ from projections.profile.visibility import NAME, SENSITIVE, Topics, Visibility
 from projections.state.lifetime import count_over, is_over
 from projections.state.memory import ACTIVE
 from projections.state.provenance import provenance_of
+from schemas.vocabulary.words import DOCUMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -203,7 +204,7 @@ class RankedMemories:
         self._profiles.clear()
         self._sensitive = None
         for memory in self._state.memories.values():
-            if memory.status == ACTIVE:
+            if _is_ranked(memory):
                 lists = self._lists[_agents(memory)]
                 lists.ranked.append(_ranked(memory))
                 if memory.kind == "episodic":
@@ -216,7 +217,7 @@ class RankedMemories:
             lists.expiries.sort()
 
     def _insert(self, memory: Memory) -> None:
-        if memory.status == ACTIVE:
+        if _is_ranked(memory):
             lists = self._lists[_agents(memory)]
             insort(lists.ranked, _ranked(memory))
             if memory.kind == "episodic":
@@ -225,7 +226,7 @@ class RankedMemories:
                 insort(lists.expiries, memory.expires_at)
 
     def _remove(self, memory: Memory) -> None:
-        if memory.status == ACTIVE:
+        if _is_ranked(memory):
             lists = self._lists[_agents(memory)]
             del lists.ranked[bisect_left(lists.ranked, _ranked(memory))]
             if memory.kind == "episodic":
@@ -263,7 +264,11 @@ class RankedMemories:
         """Return the memories shown that carry one of these attributes, or any."""
         listed = self._state.by_attribute
         found = (self._state.memories[i] for name in names or listed for i in listed.get(name, ()))
-        return [m for m in found if m.slot and provenance_of(m) not in without and _is_shown(m, at, agent_id)]
+        return [
+            m
+            for m in found
+            if m.slot and m.kind != DOCUMENT and provenance_of(m) not in without and _is_shown(m, at, agent_id)
+        ]
 
     def _hidden(self) -> set[str]:
         """Return the memories that are about a sensitive topic."""
@@ -324,6 +329,11 @@ class RankedMemoriesByUser:
 def in_order(memories: Iterable[Memory]) -> list[Memory]:
     """Return memories by importance, then last access, the greatest first; each once."""
     return sorted({m.memory_id: m for m in memories}.values(), key=_ranked)
+
+
+def _is_ranked(memory: Memory) -> bool:
+    """Return whether contexts may have a memory at all: documents are an application's own."""
+    return memory.status == ACTIVE and memory.kind != DOCUMENT
 
 
 def _is_shown(memory: Memory, at: datetime, agent_id: str | None) -> bool:
