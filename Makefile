@@ -14,7 +14,7 @@ $(STAMP): again
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: again help install demo test test-rest test-all engines up up-kafka check format lint types contract snippets generate bench simulate faults real-model console-tour
+.PHONY: again help install demo test test-rest test-all engines up up-kafka check format lint types contract snippets generate bench simulate faults real-model console-tour bench-peers
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,11 @@ real-model: $(STAMP) ## a small real model on 60 labelled windows, beside the ru
 console-tour: $(STAMP) ## every page of the console in a real Chromium, which must be installed; writes docs/pictures
 	@$(PYTHON) -m pip install --quiet --require-hashes --upgrade --target build/console-tour -r requirements-console-tour.txt
 	@PYTHONPATH=build/console-tour $(PYTHON) tools/console_tour.py
+
+bench-peers: $(STAMP) ## beside mem0, which it installs into build/peers: by hand only
+	@test -x build/peers/mem0/bin/python || $(PYTHON) -m venv build/peers/mem0
+	@build/peers/mem0/bin/pip install --quiet mem0ai==2.2.1
+	@$(PYTHON) bench/peers/compare.py
 
 simulate: $(STAMP) ## the simulation tests with SEEDS=100 seeds
 	@$(PYTHON) -m pytest tests/simulation

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ID_DIGITS: Final = 16
+REJECT: Final = "reject"
+RULES: Final = "rules"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,10 @@ class Policy:
     never_attributes: tuple[str, ...] = ()
     tokens_per_user_day: int | None = None
     """Model tokens of a user's UTC day; beyond them the rules extract. None: as many as it takes."""
+    tokens_per_tenant_day: int | None = None
+    """Likewise of all users of the tenant."""
+    when_refused: str = REJECT
+    """What is done with a window to which no model gives a usable answer: `reject`, or `rules` extract meanwhile."""
     redaction: Mapping[str, str] = field(default_factory=dict)
     """What is done with each kind of number or secret: `redact`, `refuse` or `keep`; `all` is the others."""
     redaction_patterns: tuple[OwnPattern, ...] = ()
@@ -42,6 +48,11 @@ class Policy:
     def is_default(self) -> bool:
         """Return whether nothing is said."""
         return self == Policy()
+
+    @property
+    def has_budget(self) -> bool:
+        """Return whether it bounds what the model may cost."""
+        return self.tokens_per_user_day is not None or self.tokens_per_tenant_day is not None
 
     @property
     def policy_id(self) -> str:
@@ -60,12 +71,14 @@ class Policy:
         document = orjson.loads(data)
         if not isinstance(document, dict):
             raise TypeError("a policy is a JSON object")
-        texts, tokens = document.get("instructions", ""), document.get("tokens_per_user_day")
+        texts, refused = document.get("instructions", ""), document.get("when_refused", REJECT)
+        budgets = {name: document.get(name) for name in ("tokens_per_user_day", "tokens_per_tenant_day")}
         maps = {name: document.get(name, {}) for name in ("categories", "attributes", "redaction")}
         lists = {name: document.get(name, []) for name in ("never", "never_categories", "never_attributes")}
         if not (
             isinstance(texts, str)
-            and (tokens is None or type(tokens) is int)
+            and refused in (REJECT, RULES)
+            and all(tokens is None or type(tokens) is int for tokens in budgets.values())
             and all(isinstance(entries, dict) for entries in maps.values())
             and all(isinstance(what, str) for entries in maps.values() for what in entries.values())
             and all(isinstance(words, list) for words in lists.values())
@@ -74,7 +87,9 @@ class Policy:
             raise TypeError("a field of the policy has another type")
         return cls(
             instructions=texts,
-            tokens_per_user_day=tokens,
+            when_refused=refused,
+            tokens_per_user_day=budgets["tokens_per_user_day"],
+            tokens_per_tenant_day=budgets["tokens_per_tenant_day"],
             **maps,
             never=tuple(lists["never"]),
             never_categories=tuple(lists["never_categories"]),

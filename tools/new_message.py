@@ -85,6 +85,8 @@ def avro_record(record: type, named: set[str]) -> dict[str, Any]:
         entry = {"name": field.name, "type": avro_type(field_types(record)[field.name], named)}
         if field.default is None or isinstance(field.default, (str, bool, int, float)):
             entry["default"] = field.default
+        elif field.default_factory is list:
+            entry["default"] = []
         listed.append(entry)
     doc = (record.__doc__ or "").strip().splitlines()[0]
     return {"type": "record", "name": record.__name__, "namespace": "mnemolog", "doc": doc, "fields": listed}

@@ -1,7 +1,8 @@
 """Options that several commands share."""
 
+import json
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +21,23 @@ def instant(text: str) -> datetime:
         raise typer.BadParameter(f"{text!r} {error}") from None
 
 
+def filters(text: str) -> dict[str, Any]:
+    """Return a filter as typer reads it. Raises typer.BadParameter."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise typer.BadParameter('is no JSON object, such as {"category": "fact"}')
+    return found
+
+
+FILTER = Annotated[
+    dict[str, Any] | None,
+    typer.Option(
+        "--filter", parser=filters, metavar="JSON", help='Only what meets a filter, such as {"metadata.shelf": "top"}.'
+    ),
+]
 AS_OF = Annotated[
     datetime | None,
     typer.Option("--as-of", parser=instant, metavar="TIME", help="Answer for a past effective time."),

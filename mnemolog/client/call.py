@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
@@ -58,6 +59,24 @@ def query_of(**fields: Any) -> dict[str, str]:  # noqa: ANN401 - any scalar
 def path_of(*parts: str) -> str:
     """Return a path whose parts may hold any text."""
     return "/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def spelt(filters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return filters with times as text; None is a value to compare with, and must not be left out."""
+    return {name: _spelt(value) for name, value in filters.items()}
+
+
+def filter_of(filters: Mapping[str, Any] | None) -> str | None:
+    """Return filters as a query string has them."""
+    return None if filters is None else json.dumps(spelt(filters), separators=(",", ":"), ensure_ascii=False)
+
+
+def _spelt(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return spelt(value)
+    return [_spelt(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def get(path: str, **query: Any) -> Call[Json]:  # noqa: ANN401 - any scalar

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import aclosing, closing
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx
 
@@ -30,7 +30,7 @@ from mnemolog.client.transport import (
 from mnemolog.client.wakes import AsyncWakeMethods, WakeMethods
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -105,12 +105,16 @@ class AsyncClient(
         except httpx.TransportError as error:
             raise unreachable(self._http, error) from error
 
-    async def export(self, user_id: str, *, scope: str = "personal") -> AsyncIterator[Json]:
+    async def export(
+        self, user_id: str, *, scope: str = "personal", filters: Mapping[str, Any] | None = None
+    ) -> AsyncIterator[Json]:
         """Give a user's memories and their history, a line at a time; the last one has the type `Exported`.
+
+        With filters it is what meets them, without wakes.
 
         Raises MnemologError, also when the export ends early.
         """
-        call = exchange_calls.export_call(user_id, scope)
+        call = exchange_calls.export_call(user_id, scope, filters)
         request = request_of(self._http, call, self._timeout_seconds)
         try:
             response = await self._http.send(request, stream=True)
@@ -180,12 +184,16 @@ class Client(MemoryMethods, ContextMethods, WakeMethods, ExchangeMethods, Policy
         except httpx.TransportError as error:
             raise unreachable(self._http, error) from error
 
-    def export(self, user_id: str, *, scope: str = "personal") -> Iterator[Json]:
+    def export(
+        self, user_id: str, *, scope: str = "personal", filters: Mapping[str, Any] | None = None
+    ) -> Iterator[Json]:
         """Give a user's memories and their history, a line at a time; the last one has the type `Exported`.
+
+        With filters it is what meets them, without wakes.
 
         Raises MnemologError, also when the export ends early.
         """
-        call = exchange_calls.export_call(user_id, scope)
+        call = exchange_calls.export_call(user_id, scope, filters)
         request = request_of(self._http, call, self._timeout_seconds)
         try:
             with closing(self._http.send(request, stream=True)) as response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from mnemolog.client.call import Call, Instant, Json, get, given, path_of, whole
+from mnemolog.client.call import Call, Instant, Json, get, given, path_of, spelt, whole
 from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
 
 if TYPE_CHECKING:
@@ -22,12 +22,14 @@ def context(
     tier: Tier = "paid",
     intimacy: float | None = None,
     working_memory: Sequence[Mapping[str, Any]] | None = None,
+    filters: Mapping[str, Any] | None = None,
     **limits: Any,  # noqa: ANN401 - any scalar
 ) -> Call[Json]:
     """Return what an agent should know before its next answer: Luna's MemoryContext, `prompt`, `block` and `message`.
 
     `limits` are the other fields of `POST /v1/context`, such as `top_k`, `memory_limit` and `recall`, `marked=True` for
-    lines that say where they are from, and `exclude_sources=["photo", "inferred"]`.
+    lines that say where they are from, and `exclude_sources=["photo", "inferred"]`. Memories that do not meet `filters`
+    are left out, of the profile too.
     """
     body = given(
         user_id=user_id,
@@ -37,6 +39,7 @@ def context(
         tier=tier,
         intimacy=intimacy,
         working_memory=None if working_memory is None else [dict(turn) for turn in working_memory],
+        filters=None if filters is None else spelt(filters),
         **limits,
     )
     # Recalls are counted once for each user and minute, however often they are reported.

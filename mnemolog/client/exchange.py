@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import orjson
 
-from mnemolog.client.call import Call, Json, get, path_of, query_of, whole
+from mnemolog.client.call import Call, Json, filter_of, get, path_of, query_of, whole
 from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
 from mnemolog.client.errors import ServerFailed
 from mnemolog.client.transport import read_answer
@@ -24,9 +24,10 @@ ERASING_SECONDS: Final = 60.0
 """How long an erasure may take over and above the time-out."""
 
 
-def export_call(user_id: str, scope: str) -> Call[Json]:
+def export_call(user_id: str, scope: str, filters: Mapping[str, Any] | None = None) -> Call[Json]:
     """Return the request of an export."""
-    return Call(method="GET", path=path_of("v1", "users", user_id, "export"), query=query_of(scope=scope), read=whole)
+    query = query_of(scope=scope, filters=filter_of(filters))
+    return Call(method="GET", path=path_of("v1", "users", user_id, "export"), query=query, read=whole)
 
 
 def import_memories(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from mnemolog.client.call import Call, Instant, Json, command, get, given, path_of, query_of, whole
+from mnemolog.client.call import Call, Instant, Json, command, filter_of, get, given, path_of, query_of, spelt, whole
 from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
 from mnemolog.client.errors import Refused
 
@@ -99,7 +98,7 @@ def search(  # noqa: PLR0913 - one for each field of the request
         limit=limit,
         scope=scope,
         include_global=include_global,
-        filters=_spelt(filters) if filters else None,
+        filters=spelt(filters) if filters else None,
         min_score=min_score,
         as_of=as_of,
         recall=recall,
@@ -110,11 +109,6 @@ def search(  # noqa: PLR0913 - one for each field of the request
     )
     # Recalls are counted once for each user and minute, however often they are reported.
     return Call(method="POST", path="/v1/search", body=body, is_repeatable=True, read=whole)
-
-
-def _spelt(filters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return filters with times as text; None is a value to compare with, and must not be left out."""
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in filters.items()}
 
 
 def get_user_profile(user_id: str, agent_id: str | None = None) -> Call[str]:
@@ -201,9 +195,12 @@ def _arguments(arguments: Mapping[str, Any] | str) -> Mapping[str, Any]:
     return {name: value for name, value in read.items() if name not in ("user_id", "agent_id")}
 
 
-def memories(user_id: str, **filters: Any) -> Call[Json]:  # noqa: ANN401 - any scalar
-    """List memories, the most important first: `{items, total, page, page_size}`; `filters` as `GET /v1/memories`."""
-    return get("/v1/memories", user_id=user_id, **filters)
+def memories(user_id: str, *, filters: Mapping[str, Any] | None = None, **fields: Any) -> Call[Json]:  # noqa: ANN401
+    """List memories, the most important first: `{items, total, page, page_size}`; `fields` as `GET /v1/memories`.
+
+    `filters` are in the filter language, such as `{"metadata.shelf": "top", "NOT": {"category": "fact"}}`.
+    """
+    return get("/v1/memories", user_id=user_id, filters=filter_of(filters), **fields)
 
 
 def memory(memory_id: str, *, user_id: str | None = None, as_of: Instant | None = None) -> Call[Json]:
@@ -230,7 +227,7 @@ def query_memories(
     **fields: Any,  # noqa: ANN401
 ) -> Call[Json]:
     """List the memories that meet a filter: as `memories`; `fields` are those of `POST /v1/memories/query`."""
-    body = given(user_id=user_id, filters=None if filters is None else _spelt(filters), **fields)
+    body = given(user_id=user_id, filters=None if filters is None else spelt(filters), **fields)
     return Call(method="POST", path="/v1/memories/query", body=body, is_repeatable=True, read=whole)
 
 
@@ -248,9 +245,13 @@ def forget_memories(
 
     Returns `{items, waiting, left, receipts}`; `preview` says which would go.
     """
-    written = None if filters is None else json.dumps(_spelt(filters), ensure_ascii=False)
     query = query_of(
-        user_id=user_id, filters=written, preview=preview or None, forever=forever or None, limit=limit, **fields
+        user_id=user_id,
+        filters=filter_of(filters),
+        preview=preview or None,
+        forever=forever or None,
+        limit=limit,
+        **fields,
     )
     return Call(
         method="DELETE",

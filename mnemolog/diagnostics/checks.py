@@ -34,6 +34,9 @@ from schemas.log import LogError, LogLocked, LogUnavailable, UnknownTopic
 from schemas.topics import TOPICS
 from streams.registry.registry import SchemaRegistry
 from streams.registry.requests import RegistryUnavailable
+from streams.sealing.key_files import KeysUnusable
+from streams.sealing.master_key import MasterKeyUnknown
+from streams.sealing.user_keys import KeysMissing
 from streams.transports.directory_lock import read_note
 from streams.transports.sqlite.file import LOG_FILE
 from streams.transports.sqlite.log import SqliteLog
@@ -166,6 +169,9 @@ async def _shards(settings: Settings) -> Check:
     active = await run_in_thread(lambda: generations.active)
     try:
         await unlock_files(settings)
+    except (KeysUnusable, KeysMissing, MasterKeyUnknown) as error:
+        detail = f"encrypted, and cannot be opened: {error}"
+        return Check("shards", ok=False, detail=detail, advice="give the master key that the log was encrypted with")
     except LogError as error:
         return Check("shards", ok=True, detail=f"encrypted, and not read through: {error}")
     damaged = await run_in_thread(find_damaged, generations.folder(active), REACH_SECONDS / 2)

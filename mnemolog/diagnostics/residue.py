@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import zlib
 from base64 import b64encode
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,7 +19,6 @@ from streams.transports.kafka.log import KafkaLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from mnemolog.settings import Settings
 
@@ -37,6 +38,10 @@ _ZLIB_OR_GZIP: Final = 32 + zlib.MAX_WBITS
 
 class TooShort(ValueError):
     """A word is too short to be searched for; the text names its line."""
+
+
+class NothingToSearch(ValueError):
+    """There are no words, or no data directory: that nothing is found would prove nothing. The text says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +107,16 @@ class Spellings:
 async def find_residue(settings: Settings, words: Iterable[str]) -> list[Residue]:
     """Return where words are found: in every file of the data directory, and on Kafka in every record.
 
-    Raises TooShort, LogError, OSError.
+    On Kafka the directory need not be there: topics can be searched from anywhere.
+    Raises TooShort, NothingToSearch, LogError, OSError.
     """
     spellings = Spellings(words)
-    found = await asyncio.to_thread(lambda: list(_in_files(settings.data_dir.resolve(), spellings)))
+    if not spellings.longest:
+        raise NothingToSearch("it has no word to search for: write one a line")
+    folder = settings.data_dir.resolve()
+    if settings.is_embedded and not folder.is_dir():
+        raise NothingToSearch(f"there is no data directory {folder} to search: say which by --data")
+    found = await asyncio.to_thread(lambda: list(_in_files(folder, spellings)))
     if not settings.is_embedded:
         async with opened_log(settings) as log:
             if isinstance(log, KafkaLog):
@@ -114,16 +125,29 @@ async def find_residue(settings: Settings, words: Iterable[str]) -> list[Residue
 
 
 def _in_files(folder: Path, spellings: Spellings) -> Iterator[Residue]:
-    for path in sorted(folder.rglob("*")):
-        if not path.is_file() or path.is_symlink():
-            continue
+    for path in sorted(_files(folder)):
         seen: set[tuple[int, str]] = set()
-        with path.open("rb") as file:
-            rest = b""
-            while piece := file.read(PIECE_BYTES):
-                seen |= spellings.find(rest + piece)
-                rest = (rest + piece)[-max(spellings.longest, OVERLAP_BYTES) :]
+        try:
+            with path.open("rb") as file:
+                rest = b""
+                while piece := file.read(PIECE_BYTES):
+                    seen |= spellings.find(rest + piece)
+                    rest = (rest + piece)[-max(spellings.longest, OVERLAP_BYTES) :]
+        except FileNotFoundError:  # a worker that serves has just removed it
+            continue
         yield from (Residue(line, str(path.relative_to(folder)), spelling) for line, spelling in sorted(seen))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield every file below a folder, also where a link leads to another disk; each folder is walked once."""
+    walked: set[Path] = set()
+    for place, inner, names in os.walk(folder, followlinks=True):
+        here = Path(place)
+        if here.resolve() in walked:
+            inner.clear()
+            continue
+        walked.add(here.resolve())
+        yield from (path for path in map(here.joinpath, names) if path.is_file())
 
 
 async def _in_topics(log: KafkaLog, spellings: Spellings) -> list[Residue]:

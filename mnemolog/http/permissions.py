@@ -205,7 +205,8 @@ def _check_tenants(request: Request, principal: Principal, *, is_reading: bool) 
 def _check_named(request: Request, principal: Principal, access: Access, *, is_reading: bool) -> None:
     """Check every user and agent that a request names. Raises Problem, UnknownMemory."""
     body = _body(request)
-    is_global = (body if not is_reading else request.query_params).get("scope") == "global"
+    asks_in_body = not is_reading or (request.method != "GET" and access.reach is Reach.USERS)
+    is_global = (body if asks_in_body else request.query_params).get("scope") == "global"
     if is_global and not is_reading:
         raise _denied("what is for everyone takes a key for all users and agents")
     users, agents = _users(request, body), _agents(request, body)

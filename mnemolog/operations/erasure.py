@@ -39,7 +39,7 @@ from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import clear_stale_bytes, empty_write_ahead_log, overwrite
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from mnemolog.cluster.peers import WorkerAnswer
@@ -183,59 +183,84 @@ class Erasures:
         One that was erased already has its receipt again. Raises NotHeld, NotRewritable, ErasureRunning, NotErasedYet,
         LogError.
         """
+        [receipt] = await self.erase_memories(owner, {memory_id: command_id})
+        return receipt
+
+    async def erase_memories(self, owner: Owner, command_ids: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Erase memories, each by a command of its own, with one rewrite of the log; return their receipts in order.
+
+        Raises as `erase_memory` does.
+        """
         words = self._require_embedded()
-        known = self._memory_event(owner, memory_id)
-        if known is None:
-            await self._decide_memory(owner, memory_id, command_id, words)
-            known = self._memory_event(owner, memory_id)
-        if known is None:
+        new = {one: command_id for one, command_id in command_ids.items() if self._memory_event(owner, one) is None}
+        if new:
+            await self._decide_memories(owner, new, words)
+        known = [event for one in command_ids if (event := self._memory_event(owner, one)) is not None]
+        if len(known) < len(command_ids):
             raise NotErasedYet("the erasure is accepted and not decided yet: ask again with the same Idempotency-Key")
+        if not known:
+            return []
         await words.overwrite(owner, known)
-        generations = await self._delete_copies(owner, memory_id)
+        generations = await self._delete_beside_memories(owner, list(command_ids))
+        receipts = [self._receipt(owner, event, generations) for event in known]
+        self.receipts.keep(
+            *(
+                Erasure(
+                    subject=self.receipts.subject(owner, receipt["memory_id"]),
+                    tenant=owner.tenant,
+                    erased_at=receipt["erased_at"],
+                    receipt_id=receipt["receipt_id"],
+                    memories=1,
+                    of_memory=True,
+                )
+                for receipt in receipts
+            )
+        )
+        for receipt in receipts:
+            log.info("a memory was erased: receipt %s", receipt["receipt_id"])
+        return [self.receipts.sign(receipt) for receipt in receipts]
+
+    @staticmethod
+    def _receipt(owner: Owner, event: MemoryErased, generations: int) -> dict[str, Any]:
+        return {
+            "user": owner.user_id,
+            "memory_id": event.memory_id,
+            "event_ids": event.event_ids,
+            "kept": event.kept,
+            "events": len(event.event_ids),
+            "memories": 1,
+            "generations": generations,
+            "index": int(event.was_active),
+            "remains": [],
+            "receipt_id": _receipt_id(owner, event.envelope.event_id),
+            "erased_at": str(instant(event.erased_at)),
+            "keys": [],
+        }
+
+    async def _delete_beside_memories(self, owner: Owner, memory_ids: Sequence[str]) -> int:
+        """Delete what lies beside the active shards; return from how many generations the memories are gone."""
+        generations = await self._delete_copies(owner, memory_ids)
         if isinstance(self._inner, SqliteLog):
             await clear_stale_bytes(self._inner)  # sealed with a key that lives on
         await run_in_thread(self._shards.of(owner).checkpoints.close)
         await self._index_sync.flush_user(owner)
-        erased_at = str(instant(known.erased_at))
-        receipt: dict[str, Any] = {
-            "user": owner.user_id,
-            "memory_id": memory_id,
-            "event_ids": known.event_ids,
-            "kept": known.kept,
-            "events": len(known.event_ids),
-            "memories": 1,
-            "generations": generations,
-            "index": int(known.was_active),
-            "remains": [],
-            "receipt_id": _receipt_id(owner, known.envelope.event_id),
-            "erased_at": erased_at,
-            "keys": [],
-        }
-        self.receipts.keep(
-            Erasure(
-                subject=self.receipts.subject(owner, memory_id),
-                tenant=owner.tenant,
-                erased_at=erased_at,
-                receipt_id=receipt["receipt_id"],
-                memories=1,
-                of_memory=True,
-            )
-        )
-        log.info("a memory was erased: receipt %s", receipt["receipt_id"])
-        return self.receipts.sign(receipt)
+        return generations
 
-    async def _decide_memory(self, owner: Owner, memory_id: str, command_id: str, words: WordsOfMemories) -> None:
+    async def _decide_memories(self, owner: Owner, item_ids: Mapping[str, str], words: WordsOfMemories) -> None:
         async with self._observe.erasing(owner):
             await self._sealing.log.settle(owner)
-            memory = self._shards.state(owner).memories.get(memory_id)
-            event_ids = list(memory.source_ids) if memory is not None else []
-            item = EraseMemory(
-                envelope=await self._commands.envelope(owner, command_id),
-                memory_id=memory_id,
-                event_ids=event_ids,
-                letters=await words.letters(owner, ErasedWords(memory_id, frozenset(event_ids))),
-            )
-            await self._commands.submit(item)
+            letters, memories = await words.letters(owner), self._shards.state(owner).memories
+            for memory_id, item_id in item_ids.items():
+                memory = memories.get(memory_id)
+                event_ids = list(memory.source_ids) if memory is not None else []
+                own = ErasedWords(frozenset({memory_id}), frozenset(event_ids))
+                item = EraseMemory(
+                    envelope=await self._commands.envelope(owner, item_id),
+                    memory_id=memory_id,
+                    event_ids=event_ids,
+                    letters=sorted(letter.envelope.event_id for letter in letters if own.is_whole(letter)),
+                )
+                await self._commands.submit(item)
 
     def _memory_event(self, owner: Owner, memory_id: str) -> MemoryErased | None:
         """Return what was decided about a memory's erasure, None while nothing was."""
@@ -328,7 +353,9 @@ class Erasures:
         for owner, command_id in self._shards.erasures():
             if _receipt_id(owner, command_id) not in given:
                 await self._patiently(partial(self.erase, owner, command_id))
-        latest = {one.subject: one for one in self.receipts.kept() if not one.of_memory}
+        of_users = [one for one in self.receipts.kept() if not one.of_memory]
+        # What another worker told stands behind, however old it is.
+        latest = {one.subject: one for one in sorted(of_users, key=lambda one: datetime.fromisoformat(one.erased_at))}
         for owner in self._shards.owners() if latest else ():
             one = latest.get(self.receipts.subject(owner))
             if one is None:
@@ -392,7 +419,7 @@ class Erasures:
         await run_in_thread(self._shards.of(owner).checkpoints.close)
         return generations
 
-    async def _delete_copies(self, owner: Owner, memory_id: str | None = None) -> int:
+    async def _delete_copies(self, owner: Owner, memory_ids: Sequence[str] | None = None) -> int:
         """Delete other generations, files set aside and vectors of other encoders; return how many generations had it.
 
         What was rewritten in an embedded log leaves its write-ahead log too.
@@ -402,7 +429,7 @@ class Erasures:
         generations = Generations(data_dir)
         old = [one for one in generations.complete() if one != generations.active]
         await run_in_thread(_delete_files, data_dir, [generations.folder(one) for one in old])
-        await run_in_thread(erase_from_files, data_dir / "encodings", owner, memory_id)
+        await run_in_thread(erase_from_files, data_dir / "encodings", owner, memory_ids)
         if isinstance(self._inner, SqliteLog):
             await empty_write_ahead_log(self._inner)
         return 1 + len(old)

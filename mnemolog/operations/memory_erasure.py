@@ -1,4 +1,4 @@
-"""The erasure of one memory: its words and those that it came from leave an embedded log, and all else stays."""
+"""The erasure of memories: their words and those that they came from leave an embedded log, and all else stays."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from schemas import codec
 from schemas.inputs.decoding import ForeignKey, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
 from schemas.log import ERASED_VALUE
+from schemas.messages.dead_letters import DeadLetter
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS
 from streams.sealing import sealed_record
 from streams.transports.sqlite.rewriting import offsets_of, replace_records
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from mnemolog.log.sealing import Sealing
     from projections.partitions.shards import Shards
@@ -39,21 +40,25 @@ class WordsOfMemories:
         self._sealing = sealing
         self._shards = shards
 
-    async def letters(self, owner: Owner, words: ErasedWords) -> list[str]:
-        """Return the ids of the dead letters that hold some of the words."""
+    async def letters(self, owner: Owner) -> list[DeadLetter]:
+        """Return an owner's dead letters, which may hold words."""
         found = [self._message(r) async for r in self._records(owner, DEAD_LETTERS.name, self._shards.partition(owner))]
-        return sorted(letter.envelope.event_id for letter in found if words.is_whole(letter))
+        return [one for one in found if isinstance(one, DeadLetter)]
 
-    async def overwrite(self, owner: Owner, event: MemoryErased) -> None:
-        """Overwrite the words in every record of the owner's, each at its offset. It can be done again."""
+    async def overwrite(self, owner: Owner, events: Sequence[MemoryErased]) -> None:
+        """Overwrite the words of some memories in every record of the owner's, each at its offset.
+
+        It goes through the log once, and can be done again.
+        """
+        memory_ids = frozenset(event.memory_id for event in events)
         topic, partition = self._shards.ledger_of(owner)
         decisions = self._shards.of(owner).ledger.decisions(owner)
         items = frozenset(
             decision.item_id
             for _, decision in decisions
-            if event.memory_id in {one.memory_id for one in decision.outcomes} | _memories_of(decision)
+            if not memory_ids.isdisjoint({one.memory_id for one in decision.outcomes} | _memories_of(decision))
         )
-        words = ErasedWords(event.memory_id, frozenset(event.event_ids), items)
+        words = ErasedWords(memory_ids, frozenset(each for event in events for each in event.event_ids), items)
         own = self._shards.partition(owner)
         places = [(topic, partition), *((name, own) for name in _TOPICS)]
         for place in places:

@@ -1,14 +1,17 @@
-"""What the model cost, over all workers: windows answered and tokens by user, agent or day."""
+"""What the model cost, over all workers: windows answered and tokens by user, agent, day or model."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from mnemolog.cluster.peers import PeerUnavailable
 from projections.queries.model_usage import Grouping, ModelUsage, Span, combined, usage
 from schemas.instant import instant
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from mnemolog.cluster.scatter_gather import ScatterGather
     from projections.partitions.shards import Shards
 
@@ -16,8 +19,11 @@ SHOWN: Final[dict[Grouping, tuple[str, ...]]] = {
     "user": ("tenant", "user_id"),
     "agent": ("tenant", "agent_id"),
     "day": ("day",),
+    "model": ("model",),
 }
 """The fields that rows are named by."""
+PEER_SECONDS: Final = 2.0
+"""How long another worker may take before a window does without its tokens."""
 
 
 class ModelUsages:
@@ -36,14 +42,19 @@ class ModelUsages:
         ]
         return {"rows": [[*row] for row in combined(rows)]}
 
+    async def tokens_of(self, tenant: str, since: datetime) -> int:
+        """Return how many tokens a tenant's users cost since an instant; while a worker is away, those of this one."""
+        span = Span(since=since)
+        try:
+            bodies = await self._gathered("agent", span, PEER_SECONDS)
+        except PeerUnavailable:
+            bodies = [await self.read_local("agent", span)]
+        rows = [ModelUsage(*row) for body in bodies for row in body["rows"]]
+        return sum(row.tokens_in + row.tokens_out for row in rows if row.tenant == tenant)
+
     async def read(self, by: Grouping, span: Span) -> dict[str, Any]:
         """Return what all users cost: `{items, calls, tokens_in, tokens_out}`. Raises PeerUnavailable."""
-        request = {
-            "by": by,
-            "since": span.since and instant(span.since),
-            "until": span.until and instant(span.until),
-        }
-        bodies = await self._cluster.gather(self.read_local(by, span), "model-usage", request, None)
+        bodies = await self._gathered(by, span, None)
         rows = combined(ModelUsage(*row) for body in bodies for row in body["rows"])
         names = SHOWN[by]
         items = [{name: getattr(row, name) for name in (*names, "calls", "tokens_in", "tokens_out")} for row in rows]
@@ -53,3 +64,12 @@ class ModelUsages:
             "tokens_in": sum(row.tokens_in for row in rows),
             "tokens_out": sum(row.tokens_out for row in rows),
         }
+
+    async def _gathered(self, by: Grouping, span: Span, seconds: float | None) -> list[dict[str, Any]]:
+        """Return every worker's rows; each has so many seconds, None for as long as it takes."""
+        request = {
+            "by": by,
+            "since": span.since and instant(span.since),
+            "until": span.until and instant(span.until),
+        }
+        return await self._cluster.gather(self.read_local(by, span), "model-usage", request, seconds)

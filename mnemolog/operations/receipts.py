@@ -71,8 +71,12 @@ class Receipts:
         if not new:
             return
         self._folder.mkdir(0o700, parents=True, exist_ok=True)
-        descriptor = os.open(self._list, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _MODE)
-        with os.fdopen(descriptor, "ab") as file:
+        descriptor = os.open(self._list, os.O_RDWR | os.O_CREAT | os.O_APPEND, _MODE)
+        with os.fdopen(descriptor, "ab+") as file:
+            if size := file.seek(0, os.SEEK_END):
+                file.seek(size - 1)
+                if file.read(1) != b"\n":  # a crash has cut the last line off: the next one begins on its own
+                    file.write(b"\n")
             file.writelines(orjson.dumps(one) + b"\n" for one in new.values())
             file.flush()
             os.fsync(file.fileno())
@@ -104,12 +108,12 @@ class Receipts:
 
 
 def is_signed(receipt: dict[str, Any], public_key: str) -> bool:
-    """Return whether a receipt is what the owner of a public key has signed."""
+    """Return whether a receipt is what the owner of a public key has signed, whatever else it may hold."""
     body = {name: value for name, value in receipt.items() if name != "signature"}
     try:
-        key = Ed25519PublicKey.from_public_bytes(b64decode(public_key))
-        key.verify(b64decode(str(receipt.get("signature"))), _bytes_of(body))
-    except (InvalidSignature, ValueError):
+        key = Ed25519PublicKey.from_public_bytes(b64decode(public_key, validate=True))
+        key.verify(b64decode(str(receipt.get("signature")), validate=True), _bytes_of(body))
+    except (InvalidSignature, ValueError, orjson.JSONEncodeError):
         return False
     return True
 

@@ -102,6 +102,8 @@ class EventStates:
                 "reason": reason,
                 "memory_ids": list(progress.memory_ids),
                 "decisions": list(progress.decisions),
+                "provisional": progress.is_provisional,
+                "reextractable": progress.is_reextractable,
                 "redacted": self._redacted(owner, event_id) if with_redactions else {},
                 "position": str(accepted[event_id].position),
             }
@@ -113,6 +115,8 @@ class EventStates:
                     "reason": reason,
                     "memory_ids": [],
                     "decisions": [],
+                    "provisional": False,
+                    "reextractable": False,
                     "redacted": {},
                     "position": None,
                 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from projections.shard.observations import tokens_by_model
 from schemas.messages.inbox import ExtractionRejected
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ class Metrics:
         self._requests = Counter("mnemolog_model_requests", "Requests to the model", ("outcome",), registry=registry)
         self._tokens = Counter(
             "mnemolog_model_tokens", "Tokens of the model, in and out", ("direction",), registry=registry
+        )
+        self._tokens_by_model = Counter(
+            "mnemolog_tokens_by_model", "Tokens of each model, in and out", ("model", "direction"), registry=registry
         )
         self._index_errors = Counter("mnemolog_index_errors", "Failed writes to the index", registry=registry)
         self._ticks = Counter(
@@ -116,6 +120,9 @@ class Metrics:
         """Count the tokens of an extraction, and why it was rejected if it was."""
         self._tokens.labels("in").inc(item.tokens_in)
         self._tokens.labels("out").inc(item.tokens_out)
+        for took in tokens_by_model(item):
+            self._tokens_by_model.labels(took.model, "in").inc(took.tokens_in)
+            self._tokens_by_model.labels(took.model, "out").inc(took.tokens_out)
         if isinstance(item, ExtractionRejected):
             reason = next((r for r in REASONS if item.reason.startswith(r)), "other")
             self._rejections.labels(reason).inc()

@@ -70,6 +70,7 @@ from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.clock import SystemClock
 from schemas.disclosure import describe
 from schemas.identity import Owner
+from schemas.policy import Policy
 from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, make_app, member_id, owners, urls
 from streams.agents.observe import Observe
@@ -350,11 +351,17 @@ class Worker:
             None if settings.is_embedded else ShardReceiver(self._retrying_log, PeerShardSource(self.peers))
         )
 
-    async def _is_within_budget(self, window: Window, tokens: int) -> bool:
-        """Return whether a window's user has cost less than so many model tokens on this UTC day, by the log's time."""
-        owner = Owner(window.tenant, window.user_id)
+    async def _is_within_budget(self, window: Window) -> bool:
+        """Return whether a window's user and tenant have cost less today than its policy says: in UTC, by the log.
+
+        A tenant's tokens are those of all workers; while one of them is away, those of this one.
+        """
+        policy, owner = window.policy or Policy(), Owner(window.tenant, window.user_id)
         midnight = self.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
-        return self.shards.of(owner).observations.tokens_since(owner, midnight) < tokens
+        of_user, of_tenant = policy.tokens_per_user_day, policy.tokens_per_tenant_day
+        if of_user is not None and self.shards.of(owner).observations.tokens_since(owner, midnight) >= of_user:
+            return False
+        return of_tenant is None or await self.model_usages.tokens_of(owner.tenant, midnight) < of_tenant
 
     def _count_extracted(self, item: CandidatesExtracted | ExtractionRejected, window: Window) -> None:
         self.metrics.extracted(item)

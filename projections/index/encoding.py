@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from projections.encrypted_files import PAGE_BYTES, is_clear, key_of, open_database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from projections.state.memory import Memory
@@ -83,14 +83,15 @@ class Encoding:
         self._connection.close()
 
 
-def erase_from_files(folder: Path, owner: Owner, memory_id: str | None = None) -> None:
-    """Delete a user's vectors, or a memory's, from every encoding in a folder, in use or not."""
+def erase_from_files(folder: Path, owner: Owner, memory_ids: Collection[str] | None = None) -> None:
+    """Delete a user's vectors, or those of some memories, from every encoding in a folder, in use or not."""
     one = "delete from vectors where tenant=? and user_id=? and (? is null or memory_id=?)"
+    gone = [(owner.tenant, owner.user_id, each, each) for each in ((None,) if memory_ids is None else memory_ids)]
     for path in sorted(folder.glob("*.sqlite")):
         with closing(open_database(path, "rw", isolation_level=None)) as connection:
             connection.execute("pragma busy_timeout=10000")
             connection.execute("pragma secure_delete=on")
-            connection.execute(one, (owner.tenant, owner.user_id, memory_id, memory_id))
+            connection.executemany(one, gone)
             connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
 

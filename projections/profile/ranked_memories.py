@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     Key: TypeAlias = tuple[float, ...]
     Place: TypeAlias = tuple[Key, str]
+    Meets: TypeAlias = Callable[[Memory], bool] | None
 
 MOST_MEMORIES: Final = 200_000
 """Of all cached users together, a user counting as one more; beyond, those asked about longest ago are evicted."""
@@ -108,16 +109,30 @@ class RankedMemories:
         return {m.memory_id: provenance_of(m) for m in memories}
 
     def best(
-        self, at: datetime, agent_id: str | None, visibility: Visibility, limit: int, without: Collection[str] = ()
+        self,
+        at: datetime,
+        agent_id: str | None,
+        visibility: Visibility,
+        limit: int,
+        without: Collection[str] = (),
+        *,
+        meets: Meets = None,
     ) -> list[Memory]:
         """Return the most important memories, then those last accessed (Evatar); without those of some provenances."""
-        return list(islice(self._shown("ranked", at, agent_id, visibility, without), limit))
+        return list(islice(self._shown("ranked", at, agent_id, visibility, without, meets=meets), limit))
 
     def newest(
-        self, at: datetime, agent_id: str | None, visibility: Visibility, limit: int, without: Collection[str] = ()
+        self,
+        at: datetime,
+        agent_id: str | None,
+        visibility: Visibility,
+        limit: int,
+        without: Collection[str] = (),
+        *,
+        meets: Meets = None,
     ) -> list[Memory]:
         """Return the newest episodes."""
-        return list(islice(self._shown("episodes", at, agent_id, visibility, without), limit))
+        return list(islice(self._shown("episodes", at, agent_id, visibility, without, meets=meets), limit))
 
     def coming(
         self, at: datetime, until: datetime, agent_id: str | None, visibility: Visibility, limit: int
@@ -137,17 +152,27 @@ class RankedMemories:
         agent_id: str | None,
         visibility: Visibility,
         without: Collection[str] = (),
+        *,
+        meets: Meets = None,
     ) -> list[Memory]:
         """Return the memories that fill one of these slots of the profile."""
         shows = self.shows(visibility)
-        return [m for m in self._of_attributes(names, at, agent_id, without) if shows(m)]
+        return [m for m in self._of_attributes(names, at, agent_id, without, meets=meets) if shows(m)]
 
-    def total(self, at: datetime, agent_id: str | None, visibility: Visibility, without: Collection[str] = ()) -> int:
+    def total(
+        self,
+        at: datetime,
+        agent_id: str | None,
+        visibility: Visibility,
+        without: Collection[str] = (),
+        *,
+        meets: Meets = None,
+    ) -> int:
         """Return how many memories are shown at an instant."""
         if visibility is Visibility.NAME_ONLY:
-            return len(self._of_attributes({NAME}, at, agent_id, without))
-        if without:  # the lists do not know where memories are from
-            return sum(1 for _ in self._shown("ranked", at, agent_id, visibility, without))
+            return len(self._of_attributes({NAME}, at, agent_id, without, meets=meets))
+        if without or meets is not None:  # the lists know of memories nothing but their order
+            return sum(1 for _ in self._shown("ranked", at, agent_id, visibility, without, meets=meets))
         shelves = self._lists_of(agent_id)
         total = sum(len(lists.ranked) - count_over(lists.expiries, at) for lists in shelves)
         if visibility is Visibility.EVERYTHING:
@@ -180,17 +205,26 @@ class RankedMemories:
         visibility: Visibility,
         only: Collection[str] | None = None,
         without: Collection[str] = (),
+        *,
+        meets: Meets = None,
     ) -> dict[str, Any]:
-        """Return the profile, not to be changed: of these attributes, or of all; without some provenances."""
+        """Return the profile, not to be changed: of these attributes, or of all; without some provenances.
+
+        Where memories must meet a test it is made for this one question.
+        """
         names = frozenset({NAME}) if visibility is Visibility.NAME_ONLY else None if only is None else frozenset(only)
         asked = (agent_id, visibility, names, frozenset(without))
         kept = self._profiles.get(asked)
-        if kept is not None and kept.begin <= at and not is_over(kept.end, at):
+        if meets is None and kept is not None and kept.begin <= at and not is_over(kept.end, at):
             return kept.found
         hidden = self._hidden() if visibility is Visibility.NOTHING_SENSITIVE else set[str]()
-        memories = [m for m in self._of_attributes(names, at, agent_id, without) if m.memory_id not in hidden]
+        memories = [
+            m for m in self._of_attributes(names, at, agent_id, without, meets=meets) if m.memory_id not in hidden
+        ]
         ends = [m.expires_at for m in memories if m.expires_at is not None]
         found = profile(memories, at, agent_id)
+        if meets is not None:
+            return found
         if len(self._profiles) >= MOST_PROFILES:
             self._profiles.clear()
         self._profiles[asked] = _Kept(at, min(ends, default=None), found)
@@ -248,27 +282,38 @@ class RankedMemories:
         return [lists for agents, lists in self._lists.items() if not agents or agent_id in agents]
 
     def _shown(
-        self, order: str, at: datetime, agent_id: str | None, visibility: Visibility, without: Collection[str]
+        self,
+        order: str,
+        at: datetime,
+        agent_id: str | None,
+        visibility: Visibility,
+        without: Collection[str],
+        *,
+        meets: Meets = None,
     ) -> Iterator[Memory]:
         shows = self.shows(visibility)
         for _, memory_id in merge(*(getattr(lists, order) for lists in self._lists_of(agent_id))):
             memory = self._state.memories.get(memory_id)
             if memory is None or provenance_of(memory) in without:
                 continue
-            if _is_shown(memory, at, agent_id) and shows(memory):
+            if _is_shown(memory, at, agent_id) and shows(memory) and (meets is None or meets(memory)):
                 yield memory
 
     def _of_attributes(
-        self, names: Collection[str] | None, at: datetime, agent_id: str | None, without: Collection[str]
+        self,
+        names: Collection[str] | None,
+        at: datetime,
+        agent_id: str | None,
+        without: Collection[str],
+        *,
+        meets: Meets = None,
     ) -> list[Memory]:
         """Return the memories shown that carry one of these attributes, or any."""
         listed = self._state.by_attribute
         found = (self._state.memories[i] for name in names or listed for i in listed.get(name, ()))
-        return [
-            m
-            for m in found
-            if m.slot and m.kind != DOCUMENT and provenance_of(m) not in without and _is_shown(m, at, agent_id)
-        ]
+        kept = (m for m in found if m.slot and m.kind != DOCUMENT and provenance_of(m) not in without)
+        shown = [m for m in kept if _is_shown(m, at, agent_id)]
+        return shown if meets is None else [m for m in shown if meets(m)]
 
     def _hidden(self) -> set[str]:
         """Return the memories that are about a sensitive topic."""

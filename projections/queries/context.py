@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,15 +10,15 @@ from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import in_order
 from projections.profile.visibility import Visibility, visibility_at
-from projections.queries.filters import Filters
 from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES, MemoryContext
-from projections.queries.search import Question
+from projections.queries.search import NO_FILTERS, Question
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from datetime import datetime
 
     from projections.profile.ranked_memories import RankedMemories
+    from projections.queries.filters import Filters
     from projections.queries.queries import Queries
     from projections.queries.search import Found
     from projections.state.memory import Memory
@@ -49,6 +49,12 @@ class ContextAsked:
     """Whether each line says where it is from."""
     exclude_sources: Collection[str] = ()
     """Provenances of what is left out."""
+    filters: Filters = NO_FILTERS
+    """What memories must meet besides, those of the profile too."""
+
+    def meets(self, owner: Owner, at: datetime) -> Callable[[Memory], bool] | None:
+        """Return the test that a user's memories must pass at an instant; None where there are no filters."""
+        return None if self.filters == NO_FILTERS else lambda memory: self.filters.passes(memory, owner, at)
 
 
 class Contexts:
@@ -70,7 +76,8 @@ class Contexts:
         if asked.query.strip() and asked.tier == "paid" and visibility is not Visibility.NAME_ONLY:
             memories, relevant = await self._found(owner, asked, visibility, now)
             ranked = self._queries.ranked_memories(owner, now)  # as it is by now: a search waits
-        recent, important = self._in_order(ranked, asked, visibility, now)
+        meets = asked.meets(owner, now)
+        recent, important = self._in_order(ranked, asked, visibility, now, meets)
         return MemoryContext(
             query=asked.query,
             tier=asked.tier,
@@ -78,7 +85,7 @@ class Contexts:
             relevant_episodes=relevant,
             recent_episodes=recent,
             memories=memories,
-            total_memories=ranked.total(now, asked.agent_id, visibility, asked.exclude_sources),
+            total_memories=ranked.total(now, asked.agent_id, visibility, asked.exclude_sources, meets=meets),
             most_important=important,
             hides=lambda text: ranked.names_sensitive(text, visibility),
             provenances=ranked.provenances if asked.marked else None,
@@ -125,10 +132,12 @@ class Contexts:
         views = await index_search.views(asked.query)
         sees = self._queries.ranked_memories(owner, now).shows(visibility)
 
+        filters = replace(asked.filters, agent_id=asked.agent_id, exclude_sources=asked.exclude_sources)
+
         async def pool(kind: str | None) -> tuple[list[Found], list[Found], float]:
             question = Question(
                 text=asked.query,
-                filters=Filters(agent_id=asked.agent_id, kind=kind, exclude_sources=asked.exclude_sources),
+                filters=replace(filters, kind=kind),
                 limit=asked.top_k,
                 include_global=asked.include_global,
                 with_past=False,
@@ -138,21 +147,28 @@ class Contexts:
             return found.best(asked.top_k), near, found.deepest
 
         threshold = self._threshold if asked.similarity_threshold is None else asked.similarity_threshold
-        memories, relevant, deepest = await pool(None)
-        if len(relevant) < asked.top_k and deepest >= threshold:  # more of them may lie below what was found
+        memories, relevant, deepest = await pool(filters.kind)
+        lies_below = filters.kind is None and deepest >= threshold
+        if len(relevant) < asked.top_k and lies_below:  # more of them may be below what was found
             _, relevant, _ = await pool(EPISODIC)
         return memories, relevant
 
     def _in_order(
-        self, ranked: RankedMemories, asked: ContextAsked, visibility: Visibility, now: datetime
+        self,
+        ranked: RankedMemories,
+        asked: ContextAsked,
+        visibility: Visibility,
+        now: datetime,
+        meets: Callable[[Memory], bool] | None,
     ) -> tuple[list[Memory], list[Memory]]:
         """Return the newest episodes and the most important memories, of those that the tier shows."""
         seen = (now, asked.agent_id, visibility)
         without = asked.exclude_sources
         if asked.tier == "paid":
-            return ranked.newest(*seen, asked.top_k, without), ranked.best(*seen, asked.memory_limit, without)
-        recent = ranked.newest(*seen, FREE_EPISODES, without)
-        basics = ranked.filling(FREE_ATTRIBUTES, *seen, without)
+            newest = ranked.newest(*seen, asked.top_k, without, meets=meets)
+            return newest, ranked.best(*seen, asked.memory_limit, without, meets=meets)
+        recent = ranked.newest(*seen, FREE_EPISODES, without, meets=meets)
+        basics = ranked.filling(FREE_ATTRIBUTES, *seen, without, meets=meets)
         return recent, in_order([*basics, *recent])[: asked.memory_limit]
 
     def _profile(
@@ -161,9 +177,8 @@ class Contexts:
         if not self._shows_profile:
             return None
         free = asked.tier == "free"
-        found = ranked.profile(
-            now, asked.agent_id, visibility, FREE_ATTRIBUTES if free else None, asked.exclude_sources
-        )
-        if not free and visibility is not Visibility.NAME_ONLY:
+        only, meets = FREE_ATTRIBUTES if free else None, asked.meets(owner, now)
+        found = ranked.profile(now, asked.agent_id, visibility, only, asked.exclude_sources, meets=meets)
+        if not free and visibility is not Visibility.NAME_ONLY and meets is None:  # what is counted is no memory
             found = with_usage(found, patterns(self._queries.turn_statistics(owner).usage(owner, asked.agent_id)))
         return found if found["text"] else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from projections.queries.filters import Filters
 from projections.queries.history import described
 from projections.queries.views import memory_view
 from projections.state.evolve import apply_all, events_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from schemas.messages.decision import Decision
 
 
+NO_FILTERS: Final = Filters()
 REMINDER: Final = "Reminder"
 PERIODIC_WAKE: Final = "PeriodicWake"
 """The types of the lines about wakes to come."""
@@ -30,27 +32,38 @@ AT_ONCE: Final = 20
 """Decisions that are read at once: each may hold 1,000 events."""
 
 
-def export_of(shards: Shards, owner: Owner, now: datetime) -> Iterator[dict[str, Any]]:
-    """Return the lines of a user's export. Raises NotHeld at once, and while it is read if the user moves."""
+def export_of(shards: Shards, owner: Owner, now: datetime, filters: Filters = NO_FILTERS) -> Iterator[dict[str, Any]]:
+    """Return the lines of a user's export, of the memories that pass filters.
+
+    Raises NotHeld at once, and while it is read if the user moves.
+    """
     state, partition = shards.state(owner), 0 if owner.is_global else shards.partition(owner)
 
     def decisions(after: int) -> list[tuple[int, Decision]]:
         return list(shards.of(owner).ledger.decisions(owner, after, AT_ONCE))
 
-    return export_lines(state, now, decisions, partition)
+    return export_lines(state, now, decisions, partition, filters)
 
 
 def export_lines(
-    state: UserState, now: datetime, decisions: Callable[[int], Sequence[tuple[int, Decision]]], partition: int
+    state: UserState,
+    now: datetime,
+    decisions: Callable[[int], Sequence[tuple[int, Decision]]],
+    partition: int,
+    filters: Filters = NO_FILTERS,
 ) -> Iterator[dict[str, Any]]:
     """Yield the memories as they are now, the wakes to come, every event about the memories in order, then a count.
 
-    `decisions` returns some of the user's decisions after a version, each with its offset, [] after the last.
+    `decisions` returns some of the user's decisions after a version, each with its offset, [] after the last. With
+    filters it is the memories that pass and their events, and no wakes.
     """
-    memories = sorted(state.memories.values(), key=lambda m: _place(m, now))
+    chosen = [memory for memory in state.memories.values() if filters.passes(memory, state.owner, now)]
+    memories = sorted(chosen, key=lambda m: _place(m, now))
+    ids = {memory.memory_id for memory in memories}
     for memory in memories:
         yield memory_line(state.owner, memory, now)
-    yield from wake_lines(state)
+    wakes = list(wake_lines(state)) if filters == NO_FILTERS else []
+    yield from wakes
     then, events = UserState(owner=state.owner), 0
     while then.version < state.version and (some := decisions(then.version)):
         for offset, decision in some:
@@ -59,10 +72,12 @@ def export_lines(
             for event in events_of(decision):
                 if not isinstance(event, MEMORY_EVENTS):
                     continue
-                events += 1
                 before = then.memories.get(event.memory_id)
                 then = apply_all(then, (event,), decision.envelope.recorded_at)
                 after = then.memories[event.memory_id]
+                if event.memory_id not in ids:
+                    continue
+                events += 1
                 entry = described(event, decision, before=before, after=after, partition=partition, offset=offset)
                 yield {"type": entry["type"], "memory_id": event.memory_id} | entry
             then = replace(then, version=decision.version)
@@ -71,7 +86,7 @@ def export_lines(
         "user_id": state.owner.user_id,
         "exported_at": instant(now),
         "memories": len(memories),
-        "reminders": len(state.wakes.reminders),
+        "reminders": sum(line["type"] == REMINDER for line in wakes),
         "events": events,
     }
 

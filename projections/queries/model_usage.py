@@ -1,4 +1,4 @@
-"""What the model cost: windows answered and tokens, by user, agent or day, read from a shard's file."""
+"""What the model cost: windows answered and tokens, by user, agent, day or model, read from a shard's file."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-Grouping: TypeAlias = Literal["user", "agent", "day"]
+Grouping: TypeAlias = Literal["user", "agent", "day", "model"]
 _GROUPS: Final[dict[Grouping, str]] = {
-    "user": "owner, null, null",
-    "agent": "substr(owner, 1, instr(owner, '/')), agent_id, null",
-    "day": "null, null, substr(at, 1, 10)",
+    "user": "owner, null, null, null",
+    "agent": "substr(owner, 1, instr(owner, '/')), agent_id, null, null",
+    "day": "null, null, substr(at, 1, 10), null",
+    "model": "null, null, null, model",
 }
-"""What rows are grouped by: owner, agent, day. A tenant is written as the owner without a user."""
+"""What rows are grouped by: owner, agent, day, model. A tenant is written as the owner without a user."""
 
 
 class ModelUsage(NamedTuple):
-    """What one user, agent or day cost; agents and users are those of a tenant."""
+    """What one user, agent, day or model cost; agents and users are those of a tenant."""
 
     tenant: str | None
     user_id: str | None
     agent_id: str | None
     day: str | None
+    model: str | None
     calls: int
-    """Answers of the model, those that could not be used among them; a repair belongs to its answer."""
+    """Answers of models, those that could not be used among them; a repair belongs to its answer."""
     tokens_in: int
     tokens_out: int
 
@@ -49,19 +51,19 @@ def usage(path: Path, by: Grouping, span: Span) -> list[ModelUsage]:
     """Return what a shard's users cost, in no order. Takes a scan: for a thread."""
     query = (
         f"select {_GROUPS[by]}, count(*), sum(tokens_in), sum(tokens_out) from model_calls"  # noqa: S608 - our own words
-        " where (:since is null or at >= :since) and (:until is null or at < :until) group by 1, 2, 3"
+        " where (:since is null or at >= :since) and (:until is null or at < :until) group by 1, 2, 3, 4"
     )
     bounds = {"since": span.since and sql_instant(span.since), "until": span.until and sql_instant(span.until)}
     with closing(connect_to_read(path)) as connection:
         rows = connection.execute(query, bounds).fetchall()
-    return [ModelUsage(*_named(owner), agent_id, day, *numbers) for owner, agent_id, day, *numbers in rows]
+    return [ModelUsage(*_named(owner), *rest) for owner, *rest in rows]
 
 
 def combined(rows: Iterable[ModelUsage]) -> list[ModelUsage]:
     """Add up rows of several shards that are about the same; return them in order of what they are about."""
-    sums: dict[tuple[str | None, str | None, str | None, str | None], tuple[int, int, int]] = {}
+    sums: dict[tuple[str | None, str | None, str | None, str | None, str | None], tuple[int, int, int]] = {}
     for row in rows:
-        about = (row.tenant, row.user_id, row.agent_id, row.day)
+        about = (row.tenant, row.user_id, row.agent_id, row.day, row.model)
         calls, tokens_in, tokens_out = sums.get(about, (0, 0, 0))
         sums[about] = (
             calls + row.calls,

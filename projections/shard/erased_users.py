@@ -102,7 +102,7 @@ class ErasedUsers:
         for letter in event.letters:
             run("delete from letters where letter=?", (letter,))
             run("delete from given_up where letter=?", (letter,))
-        words = ErasedWords(event.memory_id, frozenset(event.event_ids))
+        words = ErasedWords(frozenset({event.memory_id}), frozenset(event.event_ids))
         for version, body in run("select version, body from decisions where owner=?", (name,)).fetchall():
             decision = decision_of_row(body)
             if (without := words.without(decision)) is not decision:

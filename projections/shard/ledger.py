@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from projections.shard.erased_users import ErasedUsers
 from projections.shard.intimacy_rows import IntimacyRows
 from projections.shard.memory_rows import Vectors, decision_of_row, row_of_decision, row_of_memory
-from projections.shard.tables import name_of
+from projections.shard.tables import COVERED, PROVISIONAL, REJECTED, name_of
 from projections.shard.user_states import UserStates
 from projections.shard.wake_rows import WakeChanges, WakeRows
 from projections.state.evolve import Unfit, counts, events_of, evolve, is_decided, item_key
@@ -52,9 +52,10 @@ TICK_TYPES: Final = frozenset(tick.__name__ for tick in TICKS)
 
 _COVER: Final = (
     "insert into covered values(?,?,?,?) on conflict(owner, piece)"
-    " do update set rejected=excluded.rejected, version=excluded.version where covered.rejected"
+    f" do update set rejected=iif(excluded.rejected={REJECTED}, covered.rejected, excluded.rejected),"
+    " version=excluded.version where covered.rejected"
 )
-"""The first decision about a piece stands, unless it rejected it."""
+"""The first decision about a piece stands, unless it rejected it, or covered it provisionally."""
 
 
 @dataclass(slots=True)
@@ -67,7 +68,7 @@ class Batch:
     vectors: list[tuple[str, str, bytes]] = field(default_factory=list)
     decisions: list[tuple[str, int, int, str, bytes]] = field(default_factory=list)
     items: list[tuple[str, bytes]] = field(default_factory=list)
-    covered: list[tuple[str, str, bool, int]] = field(default_factory=list)
+    covered: list[tuple[str, str, int, int]] = field(default_factory=list)
     cited: list[tuple[str, str, str, int]] = field(default_factory=list)
     wakes: WakeChanges = field(default_factory=WakeChanges)
     intimacies: set[Owner] = field(default_factory=set)
@@ -303,7 +304,8 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
     name = name_of(owner)
     vectors: list[bytes] = []
     batch.items.append((name, item_key(decision.item_id)))
-    batch.covered.extend((name, piece, decision.rejected, decision.version) for piece in decision.covered)
+    state = PROVISIONAL if decision.is_provisional else REJECTED if decision.rejected else COVERED
+    batch.covered.extend((name, piece, state, decision.version) for piece in decision.covered)
     for number, event in enumerate(events):
         if isinstance(event, WAKE_EVENTS):
             batch.wakes.gather(owner, decision, event, record.position.offset)

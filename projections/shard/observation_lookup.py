@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from projections.shard.memory_rows import decision_of_row
-from projections.shard.tables import name_of
+from projections.shard.tables import PROVISIONAL, REJECTED, name_of
 from projections.state.lifetime import sql_instant
 from schemas import codec
 from schemas.log import Position
@@ -62,6 +62,10 @@ class Progress:
     reason: str | None
     memory_ids: tuple[str, ...]
     decisions: tuple[str, ...]
+    is_provisional: bool = False
+    """The rules answered in the place of the model."""
+    is_reextractable: bool = False
+    """Some of it was rejected, or answered provisionally: an operator can have it extracted again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +169,13 @@ class ObservationLookup:
         cited = sorted(memories.fetchall(), key=lambda row: (row[1], row[0]))
         versions = sorted({version for _, _, version in covered} | {version for _, version in cited})
         decisions = [self._decision(name, version) for version in versions]
-        state = "remembered" if cited else "rejected" if any(r for _, r, _ in covered) else "nothing"
+        answers = {answer for _, answer, _ in covered}
+        state = "remembered" if cited else "rejected" if REJECTED in answers else "nothing"
         mine = {memory_id for memory_id, _ in cited}
         outcomes = self._outcomes(name, pieces, decisions)
         if given_up:
             state, reasons = "dead", list(given_up.values())
-        elif state == "remembered":
+        elif mine:
             reasons = [o.reason for o in outcomes if o.memory_id in mine]
         else:
             reasons = [o.reason for o in outcomes if o.action in WITHOUT_MEMORY]
@@ -179,17 +184,23 @@ class ObservationLookup:
             reason="; ".join(dict.fromkeys(reasons)) or "nothing in it is worth remembering",
             memory_ids=tuple(memory_id for memory_id, _ in cited),
             decisions=tuple(d.envelope.event_id for d in decisions),
+            is_provisional=PROVISIONAL in answers,
+            is_reextractable=bool(answers & {REJECTED, PROVISIONAL}),
         )
 
     def _outcomes(self, name: str, pieces: Sequence[str], decisions: Sequence[Decision]) -> list[Outcome]:
-        """Return what became of the candidates that cite a piece; of all those of its windows when none does."""
+        """Return what became of the candidates that cite a piece; of all those of its windows when none does.
+
+        Of a window that was extracted again these are those of the answer that stands, once it is decided on.
+        """
         marks = ",".join("?" * len(pieces))
         query = f"select item_id, cited_by from extracted where owner=? and piece in ({marks})"  # noqa: S608 - only marks
-        subjects = {
-            (i, s) for i, cited_by in self._connection.execute(query, (name, *pieces)) for s in cited_by.split()
-        }
-        cited = [o for d in decisions for o in d.outcomes if (d.item_id, o.subject) in subjects]
-        return cited or [o for d in decisions for o in d.outcomes]
+        standing = self._connection.execute(query, (name, *pieces)).fetchall()
+        subjects = {(item_id, subject) for item_id, cited_by in standing for subject in cited_by.split()}
+        items = {item_id for item_id, _ in standing}
+        decided = [d for d in decisions if d.item_id in items] or decisions
+        cited = [o for d in decided for o in d.outcomes if (d.item_id, o.subject) in subjects]
+        return cited or [o for d in decided for o in d.outcomes]
 
     def answered(self, owner: Owner) -> list[Answered]:
         """Return the pieces of a user's observations that were answered and not decided on, in the order of the log."""
@@ -218,7 +229,7 @@ class ObservationLookup:
             with recursive numbers(n) as (
                 select 0 union all select n + 1 from numbers where n + 1 < (select max(pieces) from observations)
             ), pieces as (
-                select o.owner, o.event_id, v.piece is not null as decided, coalesce(v.rejected, 0) as rejected,
+                select o.owner, o.event_id, v.piece is not null as decided, coalesce(v.rejected = 1, 0) as rejected,
                     v.piece is null and o.pieces > 0 and exists(
                         select 1 from given_up g where g.owner = o.owner and g.piece = o.event_id || '#' || n
                     ) as dead,

@@ -17,7 +17,7 @@ from schemas.inputs.decoding import claimed, digest_of, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
 from schemas.inputs.pieces import is_extractable, piece_count
 from schemas.log import Position
-from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected, ModelTokens
 from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, TurnRecorded
 from schemas.vocabulary.words import ARTICLE, SCREENSHOT
 
@@ -39,12 +39,14 @@ _INSERT_REPEAT: Final = """
     where not exists(select 1 from observations where owner = ? and event_id = ? and topic = ? and offset = ?)
 """
 _INSERT_EXTRACTED: Final = """
-    insert into extracted values(?, ?, ?, ?, ?, ?, ?) on conflict(owner, piece)
+    insert into extracted values(?, ?, ?, ?, ?, ?, ?, ?) on conflict(owner, piece)
     do update set item_id = excluded.item_id, cited_by = excluded.cited_by, offset = excluded.offset,
-        topic = excluded.topic, place = excluded.place
-    where extracted.cited_by = ''
+        topic = excluded.topic, place = excluded.place, rank = excluded.rank
+    where excluded.rank > extracted.rank or (excluded.rank = extracted.rank and extracted.cited_by = '')
 """
-"""What a piece led to stands; an answer that cites it takes the place of one that did not, such as a rejection."""
+"""What a piece led to stands. A better answer takes its place; one as good that cites it, that of one that did not."""
+REJECTION, PROVISIONAL, ANSWER = range(3)
+"""Ranks of what covers a piece."""
 _FIRST_REPEAT: Final = """
     from repeats where owner = ?1 and event_id = ?2 and (topic, offset) =
         (select topic, offset from repeats where owner = ?1 and event_id = ?2 order by topic, offset limit 1)
@@ -151,8 +153,8 @@ class ObservationsFold:
             if isinstance(item, (CandidatesExtracted, ExtractionRejected)):
                 name = name_of(item.envelope.owner)
                 rows.extend(self._extracted(name, item, record.position))
-                if item.model not in WITHOUT_MODEL and not self._erased.drops(name, record.position):
-                    calls.append(_model_call(name, item, record))
+                if not self._erased.drops(name, record.position):
+                    calls.extend(_model_calls(name, item, record))
         self._connection.executemany(_INSERT_EXTRACTED, rows)
         self._connection.executemany("insert or ignore into model_calls values(?,?,?,?,?,?,?,?)", calls)
 
@@ -169,7 +171,8 @@ class ObservationsFold:
             if self._erased.drops(name, place or position):
                 continue
             where = (place.topic, place.offset) if place else (None, None)
-            yield name, piece.piece_id, item.envelope.event_id, cited.get(piece.piece_id, ""), position.offset, *where
+            cited_by = cited.get(piece.piece_id, "")
+            yield name, piece.piece_id, item.envelope.event_id, cited_by, position.offset, *where, _rank(item)
 
 
 def as_turn(message: Observation) -> TurnRecorded | None:
@@ -221,12 +224,28 @@ def remove_before(
     return Removal(len(old), (rows_seen[-1][0], rows_seen[-1][1]) if len(rows_seen) == rows else None)
 
 
-def _model_call(name: str, item: CandidatesExtracted | ExtractionRejected, record: Record) -> tuple[object, ...]:
-    """Return the row of an answer; its time is the log's, which a rebuild finds again."""
+def tokens_by_model(item: CandidatesExtracted | ExtractionRejected) -> list[ModelTokens]:
+    """Return what each model that was asked for an answer took; [] where none was."""
+    if item.tokens_by_model or item.model in WITHOUT_MODEL:
+        return item.tokens_by_model
+    return [ModelTokens(model=item.model, tokens_in=item.tokens_in, tokens_out=item.tokens_out)]
+
+
+def _model_calls(
+    name: str, item: CandidatesExtracted | ExtractionRejected, record: Record
+) -> Iterator[tuple[object, ...]]:
+    """Yield a row for each model that was asked for an answer; its time is the log's, which a rebuild finds again."""
     envelope = item.envelope
     asked_at = sql_instant(record.recorded_at)
-    tokens = (item.tokens_in, item.tokens_out)
-    return (name, envelope.event_id, envelope.agent_id, asked_at, item.model, *tokens, record.position.offset)
+    for took in tokens_by_model(item):
+        tokens = (took.tokens_in, took.tokens_out)
+        yield (name, envelope.event_id, envelope.agent_id, asked_at, took.model, *tokens, record.position.offset)
+
+
+def _rank(item: CandidatesExtracted | ExtractionRejected) -> int:
+    if isinstance(item, ExtractionRejected):
+        return REJECTION
+    return PROVISIONAL if item.provisional else ANSWER
 
 
 def _citing(item: CandidatesExtracted | ExtractionRejected) -> dict[str, str]:

@@ -23,9 +23,12 @@ READ_ONLY_INDEXES: Final = (
     "shown_by_offset",
     "turns_by_offset",
     "observations_by_session",
+    "model_calls_by_time",
 )
 """Made faster of a whole table than row by row; folds do not read them."""
-VERSION: Final = 6
+COVERED, REJECTED, PROVISIONAL = range(3)
+"""What the column `rejected` of a covered piece says: extracted, not extracted, extracted by the rules meanwhile."""
+VERSION: Final = 7
 """Of the tables: a file with those of another version is emptied, and folded anew."""
 TABLES: Final = """
 create table if not exists offsets(
@@ -53,11 +56,12 @@ create table if not exists cited(
     primary key(owner, event_id, memory_id)) without rowid;
 create table if not exists extracted(
     owner text not null, piece text not null, item_id text not null, cited_by text not null,
-    offset integer not null, topic text, place integer, primary key(owner, piece)) without rowid;
+    offset integer not null, topic text, place integer, rank integer not null, primary key(owner, piece)) without rowid;
 create table if not exists model_calls(
     owner text not null, item_id text not null, agent_id text, at text not null, model text not null,
     tokens_in integer not null, tokens_out integer not null, offset integer not null,
-    primary key(owner, item_id)) without rowid;
+    primary key(owner, item_id, model)) without rowid;
+create index if not exists model_calls_by_time on model_calls(at);
 create table if not exists observations(
     owner text not null, event_id text not null, topic text not null, offset integer not null, digest blob not null,
     kind text not null, session_id text, agent_id text, pieces integer not null, recorded_at text not null,

@@ -1,4 +1,4 @@
-"""The words of an erased memory, taken out of messages that say more than them.
+"""The words of erased memories, taken out of messages that say more than them.
 
 A decision is about several memories, and an answer of a model about several turns. So these stay, with their ids,
 numbers and times, which the fold needs, and without the words. The fold of `MemoryErased` does it to the decisions that
@@ -34,9 +34,9 @@ _Any = TypeVar("_Any")
 
 @dataclass(frozen=True, slots=True)
 class ErasedWords:
-    """What was erased with a memory: its observations, and the commands that formed or changed it."""
+    """What was erased with memories: their observations, and the commands that formed or changed them."""
 
-    memory_id: str
+    memory_ids: frozenset[str]
     event_ids: frozenset[str]
     item_ids: frozenset[str] = frozenset()
 
@@ -52,7 +52,7 @@ class ErasedWords:
                 return replace(message, answer=None, reason=ERASED)
             case RememberFact() | ImportMemory() if message.envelope.event_id in self.item_ids:
                 return self._blank(message)
-            case ReviseMemory() if message.memory_id == self.memory_id:
+            case ReviseMemory() if message.memory_id in self.memory_ids:
                 return self._blank(message)
         return message
 
@@ -68,7 +68,7 @@ class ErasedWords:
 
     def _decision(self, decision: Decision) -> Decision:
         outcomes = [
-            replace(one, reason=ERASED) if self.memory_id in (one.memory_id, one.subject) else one
+            replace(one, reason=ERASED) if not self.memory_ids.isdisjoint((one.memory_id, one.subject)) else one
             for one in decision.outcomes
         ]
         events = [self._event(event) for event in decision.events]
@@ -78,7 +78,7 @@ class ErasedWords:
 
     def _event(self, data: bytes) -> bytes:
         event = codec.decode(data)
-        if not isinstance(event, MEMORY_EVENTS) or event.memory_id != self.memory_id:
+        if not isinstance(event, MEMORY_EVENTS) or event.memory_id not in self.memory_ids:
             return data
         blank = self._blank(event)
         return data if blank == event else codec.encode(blank)

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 MAX_CHANGES: Final = 1000
 """Events in one decision; more go on in the next part."""
+REJECTED: Final = "rejected: "
+"""What the reason of a window's outcome begins with when its extraction was rejected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,12 @@ class Decision:
     covered: list[str]
     """The pieces that need no extraction any more."""
     rejected: bool = False
-    """The covered pieces could not be extracted."""
+    """The covered pieces could not be extracted, or only provisionally."""
     outcomes: list[Outcome]
     events: list[bytes]
     """Each the single-object encoding of a LedgerEvent."""
+
+    @property
+    def is_provisional(self) -> bool:
+        """Return whether the rules answered in the model's place, and the model may be asked again."""
+        return self.rejected and not any(outcome.reason.startswith(REJECTED) for outcome in self.outcomes)

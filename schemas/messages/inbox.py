@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from schemas.messages.erasure import EraseMemory, EraseUser
@@ -54,6 +54,15 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTokens:
+    """What one model took for an answer."""
+
+    model: str
+    tokens_in: int
+    tokens_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CandidatesExtracted:
     """An extractor's answer to one window: a fact that no replay asks for again."""
 
@@ -72,7 +81,9 @@ class CandidatesExtracted:
     covered: list[CoveredPiece]
     candidates: list[Candidate]
     provisional: bool = False
-    """The model's budget was spent, so the rules answered: the window may be extracted again."""
+    """The rules answered in the model's place, whose budget was spent or who refused: it may be extracted again."""
+    tokens_by_model: list[ModelTokens] = field(default_factory=list)
+    """The tokens above by model, where another one than `model` took some of them; else []."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +98,8 @@ class ExtractionRejected:
     tokens_in: int = 0
     tokens_out: int = 0
     covered: list[CoveredPiece]
+    tokens_by_model: list[ModelTokens] = field(default_factory=list)
+    """The tokens above by model, where another one than `model` took some of them; else []."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

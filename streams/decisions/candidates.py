@@ -13,6 +13,7 @@ from projections.state.importance import DECIMALS, grade
 from projections.state.lifetime import expiry_of
 from projections.state.memory import ACTIVE, FORGOTTEN
 from schemas.identity import event_of_piece, extracted_memory_id
+from schemas.messages.decision import REJECTED
 from schemas.messages.events import MemoryFormed, MemoryReinforced, MemoryRevised
 from schemas.text import content_hash
 from schemas.vocabulary.attributes import NICKNAME
@@ -111,7 +112,7 @@ def decide_rejected(draft: Draft, item: ExtractionRejected) -> None:
     """Cover the pieces of an answer that could not be used: only an operator has them extracted again."""
     draft.covered = [c.piece_id for c in item.covered if _is_open(draft, c.piece_id)]
     draft.rejected = True
-    draft.say("0", "nothing", f"rejected: {item.reason}")
+    draft.say("0", "nothing", f"{REJECTED}{item.reason}")
 
 
 def _is_open(draft: Draft, piece: str) -> bool:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from schemas.log import Position
+    from schemas.messages.inbox import ModelTokens
     from schemas.messages.observations import TurnContext
     from schemas.policy import Policy
     from schemas.vocabulary.words import Kind, MemoryType
@@ -91,6 +92,8 @@ class Extraction:
     """The model that answered, where it is another than the extractor's."""
     tokens_in: int = 0
     tokens_out: int = 0
+    tokens_by_model: tuple[ModelTokens, ...] = ()
+    """The tokens of each model, where another one than the extractor's took some of them."""
     dropped: tuple[str, ...] = field(default=())
     """Why each entry that is not among the proposals was left out."""
 
@@ -111,12 +114,20 @@ class Outage(ExtractorError):
 class Rejected(ExtractorError):
     """The answer cannot be used, and asking again would not help: record it and go on."""
 
-    def __init__(self, reason: str, answer: str | None = None, tokens_in: int = 0, tokens_out: int = 0) -> None:
+    def __init__(
+        self,
+        reason: str,
+        answer: str | None = None,
+        tokens_in: int = 0,
+        tokens_out: int = 0,
+        tokens_by_model: tuple[ModelTokens, ...] = (),
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.answer = answer
         self.tokens_in = tokens_in
         self.tokens_out = tokens_out
+        self.tokens_by_model = tokens_by_model
 
 
 class Extractor(Protocol):

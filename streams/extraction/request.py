@@ -20,7 +20,8 @@ from schemas.identity import derived_id
 from schemas.inputs.images import VisionPolicy
 from schemas.log import NewRecord
 from schemas.messages.envelope import Envelope, Sealed
-from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
+from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected, ModelTokens
+from schemas.policy import RULES
 from schemas.redaction import Redaction
 from schemas.text import MAX_MARKS, has_many_marks, without_many_marks
 from schemas.topics import INBOX
@@ -76,10 +77,10 @@ class ExtractionService:
     """Returns the policy of a tenant's agent, None where it is the default."""
     redaction_of: Callable[[str, str | None], Redaction] = _without_redaction
     """Returns what must not be kept of what is said to a tenant's agent."""
-    within_budget: Callable[[Window, int], Awaitable[bool]] | None = None
-    """Whether a window's user may cost so many model tokens today; None: budgets are not kept."""
+    within_budget: Callable[[Window], Awaitable[bool]] | None = None
+    """Whether the budgets of a window's policy have tokens left today; None: budgets are not kept."""
     rules: Extractor | None = None
-    """Extracts in the place of a model whose budget is spent; None: there is no model."""
+    """Extracts in the place of a model whose budget is spent, or that refuses; None: there is no model."""
     successes: int = 0
     """Of all windows. A window that fails while this grows is poison; while it stands still there is an outage."""
 
@@ -95,14 +96,12 @@ class ExtractionService:
         """
         policy = self.policy_of(window.tenant, window.agent_id)
         window = replace(window, policy=policy)
-        provisional = await self._is_over_budget(window, extractor)
-        if provisional and self.rules is not None:
-            extractor = self.rules
-        pictures = (piece.image for piece in window.pieces if piece.image is not None)
-        if refusal := next(filter(None, map(self.vision.refusal, pictures)), None):
-            return rejection(window, extractor, Rejected(f"image: {refusal}"))
-        if any(has_many_marks(piece.text) for piece in window.pieces):
-            return rejection(window, extractor, Rejected(f"text: more than {MAX_MARKS} combining marks in a row"))
+        refused: Rejected | None = None
+        asked = extractor
+        if provisional := await self._is_over_budget(window, extractor):
+            extractor = self.rules or extractor
+        if unreadable := self._unreadable(window):
+            return rejection(window, extractor, Rejected(unreadable))
         readable = self._readable(window)
         pause = self.make_pauses()
         failures = 0
@@ -114,10 +113,13 @@ class ExtractionService:
                     extraction = extraction or await _redacted(readable, extractor)
                     vectors = await self._vectors(extraction)
             except Rejected as rejected:
-                return rejection(window, extractor, rejected)
-            except EmbedderRefused as refused:
+                rules = self._rules_after(window, extractor)
+                if rules is None:  # where the rules reject as the model did, its reason and tokens count
+                    return rejection(window, asked, refused) if refused else rejection(window, extractor, rejected)
+                refused, provisional, extractor = _with_tokens(rejected, extractor), True, rules
+            except EmbedderRefused as unusable:
                 answer = extraction.answer if extraction else None
-                return rejection(window, extractor, Rejected(f"embedder: {refused}", answer))
+                return rejection(window, extractor, Rejected(f"embedder: {unusable}", answer))
             except (Outage, EmbedderUnavailable) as outage:
                 failures += self.successes > successes or failures == 0
                 successes = self.successes
@@ -129,7 +131,16 @@ class ExtractionService:
             else:
                 self.successes += 1
                 item = self._answer(window, extractor, extraction, vectors)
-                return replace(item, provisional=True) if provisional else item
+                return _provisional(item, refused) if provisional else item
+
+    def _unreadable(self, window: Window) -> str | None:
+        """Return why no extractor can read a window, None where it can."""
+        pictures = (piece.image for piece in window.pieces if piece.image is not None)
+        if refusal := next(filter(None, map(self.vision.refusal, pictures)), None):
+            return f"image: {refusal}"
+        if any(has_many_marks(piece.text) for piece in window.pieces):
+            return f"text: more than {MAX_MARKS} combining marks in a row"
+        return None
 
     def _readable(self, window: Window) -> _Readable:
         """Return what an extractor may read of a window; what is found is counted."""
@@ -164,11 +175,16 @@ class ExtractionService:
         ]
 
     async def _is_over_budget(self, window: Window, extractor: Extractor) -> bool:
-        """Return whether the window's user has cost as many model tokens today as the policy allows."""
-        budget = window.policy.tokens_per_user_day if window.policy else None
-        if budget is None or self.rules is None or self.within_budget is None or extractor.model in WITHOUT_MODEL:
+        """Return whether the window's user, or tenant, has cost as many model tokens today as the policy allows."""
+        has_budget = window.policy is not None and window.policy.has_budget
+        if not has_budget or self.rules is None or self.within_budget is None or extractor.model in WITHOUT_MODEL:
             return False
-        return not await self.within_budget(window, budget)
+        return not await self.within_budget(window)
+
+    def _rules_after(self, window: Window, extractor: Extractor) -> Extractor | None:
+        """Return the rules where they extract what a model refuses."""
+        wanted = window.policy is not None and window.policy.when_refused == RULES
+        return self.rules if wanted and extractor.model not in WITHOUT_MODEL else None
 
     async def _vectors(self, extraction: Extraction) -> Vectors | Sequence[Vectors]:
         if not extraction.proposals:
@@ -189,6 +205,7 @@ class ExtractionService:
             answer=None if extraction.answer is None else Sealed.clear(extraction.answer),
             tokens_in=extraction.tokens_in,
             tokens_out=extraction.tokens_out,
+            tokens_by_model=list(extraction.tokens_by_model),
             dropped=list(extraction.dropped),
             covered=_covered(window),
             candidates=[
@@ -241,6 +258,28 @@ def _allowed(window: Window, extraction: Extraction) -> Extraction:
     return replace(extraction, proposals=tuple(kept), dropped=tuple(dropped))
 
 
+def _with_tokens(rejected: Rejected, extractor: Extractor) -> Rejected:
+    """Return a model's rejection, with the tokens of each model that was asked."""
+    if not rejected.tokens_by_model:
+        asked = ModelTokens(model=extractor.model, tokens_in=rejected.tokens_in, tokens_out=rejected.tokens_out)
+        rejected.tokens_by_model = (asked,)
+    return rejected
+
+
+def _provisional(item: CandidatesExtracted, refused: Rejected | None) -> CandidatesExtracted:
+    """Return the rules' answer in a model's place; with the tokens, and the reason, of the one that refused."""
+    if refused is None:
+        return replace(item, provisional=True)
+    return replace(
+        item,
+        provisional=True,
+        tokens_in=refused.tokens_in,
+        tokens_out=refused.tokens_out,
+        tokens_by_model=list(refused.tokens_by_model),
+        dropped=[f"the model's answer: {refused.reason}", *item.dropped],
+    )
+
+
 def _prompt_hash(window: Window, extractor: Extractor) -> str:
     """Return the extractor's hash, and behind a slash the id of the policy where there is one."""
     return f"{extractor.prompt_hash}/{window.policy.policy_id}" if window.policy else extractor.prompt_hash
@@ -264,6 +303,7 @@ def rejection(window: Window, extractor: Extractor, rejected: Rejected) -> Extra
         answer=None if rejected.answer is None else Sealed.clear(rejected.answer),
         tokens_in=rejected.tokens_in,
         tokens_out=rejected.tokens_out,
+        tokens_by_model=list(rejected.tokens_by_model),
         covered=_covered(window),
     )
 
@@ -274,7 +314,7 @@ def too_large(
     """Return the rejection that takes the place of an answer too large for the log; it keeps the tokens."""
     reason = f"the answer is too large: {error}"
     rejected = rejection(window, extractor, Rejected(reason, tokens_in=item.tokens_in, tokens_out=item.tokens_out))
-    return replace(rejected, model=item.model, prompt_hash=item.prompt_hash)
+    return replace(rejected, model=item.model, prompt_hash=item.prompt_hash, tokens_by_model=item.tokens_by_model)
 
 
 async def append_answers(log: Log, partition: int, items: Sequence[CandidatesExtracted | ExtractionRejected]) -> int:

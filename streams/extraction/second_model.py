@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from schemas.messages.inbox import ModelTokens
 from streams.extraction.protocol import Outage, Rejected
 
 if TYPE_CHECKING:
@@ -48,10 +49,19 @@ class SecondModel:
                 error.answer or refused.answer,
                 refused.tokens_in + error.tokens_in,
                 refused.tokens_out + error.tokens_out,
+                self._tokens(refused, error),
             ) from error
         return replace(
             found,
             by=self._second.model,
             tokens_in=found.tokens_in + refused.tokens_in,
             tokens_out=found.tokens_out + refused.tokens_out,
+            tokens_by_model=self._tokens(refused, found),
+        )
+
+    def _tokens(self, first: Rejected, second: Rejected | Extraction) -> tuple[ModelTokens, ...]:
+        """Return what each of the two took."""
+        return (
+            ModelTokens(model=self._first.model, tokens_in=first.tokens_in, tokens_out=first.tokens_out),
+            ModelTokens(model=self._second.model, tokens_in=second.tokens_in, tokens_out=second.tokens_out),
         )

@@ -43,7 +43,7 @@ def read_keys(text: str, source: str) -> MasterKeys:
 
 
 def read_file(path: Path) -> MasterKeys:
-    """Return the keys in a file. Raises KeysUnusable, also where others than its user can read it."""
+    """Return the keys in a file. Raises KeysUnusable."""
     try:
         text = path.read_text("ascii")
     except (OSError, UnicodeDecodeError) as error:

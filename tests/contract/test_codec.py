@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +53,11 @@ def test_there_are_golden_bytes_of_every_older_version():
 def as_known(record: Any, released: dict[str, Any]) -> Any:
     """Return a record, and those in it, with the defaults of the fields that a released schema of it does not have."""
     there = {field["name"]: field["type"] for field in released["fields"]}
-    known = {f.name: f.default for f in fields(record) if f.name not in there}
+    known = {
+        f.name: f.default if f.default_factory is MISSING else f.default_factory()
+        for f in fields(record)
+        if f.name not in there
+    }
     for name, kind in there.items():
         value = getattr(record, name)
         if is_dataclass(value) and isinstance(kind, dict) and "fields" in kind:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from mnemolog.cli.invocation import command
-from mnemolog.cli.options import AGENT, USER
+from mnemolog.cli.options import AGENT, FILTER, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Tier
@@ -33,11 +33,12 @@ async def context(
     session: SESSION = None,
     tier: Annotated[Tier, typer.Option("--tier")] = "paid",
     intimacy: INTIMACY = None,
+    filters: FILTER = None,
     recall: RECALL = False,
 ) -> None:
     """Show the prompt, the block and the message that an agent is given. Looking does not change memories."""
     found = await client.context(
-        user, query, agent_id=agent, session_id=session, tier=tier, intimacy=intimacy, recall=recall
+        user, query, agent_id=agent, session_id=session, tier=tier, intimacy=intimacy, filters=filters, recall=recall
     )
     if output.as_json:
         output.json(found)

@@ -56,14 +56,14 @@ async def doctor(around: Surroundings, *, residue: RESIDUE = None) -> None:
 
 async def _search(around: Surroundings, file: Path) -> None:
     """Search every file of the data directory, and on Kafka every record, for the words in a file."""
-    from mnemolog.diagnostics.residue import TooShort, find_residue  # noqa: PLC0415 - --help needs none of the engines
+    from mnemolog.diagnostics.residue import NothingToSearch, TooShort, find_residue  # noqa: PLC0415 - --help needs none of the engines
     from schemas.log import LogError  # noqa: PLC0415
 
     settings = around.settings()
     try:
-        words = await asyncio.to_thread(file.read_text, "utf-8")
+        words = await asyncio.to_thread(file.read_text, "utf-8-sig")  # some editors begin a file with a mark
         found = await find_residue(settings, words.splitlines())
-    except (OSError, UnicodeDecodeError, TooShort, LogError) as error:
+    except (OSError, UnicodeDecodeError, TooShort, NothingToSearch, LogError) as error:
         raise CommandFailed(f"{file}: {error}") from error
     if around.output.as_json:
         around.output.json({"ok": not found, "found": [asdict(one) for one in found]})

@@ -3,14 +3,15 @@
 import os
 import sys
 from collections import Counter
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import orjson
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, command
-from mnemolog.cli.options import USER
+from mnemolog.cli.options import FILTER, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from mnemolog.client.exchange import LAST
@@ -29,17 +30,23 @@ def install(app: typer.Typer) -> None:
 
 
 async def export(
-    client: AsyncClient, output: Output, *, user: USER = "owner", scope: SCOPE = "personal", into: INTO = None
+    client: AsyncClient,
+    output: Output,
+    *,
+    user: USER = "owner",
+    scope: SCOPE = "personal",
+    filters: FILTER = None,
+    into: INTO = None,
 ) -> None:
     """Write a user's memories and their history as JSON Lines; `mnemolog import` reads them."""
     try:
         if into is None:
-            await _write(client, output, user, scope, sys.stdout.buffer)
+            await _write(client.export(user, scope=scope, filters=filters), output, sys.stdout.buffer)
             return
         part = into.with_name(into.name + ".part")  # a file of this name is whole
         part.unlink(missing_ok=True)  # of an export that was ended; whoever made it, this one is a file of its own
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            counts = await _write(client, output, user, scope, file)
+            counts = await _write(client.export(user, scope=scope, filters=filters), output, file)
         part.replace(into)
     except BrokenPipeError:
         raise
@@ -50,11 +57,11 @@ async def export(
     output.fields({"memories": memories, "reminders": reminders, "events": events, "file": str(into)})
 
 
-async def _write(client: AsyncClient, output: Output, user: str, scope: Scope, file: BinaryIO) -> Counter[str]:
+async def _write(lines: AsyncIterator[dict[str, Any]], output: Output, file: BinaryIO) -> Counter[str]:
     counts: Counter[str] = Counter()
     with output.progress("lines") as bar:
         writing = bar.add_task("exporting", total=None)
-        async for line in client.export(user, scope=scope):
+        async for line in lines:
             file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
             counts[line["type"]] += 1
             bar.advance(writing)

@@ -1,12 +1,11 @@
 """`mnemolog memories`, `memory`, `remember`, `revise`, `forget`, `restore`: memories, and commands about them."""
 
-import json
 from typing import Annotated
 
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, command
-from mnemolog.cli.options import AGENT, AS_OF, SOME_USER, USER
+from mnemolog.cli.options import AGENT, AS_OF, FILTER, SOME_USER, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
@@ -14,7 +13,6 @@ from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
 CONTENT = Annotated[str, typer.Argument(help="What to remember, as it is.")]
 MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
 SOME_MEMORY = Annotated[str | None, typer.Argument(metavar="[MEMORY_ID]", show_default=False)]
-FILTER = Annotated[str | None, typer.Option("--filter", help='A filter as JSON, such as {"category": "finance"}.')]
 PREVIEW = Annotated[bool, typer.Option("--preview", help="Only say which would go.")]
 FOREVER = Annotated[bool, typer.Option("--forever", help="Erase them, with what they came from.")]
 STATUS = Annotated[Status, typer.Option("--status")]
@@ -46,7 +44,7 @@ def install(app: typer.Typer) -> None:
     command(app, "restore", restore)
 
 
-async def memories(
+async def memories(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
     *,
@@ -55,6 +53,7 @@ async def memories(
     status: STATUS = "active",
     kind: KIND = None,
     category: CATEGORY = None,
+    filters: FILTER = None,
     as_of: AS_OF = None,
     page: PAGE = 1,
     page_size: PAGE_SIZE = 50,
@@ -66,6 +65,7 @@ async def memories(
         status=status,
         kind=kind,
         category=category,
+        filters=filters,
         as_of=as_of,
         page=page,
         page_size=page_size,
@@ -176,13 +176,7 @@ async def forget(
         return
     if memory_id is not None or user is None or filters is None:
         raise CommandFailed("name a memory, or say by --user and --filter which to forget; `erase --memory` erases one")
-    try:
-        wanted = json.loads(filters)
-    except json.JSONDecodeError as error:
-        raise CommandFailed(f"--filter is not JSON: {error}") from None
-    if not isinstance(wanted, dict):
-        raise CommandFailed('--filter is a JSON object, such as {"category": "work"}')
-    found = await client.forget_memories(user, filters=wanted, preview=preview, forever=forever)
+    found = await client.forget_memories(user, filters=filters, preview=preview, forever=forever)
     if output.as_json:
         output.json(found)
         return

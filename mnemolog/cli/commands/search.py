@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from mnemolog.cli.invocation import command
-from mnemolog.cli.options import AGENT, AS_OF, USER
+from mnemolog.cli.options import AGENT, AS_OF, FILTER, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 
@@ -28,13 +28,16 @@ async def search(
     user: USER = "owner",
     agent: AGENT = None,
     limit: LIMIT = 5,
+    filters: FILTER = None,
     as_of: AS_OF = None,
     turns: TURNS = False,
     recall: RECALL = False,
 ) -> None:
     """Find memories by words and by meaning. Looking does not change them, unless --recall says so."""
     include = ["memories", "turns"] if turns else None
-    found = await client.search(user, agent, query, limit=limit, as_of=as_of, recall=recall, include=include)
+    found = await client.search(
+        user, agent, query, limit=limit, filters=filters, as_of=as_of, recall=recall, include=include
+    )
     if output.as_json:
         output.json(found)
         return

@@ -15,6 +15,7 @@ from mnemolog.http.models.requests import (
     Instant,
     KnownAt,
     Query,
+    SearchFilters,
     Shallow,
     Unit,
     UserId,
@@ -53,6 +54,7 @@ class Context(Body):
     similarity_threshold: (
         Annotated[Unit, Field(description="least cosine of a relevant episode; by default as configured")] | None
     ) = None
+    filters: SearchFilters = SearchFilters()
     recall: bool = True
     marked: Annotated[bool, Field(description="whether each line says where it is from")] = False
     exclude_sources: ExcludedSources = Field(default_factory=list)

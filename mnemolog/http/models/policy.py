@@ -69,6 +69,13 @@ class NewPolicy(Body):
         int | None,
         Field(ge=0, le=1_000_000_000, description="of the model, a user and UTC day; beyond them the rules extract"),
     ] = None
+    tokens_per_tenant_day: Annotated[
+        int | None, Field(ge=0, le=1_000_000_000_000, description="likewise, of all users of the tenant together")
+    ] = None
+    when_refused: Annotated[
+        Literal["reject", "rules"],
+        Field(description="a window to which no model gives a usable answer is rejected, or the rules extract it"),
+    ] = "reject"
     redaction: Annotated[
         dict[Kind | Literal["all"], Literal["redact", "refuse", "keep"]],
         Field(description="what is done with each kind of number or secret at the door; `all` are the others"),

@@ -22,6 +22,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from projections.queries.conditions.parser import condition_of
 from projections.queries.model_usage import Grouping
 from schemas.identity import check_user_id, no_controls
+from schemas.inputs.faults import plain
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
 from schemas.inputs.nesting import check_depth
 from schemas.inputs.strict_object import StrictObject
@@ -182,6 +183,31 @@ class SearchFilters(Body):
         return flat | {"condition": condition_of(said)} if said else flat
 
 
+def _filters_of(text: object) -> SearchFilters:
+    """Return the filters that a query string has as JSON."""
+    if not isinstance(text, str):
+        return SearchFilters()
+    if len(text) > MAX_FILTER_CHARACTERS:
+        raise ValueError(f"has {len(text)} characters: at most {MAX_FILTER_CHARACTERS} are allowed")
+    try:
+        return SearchFilters.model_validate(orjson.loads(text))
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"is not JSON: {error}") from None
+    except ValidationError as error:
+        fault = error.errors()[0]
+        place = ".".join(map(str, fault["loc"]))
+        raise ValueError(f"is no filter: {f'at {place}: ' * bool(place)}{plain(fault)}") from None
+
+
+FiltersInQuery = Annotated[
+    Any,
+    BeforeValidator(_filters_of),
+    WithJsonSchema({"type": "string", "description": "filters as `POST /v1/memories/query` takes them, as JSON"}),
+]
+"""SearchFilters in a query string."""
+NO_FILTERS: Final = SearchFilters()
+
+
 class MemoriesAsked(Asked):
     """Which memories to list."""
 
@@ -195,6 +221,7 @@ class MemoriesAsked(Asked):
     include_global: Annotated[bool, Field(description="besides the user's own; without a scope")] = False
     status: Status = "active"
     attribute: Id | None = None
+    filters: FiltersInQuery = NO_FILTERS
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
     limit: Annotated[Limit, Field(description="the first so many, instead of a page; without a number 10")] | None = (
@@ -202,16 +229,6 @@ class MemoriesAsked(Asked):
     )
     as_of: Instant | None = None
     known_at: KnownAt = None
-
-
-def _filters_of(text: str) -> str:
-    try:
-        SearchFilters.model_validate(orjson.loads(text))
-    except orjson.JSONDecodeError as error:
-        raise ValueError(f"is not JSON: {error}") from None
-    except ValidationError as error:
-        raise ValueError(f"is no filter: {error.errors()[0]['msg']}") from None
-    return text
 
 
 class MemoriesUnwanted(Asked):
@@ -225,16 +242,7 @@ class MemoriesUnwanted(Asked):
     source_type: SourceType | None = None
     attribute: Id | None = None
     status: Status = "active"
-    filters: (
-        Annotated[
-            str,
-            Field(
-                max_length=MAX_FILTER_CHARACTERS, description="a filter as `POST /v1/memories/query` takes it, as JSON"
-            ),
-            AfterValidator(_filters_of),
-        ]
-        | None
-    ) = None
+    filters: FiltersInQuery = NO_FILTERS
     limit: Annotated[int, Field(ge=1, le=MAX_FORGOTTEN)] = MAX_FORGOTTEN
     preview: Annotated[bool, Field(description="say which would go, and change nothing")] = False
     forever: Annotated[bool, Field(description="erase them for good, with what they came from")] = False

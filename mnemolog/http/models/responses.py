@@ -125,6 +125,8 @@ class AcceptedEvent(Shape):
     reason: str | None = None
     memory_ids: list[str] | None = None
     decisions: list[str] | None = None
+    provisional: bool | None = None
+    reextractable: bool | None = None
     redacted: dict[str, int] | None = None
 
 
@@ -148,6 +150,10 @@ class EventState(Shape):
     reason: str | None
     memory_ids: list[str]
     decisions: list[str]
+    provisional: bool
+    """The rules answered in the place of a model whose budget was spent, or who refused."""
+    reextractable: bool
+    """It was rejected, or answered provisionally, and can be extracted again."""
     redacted: dict[str, int]
     position: str | None
 
@@ -238,12 +244,13 @@ class Stats(Shape):
 
 
 class UsageRow(Shape):
-    """What one user, agent or day cost: answers of the model, and tokens."""
+    """What one user, agent, day or model cost: answers, and tokens."""
 
     tenant: str | None = None
     user_id: str | None = None
     agent_id: str | None = None
     day: str | None = None
+    model: str | None = None
     calls: int
     tokens_in: int
     tokens_out: int
@@ -354,6 +361,8 @@ class PolicyInForce(Shape):
     never_categories: list[str]
     never_attributes: list[str]
     tokens_per_user_day: int | None
+    tokens_per_tenant_day: int | None
+    when_refused: str
     redaction: dict[str, str]
     redaction_patterns: list[RedactionPattern]
 

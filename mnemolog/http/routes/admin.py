@@ -47,7 +47,7 @@ async def digest(worker: CurrentWorker, known_at: KnownAt = None) -> Response:  
 @router.get("/usage", response_model=responses.ModelUsage)
 @takes_long
 async def model_usage(worker: CurrentWorker, asked: Annotated[UsageAsked, Query()]) -> Response:
-    """Return what the model was asked and what it cost, by user, agent or day (UTC), over all tenants."""
+    """Return what the model was asked and what it cost, by user, agent, day (UTC) or model, over all tenants."""
     return answer(await worker.model_usages.read(asked.by, Span(since=asked.since, until=asked.until)))
 
 

@@ -55,7 +55,8 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
         "exclude_sources",
     )
     with worker.metrics.timed("query"), suspend_deadline():  # the query is embedded, perhaps far away
-        memory_context = await worker.contexts.context(owner, ContextAsked(**{n: getattr(body, n) for n in names}), now)
+        asked = ContextAsked(**{n: getattr(body, n) for n in names}, filters=Filters(**dict(body.filters)))
+        memory_context = await worker.contexts.context(owner, asked, now)
     worker.metrics.counted("query", "found" if memory_context.memories else "nothing")
     if body.recall:
         _note_recalls(worker.recalls, owner, [*memory_context.memories, *memory_context.relevant_episodes], now)
@@ -64,7 +65,11 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
         question = Question(
             text=body.query,
             # what was shown is nobody's word, and a context goes to a model as it stands
-            filters=Filters(agent_id=body.agent_id, exclude_sources=(*body.exclude_sources, *SHOWN.values())),
+            filters=Filters(
+                agent_id=body.agent_id,
+                exclude_sources=(*body.exclude_sources, *SHOWN.values()),
+                **dict(body.filters),
+            ),
             limit=body.top_k,
             include_global=False,
         )

@@ -14,7 +14,7 @@ from mnemolog.http.bounds.json_body import NDJSON, read_events
 from mnemolog.http.bounds.redacted import agent_of, redacted_line
 from mnemolog.http.dependencies import Caller, CommandId, CurrentQuota, CurrentWorker, Tenant
 from mnemolog.http.models.exchange_responses import ErasuresListed, Imported, Preview, Receipt
-from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, UserOrNone
+from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, NO_FILTERS, FiltersInQuery, UserOrNone
 from mnemolog.http.permissions import IMPORTING, OF_ERASURES, OF_TENANT, check_owner, needs
 from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
@@ -23,6 +23,7 @@ from mnemolog.imports.results import WAITING
 from mnemolog.imports.snapshot import BESIDES
 from mnemolog.operations.erasure import ErasedBefore, NotErasedYet
 from projections.queries.export import export_of
+from projections.queries.filters import Filters
 from schemas.identity import GLOBAL_USER, Owner, check_user_id
 from schemas.inputs.input_events import Fault, InvalidEvent
 from schemas.inputs.slices import in_slices
@@ -60,17 +61,19 @@ async def export(
     worker: CurrentWorker,
     tenant: Tenant,
     scope: Annotated[Scope, Query(description="`global`: what everyone knows, instead of the user's own")] = "personal",
+    filters: Annotated[FiltersInQuery, Query()] = NO_FILTERS,
 ) -> Response:
     """Return a user's memories, whatever their status, wakes to come, then every event about the memories, one a line.
 
-    Wakes to come are the reminders that wait, and the periodic wake unless it is the settings' own.
+    Wakes to come are the reminders that wait, and the periodic wake unless it is the settings' own. With filters it is
+    the memories that meet them with their events, and no wakes.
     The last line has the type `Exported` and counts the others: without it the export is not whole.
     """
     check_user_id(user_id)
     if scope == "global":
         await worker.fold_globals()
     owner = Owner(tenant, GLOBAL_USER if scope == "global" else user_id)
-    lines = export_of(worker.shards, owner, worker.clock.now())
+    lines = export_of(worker.shards, owner, worker.clock.now(), Filters(**dict(filters)))
     return StreamingResponse(_chunks(lines, worker.is_in_session), media_type=NDJSON[0])
 
 

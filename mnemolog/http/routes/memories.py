@@ -7,7 +7,6 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
-import orjson
 from fastapi import Query, Response
 
 from mnemolog.commands.commands import Answer, Changes, Fact
@@ -24,7 +23,6 @@ from mnemolog.http.models.requests import (
     MemoriesQuery,
     MemoriesUnwanted,
     MemoryId,
-    SearchFilters,
     UserOrNone,
 )
 from mnemolog.http.permissions import OF_USERS, check_erasing, reads
@@ -76,8 +74,7 @@ async def listed(query: Annotated[MemoriesAsked, Query()], worker: CurrentWorker
     if query.limit is not None and query.model_fields_set & {"page", "page_size"}:
         fault = Fault("$.limit", "cannot be used with page or page_size: give limit for the first ones, or a page")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
-    names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
-    filters = Filters(**{name: getattr(query, name) for name in names})
+    filters = _filters(query)
     page, size = (1, query.limit) if query.limit else (query.page, query.page_size)
     return await _listed(query, filters, worker, tenant, page=page, size=size)
 
@@ -112,7 +109,7 @@ async def forget_many(
     if query.forever:
         check_erasing(caller)
     owner, now = Owner(tenant, query.user_id), worker.clock.now()
-    found = worker.queries.memories(owner, _unwanted(query), now=now, as_of=None, status=query.status)
+    found = worker.queries.memories(owner, _filters(query), now=now, as_of=None, status=query.status)
     chosen = [memory.memory_id for memory in found[: query.limit]]
     gone: dict[str, Any] = {"items": chosen, "waiting": [], "left": len(found) - len(chosen), "receipts": []}
     if query.preview:
@@ -120,8 +117,7 @@ async def forget_many(
     ids = {memory_id: derived_id(command_id, memory_id) for memory_id in chosen}
     if query.forever:
         with _as_problems():
-            for memory_id in chosen:
-                gone["receipts"].append(await worker.erasures.erase_memory(owner, memory_id, ids[memory_id]))
+            gone["receipts"] = await worker.erasures.erase_memories(owner, ids)
         return answer(gone)
     for begin in range(0, len(chosen), FORGOTTEN_AT_ONCE):
         some = chosen[begin : begin + FORGOTTEN_AT_ONCE]
@@ -265,12 +261,15 @@ def paged(
     return {"items": items, "total": len(memories), "page": page, "page_size": size}
 
 
-def _unwanted(query: MemoriesUnwanted) -> Filters:
-    """Return the filters that choose what is to be forgotten."""
-    given = {} if query.filters is None else dict(SearchFilters.model_validate(orjson.loads(query.filters)))
+def _filters(query: MemoriesAsked | MemoriesUnwanted) -> Filters:
+    """Return what a query string asks for: its fields and its filters. Raises Problem where they say the same twice."""
+    given = {name: value for name, value in query.filters if value is not None}
     names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
     fields = {name: getattr(query, name) for name in names if getattr(query, name) is not None}
-    return Filters(**(given | fields))
+    if twice := given.keys() & fields.keys():
+        fault = Fault(f"$.{min(twice)}", "is in the filters too: say it in one place")
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([fault]), [fault])
+    return Filters(**given, **fields)
 
 
 def _check_whose(user_id: str | None, scope: str | None) -> None:

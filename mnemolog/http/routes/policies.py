@@ -48,6 +48,8 @@ async def set_policy(
         never_categories=tuple(dict.fromkeys(body.never_categories)),
         never_attributes=tuple(dict.fromkeys(body.never_attributes)),
         tokens_per_user_day=body.tokens_per_user_day,
+        tokens_per_tenant_day=body.tokens_per_tenant_day,
+        when_refused=body.when_refused,
         redaction=dict(body.redaction.items()),
         redaction_patterns=tuple(OwnPattern(**each.model_dump()) for each in body.redaction_patterns),
     )
@@ -87,6 +89,8 @@ def _view(found: PolicyInForce | None) -> dict[str, object]:
         "never_categories": [*held.never_categories],
         "never_attributes": [*held.never_attributes],
         "tokens_per_user_day": held.tokens_per_user_day,
+        "tokens_per_tenant_day": held.tokens_per_tenant_day,
+        "when_refused": held.when_refused,
         "redaction": {**held.redaction},
         "redaction_patterns": [asdict(each) for each in held.redaction_patterns],
     }

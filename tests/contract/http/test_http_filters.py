@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 import pytest_asyncio
-from contract.front_door import FrontDoor, front_door
+from contract.front_door import FrontDoor, context_of, front_door
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -219,3 +220,88 @@ async def test_a_filter_that_is_wrong_is_refused_with_its_place(
 
 async def test_whose_memories_are_listed_has_to_be_said(door: FrontDoor):
     assert (await door.post("/v1/memories/query", {"filters": {}})).status_code == 422
+
+
+async def test_a_list_takes_a_filter_in_its_query(door: FrontDoor):
+    filters = {"category": {"in": ["fact", "habit"]}, "metadata.tags": {"contains": "t1"}}
+    expected = ids(await listed(door, filters))
+    assert 0 < len(expected) < 40
+    for user in ("reader", "nobody"):
+        response = await door.get("/v1/memories", user_id=user, filters=json.dumps(filters), page_size=200)
+        assert ids(response.json()["items"]) == (expected if user == "reader" else set())
+    narrower = await door.get("/v1/memories", user_id="reader", filters=json.dumps(filters), category="fact")
+    assert 0 < narrower.json()["total"] < len(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "is no filter"),
+        ('{"category": "colours"}', "at category: must be"),
+        ("", "is not JSON"),
+        ('{"colour": "red"}', "at colour: is no field of a memory"),
+        ('{"content": "' + "x" * 20_000 + '"}', "at most 16384 are allowed"),
+        ("[" * 2_000, "is not JSON"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/memories", "/v1/users/reader/export"])
+async def test_a_wrong_filter_in_a_query_is_refused_with_its_place(
+    door: FrontDoor, text: str, sentence: str, path: str
+):
+    user = {} if "export" in path else {"user_id": "reader"}
+    response = await door.get(path, filters=text, **user)
+    assert response.status_code == 422
+    assert response.json()["errors"][0]["path"] == "$.filters"
+    assert sentence in response.json()["detail"], response.text
+
+
+async def test_an_export_by_filter_has_those_memories_and_their_history_and_nothing_else(door: FrontDoor):
+    kept = await door.remember("plays the harp", "exported", metadata={"shelf": "music"})
+    await door.remember("rides a horse", "exported", metadata={"shelf": "sport"})
+    path = "/v1/users/exported/export"
+    reminder = {"due_at": "2090-01-01", "content": "tune the harp"}
+    assert (await door.post("/v1/users/exported/reminders", reminder)).status_code == 201
+    answer = await door.get(path, filters='{"metadata.shelf": "music"}')
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    assert [(line["type"], line.get("memory_id")) for line in lines] == [
+        ("Memory", kept["memory_id"]),
+        ("MemoryFormed", kept["memory_id"]),
+        ("Exported", None),
+    ]
+    assert {name: lines[-1][name] for name in ("memories", "reminders", "events")} == {
+        "memories": 1,
+        "reminders": 0,
+        "events": 1,
+    }
+    assert {line["type"] for line in map(json.loads, (await door.get(path, filters="{}")).text.splitlines())} >= {
+        "Memory"
+    }
+
+
+async def test_a_context_by_filter_shows_nothing_that_does_not_meet_it(door: FrontDoor):
+    for project, name in (("atlas", "Ada"), ("comet", "Cleo")):
+        metadata = {"project": project}
+        about = {"metadata": metadata, "importance": 0.9}
+        await door.remember(f"the {project} ships in May", "builder", **about)
+        await door.remember(f"met {name} of {project}", "builder", kind="episodic", **about)
+        likes = {"attribute": "likes", "value": f"{project} tea"}
+        await door.remember(f"likes {project} tea", "builder", metadata=metadata, **likes)
+    asked: dict[str, Any] = {
+        "query": "who ships in May?",
+        "include_global": False,
+        "similarity_threshold": 0,
+        "recall": False,
+    }
+    whole = await context_of(door, "builder", **asked)
+    assert "comet" in str(whole)
+    assert whole["total_memories"] == 6
+    for tier in ("paid", "free"):
+        some = await context_of(door, "builder", filters={"metadata.project": "atlas"}, tier=tier, **asked)
+        assert "comet" not in str(some)
+        assert some["total_memories"] == 3
+        assert some["user_profile"] is None or some["user_profile"]["likes"] in (["atlas tea"], [])
+    assert some["recent_episodes"][0]["content"] == "met Ada of atlas"
+    flat = await context_of(door, "builder", filters={"kind": "semantic"}, **asked)
+    assert (flat["relevant_episodes"], flat["recent_episodes"]) == ([], [])
+    assert {memory["kind"] for memory in flat["memories"]} == {"semantic"}

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from contract.front_door import FrontDoor, front_door
+from contract.front_door import FrontDoor, front_door, turn
 
+from mnemolog.diagnostics.residue import find_residue
+from mnemolog.operations.memory_erasure import WordsOfMemories
 from mnemolog.operations.receipts import is_signed
+from mnemolog.settings import from_environment
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Sequence
     from pathlib import Path
+
+    from schemas.identity import Owner
+    from schemas.messages.erasure import MemoryErased
 
 pytestmark = pytest.mark.asyncio
 SAID: tuple[tuple[str, str, dict[str, str]], ...] = (
@@ -94,4 +101,68 @@ async def test_for_good_each_has_its_receipt_and_no_history(door: FrontDoor):
 async def test_what_it_cannot_do_is_refused_and_nothing_goes(door: FrontDoor, query: dict[str, str], told: str):
     refused = await delete(door, **query)
     assert (refused["status"], told in json.dumps(refused)) == (422, True), refused
+    assert len(await contents(door)) == 3
+
+
+async def test_for_good_the_words_of_all_are_nowhere_and_the_log_is_gone_through_once(
+    door: FrontDoor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for n in range(3):
+        said = turn(f"t{n}", f"My name is Quirinius{n}. I live in Mirvandel{n}.", user_id="u1", session_id=f"s{n}")
+        assert (await door.post("/v1/events", said)).status_code == 202
+        assert (await door.post("/v1/admin/drain")).status_code == 200
+    words = [f"Mirvandel{n}" for n in range(3)]
+    wanted = json.dumps({"content": {"contains": "Mirvandel"}})
+    counts = await rewrites(monkeypatch, delete(door, user_id="u1", filters=wanted, status="active", forever="true"))
+    superseded = await delete(door, user_id="u1", filters=wanted, status="superseded", forever="true")
+    gone = counts.answer["items"] + superseded["items"]
+    assert (len(gone), counts.number) == (3, 1)
+    assert await find_residue(from_environment({}, data_dir=tmp_path), words) == []
+    export = (await door.get("/v1/users/u1/export")).text
+    assert not any(word in export for word in words)
+    assert (await door.get("/v1/admin/digest")).json()["total"]
+    assert (await door.post("/v1/admin/rebuild")).json()["equal"]
+    assert await find_residue(from_environment({}, data_dir=tmp_path), words) == []
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+async def test_those_of_one_turn_go_together(door: FrontDoor, tmp_path: Path, at_once: int):
+    """Whether in one request or one after the other, they leave the same."""
+    said = turn("t1", "My name is Quirinius. I live in Mirvandel.", user_id="u3")
+    assert (await door.post("/v1/events", said)).status_code == 202
+    assert (await door.post("/v1/admin/drain")).status_code == 200
+    assert len(await contents(door, "u3")) == 2
+    receipts = []
+    while (found := await delete(door, user_id="u3", limit=str(at_once), forever="true"))["items"]:
+        receipts += found["receipts"]
+    assert [receipt["event_ids"] for receipt in receipts] == [["t1"], ["t1"]]
+    assert (await door.get("/v1/events/t1", user_id="u3")).status_code == 404
+    assert await find_residue(from_environment({}, data_dir=tmp_path), ["Quirinius", "Mirvandel"]) == []
+    assert len({one["subject"] for one in (await door.get("/v1/erasures")).json()["items"]}) == 2
+
+
+@dataclass(frozen=True)
+class Rewrites:
+    """An answer, and how often the log was gone through for it."""
+
+    answer: dict[str, Any]
+    number: int
+
+
+async def rewrites(monkeypatch: pytest.MonkeyPatch, asked: Awaitable[dict[str, Any]]) -> Rewrites:
+    calls, overwrite = [], WordsOfMemories.overwrite
+
+    async def counted(words: WordsOfMemories, owner: Owner, events: Sequence[MemoryErased]) -> None:
+        calls.append(owner)
+        await overwrite(words, owner, events)
+
+    monkeypatch.setattr(WordsOfMemories, "overwrite", counted)
+    answer = await asked
+    monkeypatch.undo()
+    return Rewrites(answer, len(calls))
+
+
+async def test_a_field_and_a_filter_that_say_the_same_are_refused(door: FrontDoor):
+    refused = await delete(door, user_id="u1", category="finance", filters='{"category": "preference"}')
+    assert (refused["status"], refused["errors"][0]["path"]) == (422, "$.category")
     assert len(await contents(door)) == 3

@@ -254,6 +254,20 @@ async def test_a_key_for_some_users_is_for_no_others(door: KeyedDoor):
     assert states.json()["unknown"] == ["e1"]
 
 
+async def test_a_key_for_some_users_reads_what_is_for_everyone(door: KeyedDoor):
+    everybody = door.caller(*BOTH, tenant="everyone")
+    made = await everybody.ask("POST", "/v1/memories", {"user_id": "ana", "content": "open at nine", "scope": "global"})
+    assert made.status_code == 201
+    narrowed = door.caller(*BOTH, tenant="everyone", users=("ana",))
+    for answer in (
+        await narrowed.ask("GET", "/v1/memories", scope="global"),
+        await narrowed.ask("POST", "/v1/memories/query", {"scope": "global"}),
+    ):
+        assert [item["content"] for item in answer.json()["items"]] == ["open at nine"], answer.text
+    assert (await narrowed.ask("POST", "/v1/memories/query", {"scope": "personal"})).status_code == 403
+    assert (await narrowed.ask("POST", "/v1/memories/query", {"scope": "global", "user_id": "ben"})).status_code == 403
+
+
 async def test_a_bracket_in_a_pattern_is_a_bracket(door: KeyedDoor):
     narrowed = door.caller(Role.READ, users=("a[1]",))
     assert (await narrowed.ask("GET", "/v1/memories", user_id="a[1]")).status_code == 200

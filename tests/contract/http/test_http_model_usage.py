@@ -70,6 +70,29 @@ async def test_an_answer_that_is_repeated_is_counted_once(tmp_path: Path):
             assert await usage(door) == once
 
 
+async def test_what_each_of_two_models_took_is_told_apart(tmp_path: Path):
+    with ScriptedModel() as model:
+        settings = {"extractor": "model", "llm_base_url": model.base_url, "llm_api_key": "k", "llm_model": "small"}
+        async with front_door(tmp_path, **settings, llm_second_model="large") as door:
+            model.play("prose", 2)  # twice of the first, and then the second answers
+            await door.http.post("/v1/events?wait=10", json=turn("a-1", "I live in Berlin."))
+            by_model = await usage(door, by="model")
+            metrics = (await door.get("/metrics")).text
+            assert (await door.post("/v1/admin/rebuild", {})).json()["equal"]
+            assert await usage(door, by="model") == by_model
+    assert by_model == {
+        "items": [
+            {"model": "large", "calls": 1, "tokens_in": 100, "tokens_out": 10},
+            {"model": "small", "calls": 1, "tokens_in": 200, "tokens_out": 20},
+        ],
+        "calls": 2,
+        "tokens_in": 300,
+        "tokens_out": 30,
+    }
+    assert 'mnemolog_tokens_by_model_total{direction="in",model="small"} 200.0' in metrics
+    assert 'mnemolog_model_tokens_total{direction="in"} 300.0' in metrics
+
+
 async def test_rules_cost_nothing(tmp_path: Path):
     async with front_door(tmp_path) as door:
         await door.http.post("/v1/events?wait=10", json=turn("a-1", "I live in Berlin."))

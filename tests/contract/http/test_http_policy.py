@@ -33,6 +33,8 @@ DEFAULT: dict[str, Any] = {
     "never_categories": [],
     "never_attributes": [],
     "tokens_per_user_day": None,
+    "tokens_per_tenant_day": None,
+    "when_refused": "reject",
     "redaction": {},
     "redaction_patterns": [],
 }
@@ -53,6 +55,12 @@ async def say(door: FrontDoor, event_id: str, text: str, **more: Any) -> dict[st
     assert answer.status_code == 200, answer.text
     owner = Owner("default", str(event["user_id"]))
     return (await door.worker.event_states.of(owner, [event_id]))[event_id]
+
+
+async def marks(door: FrontDoor, event_id: str) -> dict[str, Any]:
+    """Return what a publisher is told of an event besides what it led to."""
+    state = (await door.get(f"/v1/events/{event_id}", user_id="u1")).json()
+    return {name: state[name] for name in ("state", "provisional", "reextractable")}
 
 
 async def contents(door: FrontDoor, user_id: str = "u1") -> list[str]:
@@ -155,15 +163,58 @@ async def test_a_spent_budget_leaves_the_window_to_the_rules_and_to_a_later_run(
             assert len(model.requests) == asked + 1
             [item] = await extractions(door, "a-2")
             assert (item.model, item.provisional) == ("rules", True)
+            assert await marks(door, "a-1") == {"state": "remembered", "provisional": False, "reextractable": False}
+            assert await marks(door, "a-2") == {"state": "remembered", "provisional": True, "reextractable": True}
+            nothing = await say(door, "a-3", "Good morning.")
+            assert (nothing["state"], nothing["provisional"]) == ("nothing", True)
             again = (await door.post("/v1/admin/reextract", {})).json()
-            assert (again["rejected"], again["extracted"]) == (1, 0)  # the budget is spent still
+            assert (again["rejected"], again["extracted"]) == (2, 0)  # the budget is spent still
+            assert (await marks(door, "a-2"))["provisional"]
             model_name = door.worker.settings.llm_model
             await set_policy(door)
             found = (await door.post("/v1/admin/reextract", {})).json()
-            assert (found["windows"], found["extracted"]) == (1, 1)
-            assert len(model.requests) == asked + 2
+            assert (found["windows"], found["extracted"]) == (2, 2)
+            assert len(model.requests) == asked + 3
+            assert await marks(door, "a-2") == {"state": "remembered", "provisional": False, "reextractable": False}
             assert [i.model for i in await extractions(door, "a-2")] == ["rules", "rules", model_name]
             assert (await door.post("/v1/admin/reextract", {})).json()["windows"] == 0
+            assert (await door.post("/v1/admin/rebuild", {})).json()["equal"]
+
+
+async def test_a_tenants_budget_is_that_of_all_its_users(tmp_path: Path):
+    with ScriptedModel() as model:
+        settings = {"extractor": "model", "llm_base_url": model.base_url, "llm_api_key": "k"}
+        async with front_door(tmp_path, **settings) as door:
+            await set_policy(door, tokens_per_tenant_day=1)
+            await say(door, "a-1", "I like tea.")
+            assert len(model.requests) == 1
+            other = await say(door, "b-1", "I live in Berlin.", user_id="u2")
+            assert (other["state"], other["provisional"], len(model.requests)) == ("remembered", True, 1)
+            await set_policy(door, "luna", tokens_per_tenant_day=1_000_000)
+            await say(door, "b-2", "I like cocoa.", user_id="u2", agent_id="luna")
+            assert len(model.requests) == 2
+
+
+async def test_what_no_model_answers_is_left_to_the_rules_where_the_policy_says_so(tmp_path: Path):
+    with ScriptedModel() as model:
+        settings = {"extractor": "model", "llm_base_url": model.base_url, "llm_api_key": "k"}
+        async with front_door(tmp_path, **settings) as door:
+            model.play("prose", 2)
+            rejected = await say(door, "a-1", "I like tea.")
+            assert (rejected["state"], rejected["provisional"], rejected["reextractable"]) == ("rejected", False, True)
+            await set_policy(door, when_refused="rules")
+            model.play("prose", 2)
+            found = await say(door, "a-2", "I live in Berlin.")
+            assert (found["state"], found["provisional"], found["reextractable"]) == ("remembered", True, True)
+            [item] = await extractions(door, "a-2")
+            assert (item.model, item.provisional) == ("rules", True)
+            assert item.dropped[0].startswith("the model's answer: not JSON")
+            cost = (await door.get("/v1/admin/usage", by="model")).json()
+            assert [(row["model"], row["calls"]) for row in cost["items"]] == [(door.worker.settings.llm_model, 2)]
+            again = (await door.post("/v1/admin/reextract", {})).json()
+            assert (again["windows"], again["extracted"]) == (2, 2)
+            for event_id in ("a-1", "a-2"):
+                assert not (await marks(door, event_id))["reextractable"]
             assert (await door.post("/v1/admin/rebuild", {})).json()["equal"]
 
 
@@ -177,6 +228,8 @@ async def test_a_spent_budget_leaves_the_window_to_the_rules_and_to_a_later_run(
         {"categories": {"gossip": "what others say"}},
         {"attributes": {"Shoe Size": "x"}},
         {"tokens_per_user_day": -1},
+        {"tokens_per_tenant_day": -1},
+        {"when_refused": "ask again"},
         {"wishes": "x"},
     ],
 )
@@ -189,7 +242,15 @@ async def test_what_is_no_policy_is_refused_and_changes_nothing(tmp_path: Path, 
 
 @pytest.mark.parametrize(
     "policy",
-    [b"", b"[]", b'{"never": [5]}', b'{"never": [""]}', b'{"tokens_per_user_day": "x"}', b'{"categories": [1]}'],
+    [
+        b"",
+        b"[]",
+        b'{"never": [5]}',
+        b'{"never": [""]}',
+        b'{"tokens_per_user_day": "x"}',
+        b'{"when_refused": 1}',
+        b'{"categories": [1]}',
+    ],
 )
 async def test_a_record_that_is_no_policy_is_passed_over(tmp_path: Path, policy: bytes):
     """Whoever writes to the topic ends no worker."""

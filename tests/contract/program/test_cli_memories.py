@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import orjson
 import pytest
+import typer
 from contract.front_door import front_door, turn
 
 from mnemolog import AsyncClient, Conflict, NotFound, Refused
 from mnemolog.cli.commands.drain import reextract
 from mnemolog.cli.commands.history import MOST_WORDS, history
-from mnemolog.cli.commands.memories import memory, revise
+from mnemolog.cli.commands.memories import forget, memories, memory, revise
 from mnemolog.cli.commands.profile import entities
 from mnemolog.cli.commands.search import search
 from mnemolog.cli.invocation import CommandFailed
+from mnemolog.cli.options import filters
 from mnemolog.cli.output import Output
 from mnemolog.http.app import make_http
 
@@ -154,3 +156,38 @@ async def test_what_nobody_said_has_no_words_behind_it(client: AsyncClient, caps
     printed_streams = capsys.readouterr()
     assert "the words behind it" not in printed_streams.out
     assert printed_streams.err == ""
+
+
+async def test_what_meets_a_filter_is_listed_found_and_forgotten(
+    client: AsyncClient, capsys: pytest.CaptureFixture[str]
+):
+    for name in ("red", "blue", "green"):
+        await client.remember(f"the {name} box", "u1", metadata={"colour": name})
+    output, blue = Output(as_json=True), {"metadata.colour": "blue"}
+
+    def printed() -> dict[str, Any]:
+        found: dict[str, Any] = orjson.loads(capsys.readouterr().out)
+        return found
+
+    await memories(client, output, user="u1", filters=blue)
+    [item] = printed()["items"]
+    assert item["content"] == "the blue box"
+    await search(client, output, "box", user="u1", filters=blue)
+    assert [hit["memory_id"] for hit in printed()["results"]] == [item["memory_id"]]
+    for preview in (True, False):
+        await forget(client, output, user="u1", filters=blue, preview=preview)
+        assert printed()["items"] == [item["memory_id"]]
+    await memories(client, output, user="u1", filters=blue)
+    assert printed()["items"] == []
+    for memory_id, user, wanted in ((None, "u1", None), (None, None, blue), (item["memory_id"], "u1", blue)):
+        with pytest.raises(CommandFailed, match="name a memory, or say"):
+            await forget(client, output, memory_id, user=user, filters=wanted)
+    await forget(client, output, user="u1", filters={"metadata.colour": {"ne": "red"}}, forever=True)
+    assert len(printed()["receipts"]) == 1
+    assert [m["content"] for m in (await client.memories("u1"))["items"]] == ["the red box"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "1"])
+def test_what_is_no_filter_is_refused_before_anything_is_asked(text: str):
+    with pytest.raises(typer.BadParameter):
+        filters(text)

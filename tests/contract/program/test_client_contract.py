@@ -122,6 +122,18 @@ async def test_the_routes_of_memories(memory: AsyncClient) -> None:
     assert (await memory.memories("u1"))["total"] == 0
     assert (await memory.restore(memory_id))["status"] == "active"
     assert (await memory.stats("u1"))["total"] == 1
+    for name in ("red", "blue", "green"):
+        await memory.remember(f"the {name} box", "u3", metadata={"colour": name})
+    not_red = {"metadata.colour": {"ne": "red"}, "formed_at": {"gt": datetime(2020, 1, 1, tzinfo=UTC)}}
+    assert (await memory.memories("u3", filters=not_red))["total"] == 2
+    assert (await memory.query_memories("u3", not_red))["total"] == 2
+    assert len((await memory.forget_memories("u3", filters=not_red, preview=True))["items"]) == 2
+    assert len((await memory.forget_memories("u3", filters={"metadata.colour": "blue"}))["items"]) == 1
+    assert len((await memory.forget_memories("u3", filters=not_red, forever=True))["receipts"]) == 1
+    assert [m["content"] for m in (await memory.memories("u3"))["items"]] == ["the red box"]
+    lines = [line async for line in memory.export("u3", filters={"metadata.colour": "blue"})]
+    assert [line["type"] for line in lines] == ["Memory", "MemoryFormed", "MemoryForgotten", "Exported"]
+    assert (await memory.context("u3", filters={"metadata.colour": "blue"}))["total_memories"] == 0
     await memory.remember("lives in Oslo", "u2", attribute="city", value="Oslo")
     [oslo] = (await memory.entities("u2", kind="place"))["items"]
     assert (await memory.entity("u2", oslo["entity_id"]))["facts"][0]["value"] == "Oslo"

@@ -282,3 +282,22 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_way_out() -> None:
     assert done.returncode != 0
     assert b"the data directory /proc/x cannot be created: " in done.stderr
     assert b"name another with --data" in done.stderr
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_a_list_of_words_may_begin_with_the_mark_that_some_editors_write(tmp_path: Path, mark: bytes) -> None:
+    (tmp_path / "var").mkdir()
+    (tmp_path / "var" / "notes").write_bytes(b"said: Quirinius")
+    words = tmp_path / "words.txt"
+    words.write_bytes(mark + b"Quirinius\r\n")
+    done = mnemolog("doctor", "--data", str(tmp_path / "var"), "--residue", str(words))
+    assert done.returncode == 1
+    assert b"notes" in done.stdout
+
+
+def test_a_search_for_no_words_proves_nothing(tmp_path: Path) -> None:
+    words = tmp_path / "words.txt"
+    words.write_bytes(b"\n")
+    done = mnemolog("doctor", "--data", str(tmp_path), "--residue", str(words))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"no word to search for" in done.stderr

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mnemolog.diagnostics.residue import PIECE_BYTES, Spellings, TooShort, find_residue
+from mnemolog.diagnostics.residue import PIECE_BYTES, NothingToSearch, Spellings, TooShort, find_residue
 from mnemolog.settings import from_environment
 
 if TYPE_CHECKING:
@@ -60,3 +60,23 @@ async def test_a_word_is_found_where_two_pieces_of_a_file_meet(tmp_path: Path, s
     (tmp_path / "log" / "a.bin").write_bytes(b"\0" * (PIECE_BYTES - len(spelt) // 2) + spelt)
     [found] = await find_residue(from_environment({}, data_dir=tmp_path), ["Quirinius"])
     assert (found.line, found.where) == (1, "log/a.bin")
+
+
+async def test_a_folder_that_lies_on_another_disk_is_searched_too(tmp_path: Path):
+    other, folder = tmp_path / "other", tmp_path / "var"
+    other.mkdir()
+    folder.mkdir()
+    (other / "log.sqlite").write_bytes(b"said: Quirinius")
+    (folder / "log").symlink_to(other)
+    (folder / "single").symlink_to(other / "log.sqlite")
+    (other / "back").symlink_to(folder)
+    found = await find_residue(from_environment({}, data_dir=folder), ["Quirinius"])
+    assert [one.where for one in found] == ["log/log.sqlite", "single"]
+
+
+@pytest.mark.parametrize(("words", "at"), [(["", "  "], ""), ([], ""), (["Quirinius"], "elsewhere")])
+async def test_where_there_is_nothing_to_search_it_is_not_said_that_nothing_was_found(
+    tmp_path: Path, words: list[str], at: str
+):
+    with pytest.raises(NothingToSearch):
+        await find_residue(from_environment({}, data_dir=tmp_path / at), words)

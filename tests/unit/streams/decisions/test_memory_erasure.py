@@ -27,7 +27,7 @@ def erase(memory_id: str, *event_ids: str) -> EraseMemory:
 
 
 def words_of(memory_id: str, *event_ids: str) -> ErasedWords:
-    return ErasedWords(memory_id, frozenset(event_ids))
+    return ErasedWords(frozenset({memory_id}), frozenset(event_ids))
 
 
 def test_the_memory_is_unknown_and_the_others_are_as_they_were():

@@ -40,6 +40,10 @@ async def test_the_second_is_asked_only_where_the_first_gives_no_usable_answer()
     assert (models.model, models.prompt_hash) == ("small", "p")
     found = await SecondModel(Model("small", BAD), second).extract(WINDOW)
     assert (found.by, found.proposals, found.tokens_in, found.tokens_out) == ("large", GOOD.proposals, 15, 7)
+    assert [(took.model, took.tokens_in, took.tokens_out) for took in found.tokens_by_model] == [
+        ("small", 10, 4),
+        ("large", 5, 3),
+    ]
 
 
 async def test_where_neither_answers_both_reasons_are_told():

@@ -1,0 +1,78 @@
+"""A copy of the log that is put back after an erasure brings nobody back: the list beside the keys erases again."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from contract.front_door import FrontDoor, front_door
+
+from mnemolog.operations.receipts import LIST_FILE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+async def erase(door: FrontDoor) -> None:
+    assert (await door.http.delete("/v1/users/zara")).status_code == 200
+
+
+async def memories(door: FrontDoor) -> list[str]:
+    found = (await door.get("/v1/memories", user_id="zara")).json()
+    return sorted(memory["content"] for memory in found["items"])
+
+
+def put_back(copy: Path, folder: Path, *, with_shards: bool) -> None:
+    """Replace the log of a worker that has stopped by a copy."""
+    shutil.rmtree(folder / "log")
+    shutil.copytree(copy, folder / "log")
+    if not with_shards:
+        shutil.rmtree(folder / "shards")
+
+
+@pytest.mark.parametrize("with_shards", [True, False])
+async def test_who_is_in_a_copy_is_erased_again(tmp_path: Path, *, with_shards: bool):
+    folder, copy = tmp_path / "var", tmp_path / "copy"
+    async with front_door(folder) as door:
+        await door.remember("zara keeps a quokka", "zara")
+        await door.remember("yuri keeps a heron", "yuri")
+    shutil.copytree(folder / "log", copy)
+    async with front_door(folder) as door:
+        await erase(door)
+    put_back(copy, folder, with_shards=with_shards)
+    async with front_door(folder) as door:
+        await door.worker.erasures.repeat()
+        assert await memories(door) == []
+        assert (await door.get("/v1/memories", user_id="yuri")).json()["total"] == 1
+
+
+async def test_the_latest_of_several_erasures_counts_in_whatever_order_they_were_learned(tmp_path: Path):
+    folder, copy = tmp_path / "var", tmp_path / "copy"
+    async with front_door(folder) as door:
+        await door.remember("zara keeps a quokka", "zara")
+        await erase(door)
+        await door.remember("zara keeps a heron", "zara")
+    shutil.copytree(folder / "log", copy)
+    async with front_door(folder) as door:
+        assert await memories(door) == ["zara keeps a heron"]
+        await erase(door)
+    put_back(copy, folder, with_shards=False)
+    listed = folder / "keys" / LIST_FILE
+    listed.write_text("".join(reversed(listed.read_text().splitlines(keepends=True))))  # as other workers may tell it
+    async with front_door(folder) as door:
+        await door.worker.erasures.repeat()
+        assert await memories(door) == []
+
+
+async def test_who_returned_after_the_erasure_is_not_erased_by_a_copy(tmp_path: Path):
+    folder, copy = tmp_path / "var", tmp_path / "copy"
+    async with front_door(folder) as door:
+        await door.remember("zara keeps a quokka", "zara")
+        await erase(door)
+        await door.remember("zara keeps a heron", "zara")
+    shutil.copytree(folder / "log", copy)
+    put_back(copy, folder, with_shards=False)
+    async with front_door(folder) as door:
+        await door.worker.erasures.repeat()
+        assert await memories(door) == ["zara keeps a heron"]

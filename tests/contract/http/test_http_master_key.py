@@ -1,0 +1,49 @@
+"""Without its master key a log does not start, the doctor says why, and nothing is damaged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from contract.front_door import front_door
+
+from mnemolog.diagnostics.checks import checked
+from mnemolog.settings import from_environment
+from schemas.log import LogError
+from streams.sealing.key_files import file_of, make_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEYS: dict[str, tuple[str | None, str]] = {
+    "missing": (None, "its master key is gone"),
+    "another": (make_key(), "which was not given"),
+    "no key": ("rubbish", "is not 32 bytes"),
+    "empty": ("", "is empty"),
+}
+
+
+@pytest.mark.parametrize(("given", "why"), KEYS.values(), ids=KEYS)
+async def test_without_its_master_key_nothing_starts_and_nothing_is_damaged(
+    tmp_path: Path, given: str | None, why: str
+):
+    async with front_door(tmp_path) as door:
+        await door.remember("zara keeps a quokka", "zara")
+    path = file_of(tmp_path)
+    own = path.read_text()
+    path.unlink()
+    if given is not None:
+        path.write_text(given)
+    with pytest.raises(LogError, match=why):
+        async with front_door(tmp_path):
+            pass
+    found = {one.name: one for one in await checked(from_environment({}, data_dir=tmp_path))}
+    assert not found["shards"].ok
+    assert "cannot be opened" in found["shards"].detail
+    assert (path.read_text() if path.exists() else None) == given
+    path.write_text(own)
+    async with front_door(tmp_path) as door:
+        assert (await door.get("/v1/memories", user_id="zara")).json()["total"] == 1
+        assert (await door.post("/v1/admin/rebuild")).json()["equal"]
+    found = {one.name: one for one in await checked(from_environment({}, data_dir=tmp_path))}
+    assert found["shards"].ok

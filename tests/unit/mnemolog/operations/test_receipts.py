@@ -1,0 +1,71 @@
+"""A receipt is what was signed or it is not, and the list of erasures survives a crash in the middle of a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mnemolog.operations.receipts import LIST_FILE, Erasure, Receipts, is_signed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RECEIPT: dict[str, Any] = {"user": "zoë", "memories": 6, "remains": [], "keys": ["a39a82d09933db7a"]}
+
+
+@pytest.fixture
+def receipts(tmp_path: Path) -> Receipts:
+    return Receipts(tmp_path, b"s" * 32)
+
+
+def erasure(number: int) -> Erasure:
+    return Erasure(f"subject {number}", "default", "2026-11-23T22:26:17.368000Z", f"receipt {number}", 6)
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        {"memories": 5},
+        {"memories": True},
+        {"memories": 6.0},
+        {"memories": 10**30},
+        {"memories": float("nan")},
+        {"user": "zoe"},
+        {"user": "\ud800"},
+        {"remains": [{"where": "elsewhere"}]},
+        {"more": None},
+        {"signature": None},
+        {"signature": ""},
+        {"signature": "ü"},
+    ],
+    ids=str,
+)
+def test_an_altered_receipt_is_not_signed_whatever_it_holds(receipts: Receipts, altered: dict[str, Any]):
+    signed = receipts.sign(RECEIPT)
+    assert is_signed(signed, receipts.public_key)
+    assert not is_signed(signed | altered, receipts.public_key)
+
+
+@pytest.mark.parametrize("name", RECEIPT)
+def test_of_a_receipt_nothing_can_be_left_out(receipts: Receipts, name: str):
+    signed = receipts.sign(RECEIPT)
+    assert not is_signed({key: value for key, value in signed.items() if key != name}, receipts.public_key)
+
+
+def test_a_signature_has_one_spelling_and_one_signer(receipts: Receipts, tmp_path: Path):
+    signed = receipts.sign(RECEIPT)
+    assert not is_signed(signed | {"signature": signed["signature"] + "!!!!"}, receipts.public_key)
+    assert not is_signed(signed, Receipts(tmp_path, b"o" * 32).public_key)
+    assert not is_signed(signed, "no key")
+
+
+def test_behind_a_line_that_a_crash_cut_off_the_next_erasure_is_kept(receipts: Receipts, tmp_path: Path):
+    receipts.keep(erasure(1), erasure(2))
+    path = tmp_path / "keys" / LIST_FILE
+    path.write_bytes(path.read_bytes()[:-20])
+    assert receipts.kept() == [erasure(1)]
+    receipts.keep(erasure(3))
+    assert receipts.kept() == [erasure(1), erasure(3)]
+    receipts.keep(erasure(2), erasure(3))
+    assert receipts.kept() == [erasure(1), erasure(3), erasure(2)]
