@@ -18,6 +18,7 @@ from projections.profile.visibility import NAME, SENSITIVE, Topics, Visibility
 from projections.state.lifetime import count_over, is_over
 from projections.state.memory import ACTIVE
 from projections.state.provenance import provenance_of
+from schemas.vocabulary.words import DOCUMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -237,7 +238,7 @@ class RankedMemories:
         self._profiles.clear()
         self._sensitive = None
         for memory in self._state.memories.values():
-            if memory.status == ACTIVE:
+            if _is_ranked(memory):
                 lists = self._lists[_agents(memory)]
                 lists.ranked.append(_ranked(memory))
                 if memory.kind == "episodic":
@@ -250,7 +251,7 @@ class RankedMemories:
             lists.expiries.sort()
 
     def _insert(self, memory: Memory) -> None:
-        if memory.status == ACTIVE:
+        if _is_ranked(memory):
             lists = self._lists[_agents(memory)]
             insort(lists.ranked, _ranked(memory))
             if memory.kind == "episodic":
@@ -259,7 +260,7 @@ class RankedMemories:
                 insort(lists.expiries, memory.expires_at)
 
     def _remove(self, memory: Memory) -> None:
-        if memory.status == ACTIVE:
+        if _is_ranked(memory):
             lists = self._lists[_agents(memory)]
             del lists.ranked[bisect_left(lists.ranked, _ranked(memory))]
             if memory.kind == "episodic":
@@ -310,7 +311,8 @@ class RankedMemories:
         """Return the memories shown that carry one of these attributes, or any."""
         listed = self._state.by_attribute
         found = (self._state.memories[i] for name in names or listed for i in listed.get(name, ()))
-        shown = [m for m in found if m.slot and provenance_of(m) not in without and _is_shown(m, at, agent_id)]
+        kept = (m for m in found if m.slot and m.kind != DOCUMENT and provenance_of(m) not in without)
+        shown = [m for m in kept if _is_shown(m, at, agent_id)]
         return shown if meets is None else [m for m in shown if meets(m)]
 
     def _hidden(self) -> set[str]:
@@ -372,6 +374,11 @@ class RankedMemoriesByUser:
 def in_order(memories: Iterable[Memory]) -> list[Memory]:
     """Return memories by importance, then last access, the greatest first; each once."""
     return sorted({m.memory_id: m for m in memories}.values(), key=_ranked)
+
+
+def _is_ranked(memory: Memory) -> bool:
+    """Return whether contexts may have a memory at all: documents are an application's own."""
+    return memory.status == ACTIVE and memory.kind != DOCUMENT
 
 
 def _is_shown(memory: Memory, at: datetime, agent_id: str | None) -> bool:

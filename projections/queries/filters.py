@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.queries.conditions.fields import Subject
 from projections.state.provenance import provenance_of
+from schemas.vocabulary.words import DOCUMENT
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -48,7 +49,8 @@ class Filters:
         """Return whether a memory passes every filter but the condition."""
         named = ("kind", "memory_type", "category", "source_type")
         return (
-            self.attribute in (None, memory.slot)
+            (memory.kind != DOCUMENT or self.kind == DOCUMENT)  # only who asks for documents is shown any
+            and self.attribute in (None, memory.slot)
             and all(getattr(self, n) in (None, getattr(memory, n)) for n in named)
             and provenance_of(memory) not in self.exclude_sources
             and memory.visible_to(self.agent_id)

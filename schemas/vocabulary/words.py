@@ -4,6 +4,10 @@ from typing import Final, Literal, TypeAlias
 
 Category: TypeAlias = Literal["people", "finance", "schedule", "project", "preference", "interest", "habit", "fact"]
 Kind: TypeAlias = Literal["semantic", "episodic"]
+"""The kinds of what is extracted."""
+DOCUMENT: Final = "document"
+"""The kind of a value that an application keeps under a key, its attribute: it is exact, and does not fade."""
+AnyKind: TypeAlias = Literal[Kind, "document"]
 MemoryType: TypeAlias = Literal["short_term", "long_term"]
 RETENTION: Final = "retention"
 """The policy of a tick that removes old observations; every other but WAKE is a policy of decay."""

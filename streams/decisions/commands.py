@@ -16,6 +16,7 @@ from schemas.messages.events import MemoryForgotten, MemoryFormed, MemoryReinfor
 from schemas.messages.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.text import content_hash
 from schemas.vocabulary.refusals import Refusal
+from schemas.vocabulary.words import DOCUMENT
 from streams.decisions import edited_value, slots, statements
 from streams.decisions.duplicates import matching
 from streams.decisions.sharing import decide_share, is_share
@@ -61,7 +62,8 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
         return
     held = slots.occupants(draft.state, said)
     present = slots.present(held, effective)
-    if profile_keeps and present and not slots.holds(present[-1], said.value):
+    is_document = item.kind == DOCUMENT
+    if profile_keeps and not is_document and present and not slots.holds(present[-1], said.value):
         detail = f"the profile keeps the {item.attribute} that it has"
         draft.say("0", "refused", Refusal.PROFILE_KEEPS.because(detail), present[-1].memory_id)
         return

@@ -8,6 +8,7 @@ from projections.state.lifetime import is_over
 from projections.state.memory import ACTIVE, EXPIRED, Memory, UserState
 from schemas.messages.decision import MAX_CHANGES
 from schemas.messages.events import MemoryDecayed, MemoryExpired
+from schemas.vocabulary.words import DOCUMENT
 from streams.decisions.decay_policies.policy import Expire
 from streams.decisions.decay_policies.registry import POLICIES
 
@@ -68,6 +69,8 @@ def _changes(met: Sequence[Memory], tick: DecayDue, rule: Rule, parameters: Para
     for memory in met:
         if is_over(memory.expires_at, tick.as_of):
             yield memory, Expire("short_term")
+            continue
+        if memory.kind == DOCUMENT:
             continue
         change = rule.fade(memory, tick.as_of, parameters)
         if change is not None and change != getattr(memory, rule.measure):

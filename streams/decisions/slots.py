@@ -12,6 +12,7 @@ from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN
 from schemas.messages.events import MemorySuperseded
 from schemas.vocabulary.attributes import BY_NAME, OPPOSITES, name_and_date, plain_value, same_value
 from schemas.vocabulary.tastes import says_taste
+from schemas.vocabulary.words import DOCUMENT
 from streams.decisions.duplicates.contradiction import ends, may_end, taken_back
 
 if TYPE_CHECKING:
@@ -29,8 +30,13 @@ OF_OCCASIONS = ("schedule", "finance")
 
 
 def occupants(state: UserState, statement: Statement) -> list[Memory]:
-    """Return the memories that ever held the statement's single slot, by when they were last said; [] without one."""
-    if statement.attribute is None or statement.kind != "semantic" or not statement.is_single:
+    """Return the memories that ever held the statement's single slot, by when they were last said; [] without one.
+
+    The key of a document is a slot of documents.
+    """
+    if statement.attribute is None:
+        return []
+    if statement.kind != DOCUMENT and (statement.kind != "semantic" or not statement.is_single):
         return []
     filling = _filling(state, statement.attribute, statement)
     if statement.shape == BY_NAME:
@@ -112,7 +118,14 @@ def _gives_again(memory: Memory, statement: Statement) -> bool:
 
 def _filling(state: UserState, attribute: str, statement: Statement) -> list[Memory]:
     memories = (state.memories[i] for i in state.by_attribute.get(attribute, ()))
-    filling = [m for m in memories if m.slot and m.scope == statement.scope and m.known_to(statement.agent_id)]
+    filling = [
+        m
+        for m in memories
+        if m.slot
+        and (m.kind == DOCUMENT) == (statement.kind == DOCUMENT)
+        and m.scope == statement.scope
+        and m.known_to(statement.agent_id)
+    ]
     return sorted(filling, key=lambda m: m.said_at)  # stable: of two said at once the later decided is newer
 
 

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator, mod
 from mnemolog.http.models.requests import Body, Content, Id, Metadata, Unit, UserId, Value, not_blank
 from projections.profile.attribute_values import fault_of
 from schemas.identity import no_controls
-from schemas.vocabulary.words import Category, Kind, MemoryType, Scope
+from schemas.vocabulary.words import DOCUMENT, AnyKind, Category, MemoryType, Scope
 
 
 class NewMemory(Body):
@@ -19,7 +19,7 @@ class NewMemory(Body):
     agent_id: Id | None = None
     session_id: Id | None = None
     scope: Scope = "personal"
-    kind: Kind = "semantic"
+    kind: AnyKind = "semantic"
     memory_type: MemoryType = "long_term"
     category: Category = "fact"
     importance: Unit = 0.5
@@ -38,6 +38,8 @@ class NewMemory(Body):
     def _attribute_with_value(self) -> Self:
         if self.attribute is not None and self.value is None:
             raise ValueError("has an attribute without its value: give both, or neither")
+        if self.kind == DOCUMENT and self.attribute is None:
+            raise ValueError("is a document without a key: give its key as attribute, and a value")
         return self
 
 

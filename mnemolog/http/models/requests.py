@@ -28,7 +28,7 @@ from schemas.inputs.nesting import check_depth
 from schemas.inputs.strict_object import StrictObject
 from schemas.instant import read_instant
 from schemas.text import is_blank, refuse_marks
-from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, SourceType, Status
+from schemas.vocabulary.words import AnyKind, Category, MemoryType, Scope, SourceType, Status
 from streams.decisions.decay_policies.registry import TickName
 
 MAX_EVENTS = 1_000
@@ -165,7 +165,7 @@ class SearchFilters(Body):
     model_config = ConfigDict(json_schema_extra=_open_to_conditions)
 
     category: Category | None = None
-    kind: Kind | None = None
+    kind: AnyKind | None = None
     memory_type: MemoryType | None = None
     source_type: SourceType | None = None
     since: Instant | None = None
@@ -213,7 +213,7 @@ class MemoriesAsked(Asked):
 
     user_id: UserId | None = None
     agent_id: Id | None = None
-    kind: Kind | None = None
+    kind: AnyKind | None = None
     memory_type: MemoryType | None = None
     category: Category | None = None
     source_type: SourceType | None = None
@@ -236,7 +236,7 @@ class MemoriesUnwanted(Asked):
 
     user_id: UserId
     agent_id: Id | None = None
-    kind: Kind | None = None
+    kind: AnyKind | None = None
     memory_type: MemoryType | None = None
     category: Category | None = None
     source_type: SourceType | None = None

@@ -9,6 +9,7 @@ from projections.embedding.stored_vector import vector_of
 from projections.state.memory import ACTIVE, FORGOTTEN
 from schemas.text import digest
 from schemas.vocabulary.attributes import BY_NAME, ONE, is_single, same_value
+from schemas.vocabulary.words import DOCUMENT
 from streams.decisions.duplicates.equivalence import skeleton
 from streams.decisions.duplicates.similarity import keywords, near_duplicate
 from streams.decisions.duplicates.word_cache import WordCache
@@ -96,6 +97,9 @@ def first_active(memories: Iterable[Memory], instant: datetime) -> Memory | None
 
 
 def _comparable(memory: Memory, statement: Statement) -> bool:
+    """Return whether one may say what the other says; a document says nothing, and is found by its key alone."""
+    if DOCUMENT in (memory.kind, statement.kind):
+        return False
     return memory.scope == statement.scope and memory.known_to(statement.agent_id)
 
 

@@ -1,0 +1,318 @@
+"""LangGraph's store, kept by mnemolog: `MnemologStore(url)` is a BaseStore. `pip install 'mnemolog[langgraph]'`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar
+
+from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, PutOp, SearchOp, TTLConfig
+
+from mnemolog.client.client import AsyncClient, Client
+from mnemolog.client.errors import Conflict, Refused, Unavailable
+from mnemolog.client.memories import forget, memories, query_memories, remember, revise, search
+from mnemolog.integrations.langgraph_items import (
+    DOCUMENT,
+    FOREVER,
+    Place,
+    end_of,
+    filters_of,
+    found_item,
+    has_ended,
+    is_refreshed,
+    item_of,
+    key_of,
+    put_call,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    from langgraph.store.base import Item, MatchCondition, Op, Result, SearchItem
+
+    from mnemolog.client.call import Call, Json
+
+T = TypeVar("T")
+Steps: TypeAlias = "Generator[Call[Json], Json, T]"
+"""What an operation asks the server, one call after the other; each gives the answer, and the last what is returned."""
+PAGE: Final = 200
+MOST_FOUND: Final = 100
+"""As many a search by words gives, with a score; those after them come without."""
+DECISIONS_AWAITED: Final = 6
+"""Times that an undecided command is sent again, each of which waits 5 s."""
+DIRECTORY: Final = "langgraph"
+"""The user that has the names of the others, and items above the part of a namespace that names users.
+
+No namespace begins with it: LangGraph reserves it.
+"""
+
+
+class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph is an extra
+    """Keeps items as documents of users: exact, under a key, and left alone by decay.
+
+    `user_part` says which part of a namespace names the user: 0 the first, so that `("alice", "notes")` is of alice,
+    and `user_part=1` fits `("memories", "alice")`. Who erases alice erases her items. With None all are of `user_id`.
+    A put, a deletion and a read refreshed by it are decided when they return. Raises MnemologError.
+    """
+
+    supports_ttl = True
+
+    __slots__ = ("_async_client", "_client", "_fields", "_known", "_make", "_place", "ttl_config")
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:8420",
+        api_key: str | None = None,
+        *,
+        user_part: int | None = 0,
+        user_id: str = DIRECTORY,
+        fields: Sequence[str] = ("$",),
+        ttl: TTLConfig | None = None,
+        **connection: Any,  # noqa: ANN401 - what both clients take
+    ) -> None:
+        """Take the server's address and a key. `fields` are the paths whose text is searched; `$` is the whole value.
+
+        `connection` is what the client takes besides: `timeout_seconds`, `retries`, `ca_file`. Raises ValueError.
+        """
+        self._client = Client(url, api_key, **connection)
+        self._make: Mapping[str, Any] = {"url": url, "api_key": api_key, **connection}
+        self._async_client: AsyncClient | None = None
+        self._place = Place(user_part, user_id)
+        self._fields = list(fields)
+        self._known: set[str] = set()
+        self.ttl_config = ttl
+
+    # -- how operations are carried
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Carry out operations in their order; reads see the puts before them."""
+        return [self._run(self._steps(op)) for op in ops]
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Carry out the same without blocking; all calls of a store are of one event loop."""
+        return [await self._arun(self._steps(op)) for op in ops]
+
+    def sweep_ttl(self) -> int:
+        """Delete the items whose time is over, of all users; return how many. Until then they are only hidden."""
+        return self._run(self._sweep())
+
+    def _run(self, steps: Steps[T]) -> T:
+        answer: Any = None
+        try:
+            while True:
+                call = steps.send(answer)
+                try:
+                    answer = self._client.carry(call)
+                except Refused as error:
+                    answer = {"refused": error}
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    async def _arun(self, steps: Steps[T]) -> T:
+        if self._async_client is None:
+            self._async_client = AsyncClient(**self._make)
+        answer: Any = None
+        try:
+            while True:
+                call = steps.send(answer)
+                try:
+                    answer = await self._async_client.carry(call)
+                except Refused as error:
+                    answer = {"refused": error}
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    def close(self) -> None:
+        """Give the connections of calls without await back."""
+        self._client.close()
+
+    async def aclose(self) -> None:
+        """Give all connections back."""
+        self._client.close()
+        if self._async_client is not None:
+            await self._async_client.close()
+
+    def __enter__(self) -> Self:
+        """Return the store, which is closed at the end of the block."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the store."""
+        self.close()
+
+    # -- operations
+
+    def _steps(self, op: Op) -> Steps[Result]:
+        if isinstance(op, GetOp):
+            return self._get(op)
+        if isinstance(op, PutOp):
+            return self._put(op)
+        if isinstance(op, SearchOp):
+            return self._search(op)
+        if isinstance(op, ListNamespacesOp):
+            return self._list(op)
+        raise ValueError(f"Unknown operation type: {type(op)}")
+
+    def _get(self, op: GetOp) -> Steps[Item | None]:
+        user_id = self._place.owner_of(op.namespace)
+        memory = yield from _newest(user_id, op.namespace, op.key)
+        if memory is None or has_ended(memory, _now()):
+            return None
+        if is_refreshed(memory, op):
+            yield from _refresh(memory)
+        return item_of(memory)
+
+    def _put(self, op: PutOp) -> Steps[None]:
+        user_id = self._place.owner_of(op.namespace)
+        old = yield from _newest(user_id, op.namespace, op.key)
+        if op.value is None:
+            if old is not None:
+                yield from _decided(forget(old["memory_id"], user_id=user_id))
+            return
+        if self._place.user_part is not None:
+            yield from self._register(user_id)
+        now = _now()
+        lives = old is not None and not has_ended(old, now)
+        created_at = old["metadata"]["created_at"] if old is not None and lives else None
+        yield from _decided(put_call(op, user_id, created_at, self._fields, now))
+
+    def _search(self, op: SearchOp) -> Steps[list[SearchItem]]:
+        now, wanted = _now(), op.offset + op.limit
+        filters = filters_of(op.namespace_prefix, op.filter, now)
+        users = yield from self._users(op.namespace_prefix)
+        scored: list[tuple[Json, float | None]] = []
+        if op.query:
+            indexed = filters | {"metadata.is_indexed": True}
+            for user_id in users:
+                limit = min(wanted, MOST_FOUND)
+                call = search(
+                    user_id,
+                    query=op.query,
+                    filters=indexed,
+                    limit=limit,
+                    recall=False,
+                    include_global=False,
+                    understand_time=False,
+                )
+                scored += [(memory, memory["score"]) for memory in (yield from _asked(call))["results"]]
+            scored.sort(key=lambda pair: -(pair[1] or 0.0))
+        if len(scored) < wanted:
+            found = {memory["memory_id"] for memory, _ in scored}
+            rest: list[Json] = []
+            for user_id in users:
+                rest += yield from _listed(user_id, filters, wanted)
+            rest.sort(key=lambda memory: str(memory["formed_at"]), reverse=len(users) > 1)
+            scored += [(memory, None) for memory in rest if memory["memory_id"] not in found]
+        shown = scored[op.offset : wanted]
+        for memory, _ in shown:
+            if is_refreshed(memory, op):
+                yield from _refresh(memory)
+        return [found_item(memory, score) for memory, score in shown]
+
+    def _list(self, op: ListNamespacesOp) -> Steps[list[tuple[str, ...]]]:
+        conditions = op.match_conditions or ()
+        prefix = next((_fixed(one) for one in conditions if one.match_type == "prefix"), ())
+        found: set[tuple[str, ...]] = set()
+        for user_id in (yield from self._users(prefix)):
+            for memory in (yield from _listed(user_id, filters_of(prefix, None, _now()), None)):
+                namespace = tuple(memory["metadata"]["namespace"])
+                if all(_matches(one, namespace) for one in conditions):
+                    found.add(namespace[: op.max_depth])
+        return sorted(found)[op.offset : op.offset + op.limit]
+
+    def _sweep(self) -> Steps[int]:
+        over = 0
+        for user_id in (yield from self._users(())):
+            filters = {"kind": DOCUMENT, "value": {"lte": end_of(0, _now())}, "metadata.within": {"exists": True}}
+            for memory in (yield from _listed(user_id, filters, None)):
+                yield from _decided(forget(memory["memory_id"], user_id=user_id))
+                over += 1
+        return over
+
+    # -- users
+
+    def _users(self, prefix: Sequence[str]) -> Steps[list[str]]:
+        """Return whose items a prefix may have: one user, or all that the directory knows."""
+        one = self._place.user_of(prefix)
+        if one is not None:
+            return [one]
+        filters = {"kind": DOCUMENT, "metadata.user": {"exists": True}}
+        entries = yield from _listed(DIRECTORY, filters, None)
+        return sorted({self._place.user_id, *(str(entry["metadata"]["user"]) for entry in entries)})
+
+    def _register(self, user_id: str) -> Steps[None]:
+        """Put a user into the directory, once; a key that may not write there is no reason to refuse the item."""
+        if user_id in self._known or user_id == self._place.user_id:
+            return
+        attribute = key_of((), user_id)
+        known = yield memories(DIRECTORY, kind=DOCUMENT, attribute=attribute)
+        if not known.get("items") and "refused" not in known:
+            yield remember(
+                attribute, DIRECTORY, kind=DOCUMENT, attribute=attribute, value=FOREVER, metadata={"user": user_id}
+            )
+        self._known.add(user_id)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _asked(call: Call[Json]) -> Steps[Json]:
+    """Ask, and return the answer. Raises Refused."""
+    answer = yield call
+    if "refused" in answer:
+        raise answer["refused"]
+    return answer
+
+
+def _decided(call: Call[Json]) -> Steps[Json]:
+    """Give a command and return what was decided, however often it has to be asked for. Raises MnemologError."""
+    for _ in range(DECISIONS_AWAITED):
+        answer = yield from _asked(call)  # with the same key it is the same command
+        if "memory_id" in answer:
+            return answer
+    raise Unavailable("the command is in the log and not decided yet: it will be")
+
+
+def _newest(user_id: str, namespace: Sequence[str], key: str) -> Steps[Json | None]:
+    found = yield from _asked(memories(user_id, kind=DOCUMENT, attribute=key_of(namespace, key)))
+    items: list[Json] = found["items"]
+    return max(items, key=lambda memory: (memory["formed_at"], memory["memory_id"]), default=None)
+
+
+def _listed(user_id: str, filters: Mapping[str, Any], most: int | None) -> Steps[list[Json]]:
+    """Return the documents that pass, those put last first, at most so many or all."""
+    items: list[Json] = []
+    for page in count(1):
+        answer = yield from _asked(query_memories(user_id, filters, page=page, page_size=PAGE))
+        items += answer["items"]
+        if len(answer["items"]) < PAGE or (most is not None and len(items) >= most):
+            break
+    return items
+
+
+def _refresh(memory: Json) -> Steps[None]:
+    """Have an item live as long again; one that was put anew meanwhile stays as it was put."""
+    until = end_of(memory["metadata"]["ttl"], _now())
+    answer = yield revise(memory["memory_id"], user_id=memory["user_id"], value=until)
+    if isinstance(answer.get("refused"), Refused) and not isinstance(answer["refused"], Conflict):
+        raise answer["refused"]
+
+
+def _fixed(condition: MatchCondition) -> tuple[str, ...]:
+    """Return the parts of a prefix before its first wildcard."""
+    path = list(condition.path)
+    return tuple(path[: path.index("*")] if "*" in path else path)
+
+
+def _matches(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
+    path = (condition.path,) if isinstance(condition.path, str) else tuple(condition.path)
+    if len(namespace) < len(path):
+        return False
+    parts = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(wanted in ("*", part) for wanted, part in zip(path, parts, strict=True))

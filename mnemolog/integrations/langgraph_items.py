@@ -1,0 +1,150 @@
+"""An item of LangGraph as a document of a user: its key, its words, and the filters that find it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+from langgraph.store.base import InvalidNamespaceError, Item, SearchItem, get_text_at_path
+
+from mnemolog.client.errors import Refused
+from mnemolog.client.memories import remember
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from langgraph.store.base import GetOp, PutOp, SearchOp
+
+    from mnemolog.client.call import Call, Json
+
+DOCUMENT: Final = "document"
+FOREVER: Final = "forever"
+"""Stands where other items have their end, and is greater than each of those as text."""
+MAX_WORDS_BYTES: Final = 8 * 1024
+"""Of the text by which an item is found: more of it would change a vector little."""
+_OPERATORS: Final = {"$eq": "eq", "$ne": "ne", "$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a store items are: which part of a namespace names the user, or one user for all."""
+
+    user_part: int | None
+    user_id: str
+
+    def user_of(self, namespace: Sequence[str]) -> str | None:
+        """Return whose items a namespace has; None for a prefix that several users may have."""
+        if self.user_part is None:
+            return self.user_id
+        return namespace[self.user_part] if len(namespace) > self.user_part else None
+
+    def owner_of(self, namespace: Sequence[str]) -> str:
+        """Return whose an item is: one above the part that names users is of the store's own user."""
+        if not namespace:
+            raise InvalidNamespaceError("the namespace is empty: say where the item belongs")
+        return self.user_of(namespace) or self.user_id
+
+
+def key_of(namespace: Sequence[str], key: str) -> str:
+    """Return the one key, 32 hexadecimal digits, that a namespace and a key have together."""
+    return blake2b(json.dumps([list(namespace), key]).encode(), digest_size=16).hexdigest()
+
+
+def put_call(op: PutOp, user_id: str, created_at: str | None, fields: Sequence[str], now: datetime) -> Call[Json]:
+    """Return the command that keeps an item. Raises Refused for a value that JSON cannot carry."""
+    try:
+        value = json.loads(json.dumps(op.value, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise Refused(f"the value of {op.key!r} cannot be kept: {error}") from None
+    words = [] if op.index is False else _words(value, op.index if op.index is not None else fields)
+    metadata = {
+        "namespace": list(op.namespace),
+        "within": [within(op.namespace[:n]) for n in range(len(op.namespace) + 1)],
+        "key": op.key,
+        "item": value,
+        "created_at": created_at or now.isoformat(),
+        "ttl": op.ttl,
+        "is_indexed": bool(words),
+    }
+    return remember(
+        "\n".join(words) or key_of(op.namespace, op.key),
+        user_id,
+        kind=DOCUMENT,
+        attribute=key_of(op.namespace, op.key),
+        value=end_of(op.ttl, now),
+        metadata=metadata,
+    )
+
+
+def _words(value: Mapping[str, Any], fields: Sequence[str]) -> list[str]:
+    texts = [text for name in fields for text in get_text_at_path(value, name) if text.strip()]
+    words = "\n".join(texts).encode()[:MAX_WORDS_BYTES].decode(errors="ignore")
+    return [words] if words else []
+
+
+def within(prefix: Sequence[str]) -> str:
+    """Return a prefix of a namespace as one text."""
+    return json.dumps(list(prefix))
+
+
+def end_of(minutes: float | None, now: datetime) -> str:
+    """Return when an item that is touched now ends, as text in the order of time."""
+    return FOREVER if minutes is None else _instant(now + timedelta(minutes=minutes))
+
+
+def _instant(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def filters_of(prefix: Sequence[str], wanted: Mapping[str, Any] | None, now: datetime) -> dict[str, Any]:
+    """Return the filter of the items below a prefix that have not ended. Raises ValueError for an unknown operator."""
+    compared = [one for name, value in (wanted or {}).items() for one in _comparisons(f"metadata.item.{name}", value)]
+    ours: list[dict[str, Any]] = [
+        {"value": {"gt": _instant(now)}},
+        {"metadata.within": {"contains": within(prefix)}},
+    ]
+    return {"kind": DOCUMENT, "AND": ours + compared}
+
+
+def _comparisons(path: str, wanted: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any JSON value
+    if not isinstance(wanted, dict):
+        return [{path: {"eq": wanted}}]
+    if any(name.startswith("$") for name in wanted):
+        if unknown := [name for name in wanted if name not in _OPERATORS]:
+            raise ValueError(f"Unsupported operator: {unknown[0]}; there are {', '.join(_OPERATORS)}")
+        return [{path: {_OPERATORS[name]: value for name, value in wanted.items()}}]
+    return [one for name, value in wanted.items() for one in _comparisons(f"{path}.{name}", value)]
+
+
+def has_ended(memory: Json, now: datetime) -> bool:
+    """Return whether an item's time is over."""
+    return str(memory["value"]) <= _instant(now)
+
+
+def is_refreshed(memory: Json, op: GetOp | SearchOp) -> bool:
+    """Return whether reading an item makes it live longer."""
+    return bool(op.refresh_ttl) and memory["metadata"]["ttl"] is not None
+
+
+def item_of(memory: Json) -> Item:
+    """Return the item that a document is."""
+    return Item(**_fields(memory))
+
+
+def found_item(memory: Json, score: float | None) -> SearchItem:
+    """Return the same as a search finds it; without a score for one that its words did not find."""
+    return SearchItem(**_fields(memory), score=score)
+
+
+def _fields(memory: Json) -> dict[str, Any]:
+    kept = memory["metadata"]
+    return {
+        "namespace": tuple(kept["namespace"]),
+        "key": kept["key"],
+        "value": kept["item"],
+        "created_at": datetime.fromisoformat(kept["created_at"]),
+        "updated_at": datetime.fromisoformat(memory["formed_at"]),
+    }

@@ -1,0 +1,44 @@
+"""OpenAI Agents: the two memory tools of one user. `pip install 'mnemolog[openai-agents]'`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from agents import FunctionTool
+
+from mnemolog.client.errors import MnemologError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mnemolog.client.client import AsyncClient
+
+
+async def memory_tools(client: AsyncClient, user_id: str, agent_id: str | None = None) -> list[FunctionTool]:
+    """Return memory_add and memory_search as the server defines them, as the tools of an Agent.
+
+    A failed call is an answer that the model reads. Raises MnemologError.
+    """
+    functions = [tool["function"] for tool in (await client.tools())["tools"]]
+    return [
+        FunctionTool(
+            name=function["name"],
+            description=function["description"],
+            params_json_schema=function["parameters"],
+            on_invoke_tool=_caller(client, function["name"], user_id, agent_id),
+            strict_json_schema=False,  # what has a default may be left out
+        )
+        for function in functions
+    ]
+
+
+def _caller(client: AsyncClient, name: str, user_id: str, agent_id: str | None) -> Callable[[Any, str], Awaitable[str]]:
+    async def call(_context: object, arguments: str) -> str:
+        try:
+            answer = await client.call_tool(name, arguments, user_id, agent_id)
+        except MnemologError as error:
+            answer = {"error": error.detail}
+        return json.dumps(answer, ensure_ascii=False)
+
+    return call

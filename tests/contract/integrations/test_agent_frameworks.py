@@ -1,0 +1,122 @@
+"""Tools and a retriever in the frameworks themselves, with a model that says what a test wants, against a worker."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from agents import Agent, ModelResponse, Runner, Usage, set_tracing_disabled
+from agents.models.interface import Model
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from support.free_ports import free_ports
+from support.mnemolog_up import Up
+
+from mnemolog import AsyncClient, Client
+from mnemolog.integrations import langchain, openai_agents
+from mnemolog.integrations.langgraph import MnemologStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from langgraph.store.base import BaseStore
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Give the address of a server."""
+    up = Up(tmp_path_factory.mktemp("up"), free_ports(1)[0])
+    up.wait_until_ready()
+    yield up.url
+    up.end(signal.SIGTERM)
+
+
+def test_langchain_tools_remember_and_find(url: str) -> None:
+    with Client(url) as client:
+        add, search = langchain.memory_tools(client, "lc")
+        assert (add.name, search.name) == ("memory_add", "memory_search")
+        add.invoke({"content": "Ann is allergic to peanuts"})
+        assert "peanuts" in search.invoke({"query": "allergic"})
+        assert "blank" in search.invoke({"query": " "}), "a refusal is an answer that the model reads"
+
+
+async def test_langchain_tools_and_the_retriever_work_with_await(url: str) -> None:
+    async with AsyncClient(url) as asking:
+        with Client(url) as client:
+            add, _ = langchain.memory_tools(client, "la", async_client=asking)
+            await add.ainvoke({"content": "Ann plays the oboe"})
+            retriever = langchain.MemoryRetriever(client=client, user_id="la", async_client=asking)
+            for found in (await retriever.ainvoke("oboe"), retriever.invoke("oboe")):
+                assert [one.page_content for one in found] == ["Ann plays the oboe"]
+                assert found[0].metadata["score"] > 0
+
+
+def test_a_graph_runs_on_the_store_and_the_tools(url: str) -> None:
+    call = {"name": "memory_add", "args": {"content": "Ann has a cat"}, "id": "c1"}
+    model = GenericFakeChatModel(messages=iter([AIMessage("", tool_calls=[call]), AIMessage("Noted.")]))
+
+    def answer(state: MessagesState, *, store: BaseStore) -> dict[str, Any]:
+        store.put(("lg", "turns"), str(len(state["messages"])), {"last": str(state["messages"][-1].content)})
+        return {"messages": [model.invoke(state["messages"])]}
+
+    with Client(url) as client, MnemologStore(url) as store:
+        graph = StateGraph(MessagesState)
+        graph.add_node("answer", answer)
+        graph.add_node("tools", ToolNode(langchain.memory_tools(client, "lg")))
+        graph.add_edge(START, "answer")
+        graph.add_conditional_edges("answer", lambda s: "tools" if s["messages"][-1].tool_calls else END)
+        graph.add_edge("tools", "answer")
+        done = graph.compile(store=store).invoke({"messages": [("user", "I have a cat")]})
+        assert done["messages"][-1].content == "Noted."
+        assert any(isinstance(message, ToolMessage) for message in done["messages"])
+        assert [memory["content"] for memory in client.memories("lg")["items"]] == ["Ann has a cat"]
+        assert {item.key for item in store.search(("lg", "turns"))} == {"1", "3"}
+
+
+class Scripted(Model):
+    """A model that calls memory_add, and then says what the tool answered."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+
+    async def get_response(self, *_: Any, **asked: Any) -> ModelResponse:
+        self.turns += 1
+        output: Any
+        if self.turns == 1:
+            arguments = json.dumps({"content": "Ann lives in Bergen"})
+            output = ResponseFunctionToolCall(
+                arguments=arguments, call_id="c1", name="memory_add", type="function_call"
+            )
+        else:
+            said = ResponseOutputText(text=str(asked["input"][-1]["output"]), type="output_text", annotations=[])
+            output = ResponseOutputMessage(
+                id="m1", content=[said], role="assistant", status="completed", type="message"
+            )
+        return ModelResponse(output=[output], usage=Usage(), response_id=None)
+
+    def stream_response(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+
+async def test_an_openai_agent_remembers_by_its_tool(url: str) -> None:
+    set_tracing_disabled(True)
+    async with AsyncClient(url) as client:
+        tools = await openai_agents.memory_tools(client, "oa")
+        agent = Agent(name="a", model=Scripted(), tools=[*tools])
+        done = await Runner.run(agent, "I live in Bergen")
+        assert "Ann lives in Bergen" in done.final_output
+        assert (await client.memories("oa"))["total"] == 1
+
+
+def test_nothing_imports_a_framework_at_the_start() -> None:
+    frameworks = "{'langgraph', 'langchain_core', 'agents'}"
+    program = f"import sys, mnemolog.cli, mnemolog.http.app; print({frameworks} & set(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603
+    assert ran.stdout.strip() == "set()"

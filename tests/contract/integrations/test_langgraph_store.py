@@ -1,0 +1,177 @@
+"""A store of LangGraph against a server in a process of its own: items are documents of users, exact and lasting."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp
+from support.free_ports import free_ports
+from support.mnemolog_up import Up
+
+from mnemolog import Client, Refused
+from mnemolog.integrations.langgraph import MnemologStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Give the address of a server."""
+    up = Up(tmp_path_factory.mktemp("up"), free_ports(1)[0])
+    up.wait_until_ready()
+    yield up.url
+    up.end(signal.SIGTERM)
+
+
+@pytest.fixture
+def client(url: str) -> Iterator[Client]:
+    """Give a client of the server."""
+    with Client(url) as client:
+        yield client
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[MnemologStore]:
+    """Give a store of the server."""
+    with MnemologStore(url) as store:
+        yield store
+
+
+@pytest.fixture
+def ann() -> str:
+    """Give a user whom no other test has."""
+    return f"ann-{uuid4().hex}"
+
+
+def test_an_item_is_read_as_it_was_put_last(store: MnemologStore, ann: str) -> None:
+    value = {"text": "likes tea", "nested": {"n": [1, 2.5, None, True]}}
+    store.put((ann, "notes"), "a", {"text": "likes milk"})
+    first = store.get((ann, "notes"), "a")
+    store.put((ann, "notes"), "a", value)
+    item = store.get((ann, "notes"), "a")
+    assert first is not None
+    assert item is not None
+    assert (item.value, item.key, item.namespace) == (value, "a", (ann, "notes"))
+    assert first.created_at == item.created_at < first.updated_at < item.updated_at
+    assert store.get((ann, "other"), "a") is None
+    store.delete((ann, "notes"), "a")
+    assert store.get((ann, "notes"), "a") is None
+    assert store.search((ann,)) == []
+
+
+async def test_it_works_with_await(url: str, ann: str) -> None:
+    store = MnemologStore(url)
+    await store.aput((ann,), "a", {"color": "red"})
+    found = await store.asearch((ann,), query="red")
+    assert [(item.key, item.score is not None) for item in found] == [("a", True)]
+    assert (await store.aget((ann,), "a")) is not None
+    assert await store.alist_namespaces(prefix=(ann,)) == [(ann,)]
+    await store.adelete((ann,), "a")
+    assert await store.aget((ann,), "a") is None
+    await store.aclose()
+
+
+def test_a_batch_is_carried_out_in_order(store: MnemologStore, ann: str) -> None:
+    put, read = PutOp((ann,), "a", {"n": 1}), GetOp((ann,), "a")
+    before, _, after = store.batch([read, put, read])
+    assert before is None
+    assert after is not None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "keys"),
+    [
+        ({"color": "red"}, {"a", "b"}),
+        ({"color": {"$ne": "red"}}, {"c"}),
+        ({"n": {"$gt": 1, "$lte": 3}}, {"b", "c"}),
+        ({"color": {"$eq": "red"}, "n": {"$gte": 2}}, {"b"}),
+        ({"at": {"city": "Rome"}}, {"a"}),
+    ],
+)
+def test_filters_decide_before_the_cut(
+    store: MnemologStore, ann: str, wanted: dict[str, object], keys: set[str]
+) -> None:
+    store.put((ann, "x"), "a", {"color": "red", "n": 1, "at": {"city": "Rome", "street": "1"}})
+    store.put((ann, "x"), "b", {"color": "red", "n": 2})
+    store.put((ann, "y"), "c", {"color": "blue", "n": 3})
+    for query in (None, "something"):
+        assert {item.key for item in store.search((ann,), filter=wanted, query=query, limit=len(keys))} == keys
+
+
+def test_an_unknown_operator_is_refused(store: MnemologStore, ann: str) -> None:
+    with pytest.raises(ValueError, match="Unsupported operator"):
+        store.search((ann,), filter={"n": {"$near": 3}})
+
+
+def test_only_the_chosen_fields_are_searched(store: MnemologStore, ann: str) -> None:
+    store.put((ann,), "title", {"title": "umbrella", "body": "x"}, index=["title"])
+    store.put((ann,), "body", {"title": "x", "body": "umbrella"}, index=["title"])
+    store.put((ann,), "none", {"title": "umbrella", "body": "x"}, index=False)
+    found = store.search((ann,), query="umbrella")
+    assert found[0].key == "title"
+    assert {item.key: item.score is None for item in found} == {"title": False, "body": False, "none": True}
+
+
+def test_namespaces_are_listed_over_users(store: MnemologStore, ann: str) -> None:
+    for namespace in ((ann, "a", "x"), (ann, "b", "x"), (f"{ann}2", "a", "y")):
+        store.put(namespace, "k", {"n": 1})
+    assert store.list_namespaces(prefix=(ann,), suffix=("x",)) == [(ann, "a", "x"), (ann, "b", "x")]
+    assert store.list_namespaces(prefix=(ann,), max_depth=1) == [(ann,)]
+    assert {(ann, "a", "x"), (f"{ann}2", "a", "y")} <= set(store.list_namespaces(prefix=("*", "a")))
+    assert {item.namespace[0] for item in store.search((), filter={"n": 1}, limit=200)} >= {ann, f"{ann}2"}
+    assert {item.namespace[0] for item in store.search((ann,))} == {ann}
+
+
+def test_what_has_ended_is_hidden_and_swept(store: MnemologStore, client: Client, ann: str) -> None:
+    store.put((ann,), "short", {"n": 1}, ttl=0.0)
+    store.put((ann,), "long", {"n": 2}, ttl=60.0)
+    assert store.get((ann,), "short") is None
+    assert [item.key for item in store.search((ann,))] == ["long"]
+    assert store.sweep_ttl() == 1
+    assert [memory["metadata"]["key"] for memory in client.memories(ann, kind="document")["items"]] == ["long"]
+
+
+def test_reading_makes_an_item_live_longer_unless_told_not_to(store: MnemologStore, client: Client, ann: str) -> None:
+    def end() -> str:
+        return str(client.memories(ann, kind="document")["items"][0]["value"])
+
+    store.put((ann,), "a", {"n": 1}, ttl=60.0)
+    first = end()
+    store.get((ann,), "a", refresh_ttl=False)
+    assert end() == first
+    store.get((ann,), "a")
+    second = end()
+    store.search((ann,))
+    assert first < second < end()
+
+
+def test_the_part_of_a_namespace_that_names_the_user_can_be_chosen(url: str, client: Client, ann: str) -> None:
+    with MnemologStore(url, user_part=1) as store:
+        store.put(("memories", ann), "a", {"n": 1})
+        assert [item.key for item in store.search(("memories", ann))] == ["a"]
+        assert client.memories(ann, kind="document")["total"] == 1
+        with pytest.raises(InvalidNamespaceError):
+            store.get((), "a")
+
+
+def test_ordinary_questions_show_no_documents(store: MnemologStore, client: Client, ann: str) -> None:
+    store.put((ann,), "a", {"text": "Lives in Rome and likes tea"})
+    client.remember("Likes tea", ann)
+    assert [memory["content"] for memory in client.memories(ann)["items"]] == ["Likes tea"]
+    assert [found["memory"] for found in client.search(ann, query="tea")["results"]] == ["Likes tea"]
+    assert client.stats(ann)["total"] == 1
+    assert "Rome" not in str(client.profile(ann))
+
+
+def test_a_document_needs_a_key(client: Client, ann: str) -> None:
+    with pytest.raises(Refused, match="document without a key"):
+        client.remember("words", ann, kind="document")
+
+
+def test_what_json_cannot_carry_is_refused(store: MnemologStore, ann: str) -> None:
+    with pytest.raises(Refused, match="cannot be kept"):
+        store.put((ann,), "a", {"n": float("nan")})
