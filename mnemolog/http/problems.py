@@ -19,6 +19,7 @@ from mnemolog.commands.commands import AnotherCommand
 from mnemolog.operations.drain import DrainTimeout
 from mnemolog.operations.rebuild import RebuildDiffers, RebuildInterrupted, RebuildRunning, UnknownGeneration
 from mnemolog.operations.reembedding import ReembedRefused
+from mnemolog.operations.reextraction import DecisionsStalled
 from mnemolog.wakes.stream import UnknownPosition
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, EmbedderUnusable
 from projections.index.protocol import IndexUnavailable
@@ -47,6 +48,7 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     EmbedderUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     PeerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     DrainTimeout: HTTPStatus.SERVICE_UNAVAILABLE,
+    DecisionsStalled: HTTPStatus.SERVICE_UNAVAILABLE,
     RebuildRunning: HTTPStatus.CONFLICT,
     WorkersDiffer: HTTPStatus.CONFLICT,
     RebuildInterrupted: HTTPStatus.SERVICE_UNAVAILABLE,
