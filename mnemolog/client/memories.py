@@ -291,6 +291,18 @@ def history(memory_id: str, *, user_id: str | None = None) -> Call[Json]:
     return get(path_of("v1", "memories", memory_id, "history"), user_id=user_id)
 
 
+def changes(
+    after: str | None = None,
+    user_id: str | None = None,
+    agent_id: str | None = None,
+    *,
+    type: str | None = None,  # noqa: A002 - as the route has it
+    limit: int = 100,
+) -> Call[Json]:
+    """Return what happened to memories after a cursor: `{items, next, more}`; `next` is the cursor to go on with."""
+    return get(path_of("v1", "changes"), after=after, user_id=user_id, agent_id=agent_id, type=type, limit=limit)
+
+
 def turns(session_id: str, user_id: str = "owner", *, limit: int = 20) -> Call[Json]:
     """Return a session's most recent turns as published, oldest first: `{items}`."""
     return get(path_of("v1", "sessions", session_id, "turns"), user_id=user_id, limit=limit)
@@ -355,6 +367,7 @@ class AsyncMemoryMethods(AsyncCarrier):
     restore = awaited(restore)
     share = awaited(share)
     history = awaited(history)
+    changes = awaited(changes)
     importance = awaited(importance)
     profile = awaited(profile)
     episodes = awaited(episodes)
@@ -385,6 +398,7 @@ class MemoryMethods(Carrier):
     restore = direct(restore)
     share = direct(share)
     history = direct(history)
+    changes = direct(changes)
     importance = direct(importance)
     profile = direct(profile)
     episodes = direct(episodes)

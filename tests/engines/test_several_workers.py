@@ -11,7 +11,7 @@ import mcp
 import orjson
 import pytest
 import pytest_asyncio
-from engines.several import Several, heard, two_workers
+from engines.several import Several, heard, held_here, two_workers
 
 from mnemolog.cluster.trust import FORWARDED
 
@@ -280,3 +280,23 @@ async def test_wakes_of_all_workers_come_over_the_stream_of_any_and_go_on_at_ano
         for n in range(USERS):
             polled = await two.json(number, "GET", f"/v1/users/waker-{n}/wakes")
             assert [wake["content"] for wake in polled["items"]] == [f"water plant {n}"]
+
+
+async def test_changes_of_all_workers_come_page_by_page_from_whichever_is_asked(two: Several):
+    cursor = (await two.json(0, "GET", "/v1/changes?after=now"))["next"]
+    made: dict[str, list[str]] = {f"changer-{n}": [] for n in range(USERS)}
+    for tea in ("green tea", "black tea"):
+        for n, user in enumerate(made):
+            made[user].append((await two.remember(n % 2, user, f"I like {tea}"))["memory_id"])
+    assert await held_here(two, 0)
+    assert await held_here(two, 1)
+    items: list[Any] = []
+    asked, more = 0, True
+    while more:  # the cursor of one worker is good at the other
+        answer = await two.json(asked % 2, "GET", f"/v1/changes?limit=5&after={cursor}")
+        items, cursor, more, asked = items + answer["items"], answer["next"], answer["more"], asked + 1
+    assert asked > 1
+    formed = [item for item in items if item["type"] == "MemoryFormed"]
+    for user, memory_ids in made.items():
+        assert [item["memory_id"] for item in formed if item["user_id"] == user] == memory_ids
+    assert len(formed) == 2 * USERS

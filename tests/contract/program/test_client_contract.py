@@ -109,6 +109,15 @@ async def test_the_routes_of_wakes(memory: AsyncClient) -> None:
     assert await memory.wakes("u1", after=page["next"]) == {"items": [], "next": page["next"]}
 
 
+async def test_the_feed_of_changes(memory: AsyncClient) -> None:
+    made = await memory.remember("likes plums", "changer")
+    page = await memory.changes(user_id="changer", type="MemoryFormed")
+    assert [item["memory_id"] for item in page["items"]] == [made["memory_id"]]
+    assert (await memory.changes(page["next"], "changer"))["items"] == []
+    with pytest.raises(Refused, match="is not of this feed: give the `next` of its last answer"):
+        await memory.changes("zzz")
+
+
 async def test_the_routes_of_memories(memory: AsyncClient) -> None:
     known = await memory.remember("the key is under the mat", "u1", importance=0.75)
     memory_id = known["memory_id"]
