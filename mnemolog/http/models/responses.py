@@ -125,6 +125,8 @@ class AcceptedEvent(Shape):
     reason: str | None = None
     memory_ids: list[str] | None = None
     decisions: list[str] | None = None
+    provisional: bool | None = None
+    reextractable: bool | None = None
     redacted: dict[str, int] | None = None
 
 
@@ -354,7 +356,7 @@ class PolicyInForce(Shape):
     by: str | None
     instructions: str
     categories: dict[str, str]
-    attributes: dict[str, str]
+    attributes: dict[str, str | dict[str, Any]]
     never: list[str]
     never_categories: list[str]
     never_attributes: list[str]
