@@ -94,7 +94,7 @@ class MasterKeyRotation:
             if isinstance(self._inner, SqliteLog):  # Kafka compacts by itself
                 await self._inner.compact(KEYS.name)
                 await empty_write_ahead_log(self._inner)
-            if own is not None:
+            if own is not None and self._keys.wrapped_by().keys() <= {given.newest}:  # else the next rotation drops it
                 write_keys(own, own.read_text("ascii").split()[:1])
             return {"kek_id": given.newest, "wrapped": wrapped, "retired": [i for i in given.ids if i != given.newest]}
 

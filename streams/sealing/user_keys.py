@@ -88,6 +88,9 @@ class UserKeys:
         self._making: dict[Owner, asyncio.Event] = {}
         """Set when who makes an owner's key has ended. A future would be cancelled with the first who waits."""
 
+        self._appending: set[asyncio.Event] = set()
+        """Of each call that appends new keys, set when it has ended: they are wrapped already."""
+
     @property
     def is_empty(self) -> bool:
         """Whether the topic has no key at all: nothing was ever sealed."""
@@ -144,7 +147,7 @@ class UserKeys:
             done = asyncio.Event()
             self._making.update(dict.fromkeys(own, done))
             try:
-                await self._log.append([self._new(owner) for owner in own])
+                await self._append_new(own)
                 await self.follow()
             finally:
                 for owner in own:
@@ -157,7 +160,7 @@ class UserKeys:
 
     async def renew(self, owner: Owner) -> None:
         """Give an owner another key, which seals from now on; the former ones still open. Raises LogError."""
-        await self._log.append([self._new(owner)])
+        await self._append_new([owner])
         await self.follow()
 
     def sealing(self, owner: Owner) -> tuple[bytes, AESGCM]:
@@ -224,6 +227,8 @@ class UserKeys:
         It can be stopped and run again: keys that are wrapped by the newest already are left alone.
         """
         masters = self._require_masters()
+        for one in list(self._appending):  # they may be wrapped by a master key that is no longer the newest
+            await one.wait()
         await self.follow()
         old = [key_id for key_id, data in self._wrapped.items() if _data_key(data).kek_id != masters.newest]
         for start in range(0, len(old), KEYS_AT_ONCE):
@@ -267,6 +272,15 @@ class UserKeys:
         ids = self._ids.get(owner.key, ())
         if key_id not in ids:
             self._ids[owner.key] = (*ids, key_id)
+
+    async def _append_new(self, owners: Iterable[Owner]) -> None:
+        done = asyncio.Event()
+        self._appending.add(done)
+        try:
+            await self._log.append([self._new(owner) for owner in owners])
+        finally:
+            self._appending.discard(done)
+            done.set()
 
     def _new(self, owner: Owner) -> NewRecord:
         key_id = os.urandom(KEY_ID_BYTES)
