@@ -37,9 +37,12 @@ from schemas.topics import LEDGER, TOPICS
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from projections.embedding.embedder import Vectors
+
+    Vary: TypeAlias = Callable[[MemoryFormed, int], MemoryFormed]
 
 DIMENSIONS, VOCABULARY = 512, 30_000
 SIZES, OTHERS, SEARCHES = (1_000, 10_000), 50, 400
@@ -75,8 +78,16 @@ def words(chance: np.random.Generator, count: int) -> str:
     return " ".join(f"w{word}" for word in chance.zipf(1.3, count) % VOCABULARY)
 
 
-def decisions(owner: Owner, vectors: Vectors, chance: np.random.Generator) -> list[Decision]:
-    """Return decisions that form a memory for each vector, as many in each as one holds."""
+def as_it_is(memory: MemoryFormed, _number: int) -> MemoryFormed:
+    """Return a memory without a change."""
+    return memory
+
+
+def decisions(owner: Owner, vectors: Vectors, chance: np.random.Generator, vary: Vary = as_it_is) -> list[Decision]:
+    """Return decisions that form a memory for each vector, as many in each as one holds.
+
+    `vary` changes a memory by its number.
+    """
     envelope = Envelope(event_id="", tenant=owner.tenant, user_id=owner.user_id, agent_id="luna", occurred_at=START)
     found = []
     for version, start in enumerate(range(0, len(vectors), MAX_CHANGES), 1):
@@ -111,16 +122,16 @@ def decisions(owner: Owner, vectors: Vectors, chance: np.random.Generator) -> li
                 version=version,
                 covered=[],
                 outcomes=[],
-                events=[codec.encode(event) for event in events],
+                events=[codec.encode(vary(event, start + n)) for n, event in enumerate(events)],
             )
         )
     return found
 
 
-def fill(shards: Shards, owner: Owner, vectors: Vectors, chance: np.random.Generator) -> None:
+def fill(shards: Shards, owner: Owner, vectors: Vectors, chance: np.random.Generator, vary: Vary = as_it_is) -> None:
     """Fold a user's memories into their shard, past the log: only what a search reads is wanted."""
     shard = shards.of(owner)
-    for decision in decisions(owner, vectors, chance):
+    for decision in decisions(owner, vectors, chance, vary):
         position = Position(LEDGER.name, shard.partition, shard.offset(LEDGER.name))
         shard.fold(
             LEDGER.name,

@@ -10,6 +10,7 @@ import orjson
 
 from schemas.own_patterns import OwnPattern, compiled
 from schemas.text import plain_words, stands_in
+from schemas.vocabulary.attributes import BY_NAME, MANY, ONE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,9 @@ class Policy:
     categories: Mapping[str, str] = field(default_factory=dict)
     """What belongs into a category here, for the model."""
     attributes: Mapping[str, str] = field(default_factory=dict)
-    """More attributes, each a list, with what they hold; the profile shows them under `other`."""
+    """More attributes, with what they hold; the profile shows them under `other`."""
+    shapes: Mapping[str, str] = field(default_factory=dict)
+    """Those of them that are no list: `single` or `map`."""
     never: tuple[str, ...] = ()
     """Words and phrases: what has one of them in it is not remembered."""
     never_categories: tuple[str, ...] = ()
@@ -61,6 +64,10 @@ class Policy:
         said = {name: value for name, value in asdict(self).items() if value != blank[name]}
         return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()[:ID_DIGITS]
 
+    def shape_of(self, attribute: str | None) -> str | None:
+        """Return the shape of an attribute that it brings; None of others, and of its lists."""
+        return self.shapes.get(attribute) if attribute is not None else None
+
     def encoded(self) -> bytes:
         """Return it as JSON, the fields in the order of their names."""
         return orjson.dumps(asdict(self), option=orjson.OPT_SORT_KEYS)
@@ -73,13 +80,14 @@ class Policy:
             raise TypeError("a policy is a JSON object")
         texts, refused = document.get("instructions", ""), document.get("when_refused", REJECT)
         budgets = {name: document.get(name) for name in ("tokens_per_user_day", "tokens_per_tenant_day")}
-        maps = {name: document.get(name, {}) for name in ("categories", "attributes", "redaction")}
+        maps = {name: document.get(name, {}) for name in ("categories", "attributes", "shapes", "redaction")}
         lists = {name: document.get(name, []) for name in ("never", "never_categories", "never_attributes")}
         if not (
             isinstance(texts, str)
             and refused in (REJECT, RULES)
             and all(tokens is None or type(tokens) is int for tokens in budgets.values())
             and all(isinstance(entries, dict) for entries in maps.values())
+            and all(shape in (ONE, MANY, BY_NAME) for shape in maps["shapes"].values())
             and all(isinstance(what, str) for entries in maps.values() for what in entries.values())
             and all(isinstance(words, list) for words in lists.values())
             and all(isinstance(word, str) and plain_words(word) for words in lists.values() for word in words)

@@ -18,6 +18,7 @@ from mnemolog.access.verifier import Verifier
 from mnemolog.http import forwarding, problems
 from mnemolog.http.authentication import WITHOUT_KEY, Authentication
 from mnemolog.http.bounds.paths import Paths, to_found_route
+from mnemolog.http.changes import route as changes
 from mnemolog.http.console.pages import console_routes
 from mnemolog.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
 from mnemolog.http.mcp import route as mcp
@@ -62,6 +63,7 @@ ROUTES: Final = (
     search,
     agents,
     wakes,
+    changes,
     exchange,
     tools,
     evatar,

@@ -13,11 +13,13 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from mnemolog.access.verifier import TooMany
+from mnemolog.changes.feed import UnknownCursor
 from mnemolog.cluster.peers import PeerUnavailable, WorkersDiffer
 from mnemolog.commands.commands import AnotherCommand
 from mnemolog.operations.drain import DrainTimeout
 from mnemolog.operations.rebuild import RebuildDiffers, RebuildInterrupted, RebuildRunning, UnknownGeneration
 from mnemolog.operations.reembedding import ReembedRefused
+from mnemolog.operations.reextraction import DecisionsStalled
 from mnemolog.wakes.stream import UnknownPosition
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, EmbedderUnusable
 from projections.index.protocol import IndexUnavailable
@@ -46,6 +48,7 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     EmbedderUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     PeerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     DrainTimeout: HTTPStatus.SERVICE_UNAVAILABLE,
+    DecisionsStalled: HTTPStatus.SERVICE_UNAVAILABLE,
     RebuildRunning: HTTPStatus.CONFLICT,
     WorkersDiffer: HTTPStatus.CONFLICT,
     RebuildInterrupted: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -57,6 +60,7 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     ReembedRefused: HTTPStatus.CONFLICT,
     InvalidOwner: HTTPStatus.UNPROCESSABLE_ENTITY,
     UnknownPosition: HTTPStatus.UNPROCESSABLE_ENTITY,
+    UnknownCursor: HTTPStatus.UNPROCESSABLE_ENTITY,
 }
 """What our own errors mean to a caller; subclasses mean the same."""
 OUT_OF_SESSION: Final = "the log's group has not heard of this worker for too long: ask again, or another worker"

@@ -22,9 +22,10 @@ from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable,
 from projections.embedding.stored_vector import vector_bytes
 from projections.index.encoding import Encoding
 from projections.index.protocol import IndexUnavailable
+from projections.partitions.assignment import NotHeld
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Container, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -425,14 +426,25 @@ class Reembedder:
                         go_on()
                         vectors = await embedder.embed([memory.content for memory in part])
                         stored = [vector_bytes(vector) for vector in vectors]
-                        encoding.put(owner, zip(part, stored, strict=True))
-                        made.setdefault(owner, []).extend(memory.memory_id for memory in part)
+                        known = self._known(owner)  # what was erased meanwhile is not written again
+                        kept = [
+                            (one, vector) for one, vector in zip(part, stored, strict=True) if one.memory_id in known
+                        ]
+                        encoding.put(owner, kept)
+                        made.setdefault(owner, []).extend(memory.memory_id for memory, _ in kept)
                         done += len(part)
                         progress.done, progress.seconds = done, time.monotonic() - begin
             self.finished = progress
         finally:
             self._progress = None
         return made
+
+    def _known(self, owner: Owner) -> Container[str]:
+        """Return the ids of an owner's memories; none where another worker holds them by now."""
+        try:
+            return self._shards.state(owner).memories
+        except NotHeld:
+            return ()
 
     def _write_active(self, encoder: str) -> None:
         beside = self._folder / "active.new"

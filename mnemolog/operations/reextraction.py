@@ -3,20 +3,22 @@
 So are those that the rules answered because the budget of the model was spent: their answer is provisional.
 
 What comes out is an ordinary answer in the inbox, and is decided on as any other. A window that is rejected again stays
-rejected, and is found by the next run; one that was extracted is found no more. So a run can be stopped anywhere.
+rejected, and is found by the next run; one that was extracted is found no more. So a run can be stopped anywhere. Of
+two runs at once the second waits, and takes what the first has left: no window is put to a model for both.
+What is erased meanwhile is left out, and nothing of its answer is kept.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemolog.cluster.peers import PeerUnavailable
 from projections.partitions.assignment import NotHeld
 from projections.queries.rejected_windows import RejectedWindow, rejected_windows
-from schemas.inputs.decoding import observation_of_record
+from schemas.identity import event_of_piece
 from schemas.instant import instant
 from schemas.messages.inbox import CandidatesExtracted
 from schemas.topics import INBOX, INPUTS
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from mnemolog.cluster.scatter_gather import ScatterGather
     from projections.partitions.shards import Shards
+    from projections.shard.shard import Shard
     from schemas.identity import Owner
     from schemas.log import Log, Record
     from streams.agents.observe import Observe
@@ -34,7 +37,15 @@ if TYPE_CHECKING:
 WINDOWS_AT_ONCE: Final = 16
 """Windows of one worker in one call: so many a caller waits for before it sees how far the run is."""
 POLL_SECONDS: Final = 0.02
+DECISION_SECONDS: Final = 120.0
+"""How long a call waits for the decision on an answer."""
+MOST_RUNS: Final = 4
+"""Runs whose windows are remembered from one call to the next; of others they are looked for again."""
 COUNTS: Final = ("windows", "extracted", "rejected", "memories", "gone", "left")
+
+
+class DecisionsStalled(Exception):
+    """What was extracted again is in the log, and was not decided on in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +66,16 @@ class Rejections:
         )
 
 
+@dataclass(slots=True)
+class _Run:
+    """What a run has not come to, on this worker."""
+
+    shards: dict[int, Shard]
+    """The shards that were searched, by partition."""
+    waiting: list[tuple[int, RejectedWindow]]
+    gone: int
+
+
 class Reextraction:
     """Extracts rejected windows of this worker's partitions again, or of all workers'."""
 
@@ -66,6 +87,7 @@ class Reextraction:
         observe: Observe,
         cluster: ScatterGather,
         handled: Callable[[str, int], int],
+        decision_seconds: float = DECISION_SECONDS,
     ) -> None:
         """Take collaborators; `handled` returns the offset before which everything of a topic's partition is done."""
         self._log = log
@@ -73,13 +95,19 @@ class Reextraction:
         self._observe = observe
         self._cluster = cluster
         self._handled = handled
+        self._decision_seconds = decision_seconds
+        self._running = asyncio.Lock()
+        self._runs: OrderedDict[Rejections, _Run] = OrderedDict()
+        self._answered: dict[tuple[Owner, int], tuple[int, int]] = {}
+        """The partition, and the inbox's end there, of the answer to a window that was extracted again."""
 
     async def run(self, wanted: Rejections) -> dict[str, int]:
         """Extract the next windows again, on all workers, and wait until the answers are decided on.
 
         Returns `{windows, extracted, rejected, memories, gone, left}`: windows that were put through the extractor, how
         many gave an answer and how many none again, the memories that cite them, those whose observations are past
-        their retention, and those that the next call takes. Raises PeerUnavailable.
+        their retention or were erased meanwhile, and those that the next call takes. Raises PeerUnavailable,
+        DecisionsStalled.
         """
         request = {
             "before": instant(wanted.before),
@@ -92,35 +120,58 @@ class Reextraction:
         return {name: sum(body[name] for body in bodies) for name in COUNTS}
 
     async def run_local(self, wanted: Rejections) -> dict[str, Any]:
-        """Extract the next windows of this worker's partitions again, as `run` does."""
+        """Extract the next windows of this worker's partitions again, as `run` does; one call at a time."""
+        async with self._running:
+            run = await self._found(wanted)
+            now = run.waiting[:WINDOWS_AT_ONCE]
+            counts: Counter[str] = Counter()
+            of_owner: dict[Owner, list[tuple[int, RejectedWindow]]] = {}
+            for partition, window in now:
+                of_owner.setdefault(window.owner, []).append((partition, window))
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for windows in of_owner.values():
+                        group.create_task(self._extract_in_order(windows, counts))
+            except* NotHeld as moved:
+                raise PeerUnavailable("partitions moved between workers meanwhile: do it again") from moved
+            except* DecisionsStalled as stalled:
+                raise DecisionsStalled(str(stalled.exceptions[0])) from None
+            del run.waiting[:WINDOWS_AT_ONCE]
+            run.gone += counts["gone"]
+            if run.waiting:
+                self._runs[wanted] = run
+                self._runs.move_to_end(wanted)
+                while len(self._runs) > MOST_RUNS:
+                    self._runs.popitem(last=False)
+            counts.update({"left": len(run.waiting)})
+            counts["gone"] = run.gone
+            return {name: counts[name] for name in COUNTS}
+
+    async def _found(self, wanted: Rejections) -> _Run:
+        """Return what a run has not come to: as it was left by its last call, or looked for in the shards."""
         partitions = self._shards.held() if self._observe.memorizes else []
         if wanted.owner is not None:
             partitions = [p for p in partitions if p == self._shards.partition(wanted.owner)]
-        waiting: list[tuple[int, RejectedWindow]] = []
-        counts: Counter[str] = Counter()
-        for partition in partitions:
-            path = self._shards.at(partition).path
+        shards = {partition: self._shards.at(partition) for partition in partitions}
+        known = self._runs.pop(wanted, None)  # what fails below is looked for again
+        if known is not None and known.shards == shards:
+            return known
+        listed = {(window.owner, window.version) for run in self._runs.values() for _, window in run.waiting}
+        self._answered = {  # who looks now does not find again what is decided on
+            key: place for key, place in self._answered.items() if key in listed or not self._is_decided(*place)
+        }
+        run = _Run(shards, [], 0)
+        for partition, shard in shards.items():
             earliest = {topic.name: await self._log.earliest(topic.name, partition) for topic in INPUTS}
-            for window in await asyncio.to_thread(rejected_windows, path, wanted.before, wanted.owner):
+            for window in await asyncio.to_thread(rejected_windows, shard.path, wanted.before, wanted.owner):
                 if not wanted.wants(window):
                     continue
                 # The log may have let go of what the shard still lists.
                 if window.places is None or any(offset < earliest[topic] for topic, offset in window.places):
-                    counts["gone"] += 1
+                    run.gone += 1
                 else:
-                    waiting.append((partition, window))
-        now = waiting[:WINDOWS_AT_ONCE]
-        counts["left"] = len(waiting) - len(now)
-        of_owner: dict[Owner, list[tuple[int, RejectedWindow]]] = {}
-        for partition, window in now:
-            of_owner.setdefault(window.owner, []).append((partition, window))
-        try:
-            async with asyncio.TaskGroup() as group:
-                for windows in of_owner.values():
-                    group.create_task(self._extract_in_order(windows, counts))
-        except* NotHeld as moved:
-            raise PeerUnavailable("partitions moved between workers meanwhile: do it again") from moved
-        return {name: counts[name] for name in COUNTS}
+                    run.waiting.append((partition, window))
+        return run
 
     async def _extract_in_order(self, windows: list[tuple[int, RejectedWindow]], counts: Counter[str]) -> None:
         """Extract a user's windows again, one after the other: what was said later is decided on later."""
@@ -128,22 +179,48 @@ class Reextraction:
             counts.update(await self._extract(partition, window))
 
     async def _extract(self, partition: int, window: RejectedWindow) -> dict[str, int]:
-        """Extract a window again, and count what came of it when it is decided on."""
-        records = [await self._record(topic, partition, offset) for topic, offset in window.places or ()]
-        observations = [(observation_of_record(r), r.recorded_at) for r in records if r is not None]
-        if len(observations) < len(records):
+        """Extract a window again, and count what came of it when it is decided on.
+
+        Nothing counts where another run has extracted it since it was found.
+        """
+        key = (window.owner, window.version)
+        if (answered := self._answered.get(key)) is not None:
+            await self._decided(*answered)
+            return {}
+        found = [await self._record(topic, partition, offset) for topic, offset in window.places or ()]
+        records = [record for record in found if record is not None and not record.is_erased]
+        if None in found or not records:
             return {"gone": 1}
-        item, end = await self._observe.extract_again(partition, observations, window.pieces, window.version)
-        while partition in self._shards.held() and self._handled(INBOX.name, partition) < end:  # noqa: ASYNC110 - as drain
-            await asyncio.sleep(POLL_SECONDS)
+        again = await self._observe.extract_again(partition, records, window.pieces, window.version)
+        if again is None:
+            return {"gone": 1}
+        item, end = again
+        self._answered[key] = partition, end
+        await self._decided(partition, end)
         if not isinstance(item, CandidatesExtracted) or item.provisional:
             return {"windows": 1, "rejected": 1}
         lookup = self._shards.at(partition).observations
-        events = {message.envelope.event_id for message, _ in observations}
+        events = {event_of_piece(piece) for piece in window.pieces}
         memories = {memory for event in events for memory in lookup.citing(window.owner, event)}
         return {"windows": 1, "extracted": 1, "memories": len(memories)}
+
+    def _is_decided(self, partition: int, end: int) -> bool:
+        return partition not in self._shards.held() or self._handled(INBOX.name, partition) >= end
+
+    async def _decided(self, partition: int, end: int) -> None:
+        """Wait until the inbox is decided on up to an offset. Raises DecisionsStalled."""
+        try:
+            async with asyncio.timeout(self._decision_seconds):
+                while not self._is_decided(partition, end):  # noqa: ASYNC110 - as drain
+                    await asyncio.sleep(POLL_SECONDS)
+        except TimeoutError:
+            detail = (
+                f"what was extracted again is in the log and was not decided on within {self._decision_seconds:g} s:"
+                " look at `mnemolog doctor`, and do it again later; what was answered is not asked again"
+            )
+            raise DecisionsStalled(detail) from None
 
     async def _record(self, topic: str, partition: int, offset: int) -> Record | None:
         """Return a record, None where it is past its retention."""
         found = await self._log.read(topic, partition, offset, 1)
-        return found[0] if found and found[0].position.offset == offset and not found[0].is_erased else None
+        return found[0] if found and found[0].position.offset == offset else None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from mnemolog.access.usage import Usage
+from mnemolog.changes.feed import ChangeFeed
 from mnemolog.cluster.membership import Membership
 from mnemolog.cluster.peers import Peers
 from mnemolog.cluster.scatter_gather import ScatterGather
@@ -397,6 +398,7 @@ class Worker:
         self.wake_streams = WakeStreams(
             shards, peers, clock, stopping=self.stopping, is_in_session=self.is_in_session, fail=self.fail
         )
+        self.change_feed = ChangeFeed(shards, peers, clock, is_in_session=self.is_in_session, fail=self.fail)
         memory_importer = MemoryImporter(shards, self.commands, self.embedder, clock)
         wake_importer = WakeImporter(shards, self.commands, self.wake_commands, self.embedder, clock)
         self.importer = Importer(shards, peers, clock, memory_importer, wake_importer)

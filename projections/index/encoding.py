@@ -87,7 +87,7 @@ def erase_from_files(folder: Path, owner: Owner, memory_ids: Collection[str] | N
     """Delete a user's vectors, or those of some memories, from every encoding in a folder, in use or not."""
     one = "delete from vectors where tenant=? and user_id=? and (? is null or memory_id=?)"
     gone = [(owner.tenant, owner.user_id, each, each) for each in ((None,) if memory_ids is None else memory_ids)]
-    for path in sorted(folder.glob("*.sqlite")):
+    for path in sorted(folder.glob("*.sqlite3")):
         with closing(open_database(path, "rw", isolation_level=None)) as connection:
             connection.execute("pragma busy_timeout=10000")
             connection.execute("pragma secure_delete=on")

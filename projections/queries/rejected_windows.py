@@ -19,6 +19,7 @@ _REJECTED: Final = """
     where c.rejected and (?1 is null or c.owner = ?1) order by c.owner, c.version
 """
 _FIRST: Final = "select topic, offset from observations where owner = ? and event_id = ?"
+_ERASED: Final = "select 1 from erased_sources where owner = ? and id = ?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,7 @@ class RejectedWindow:
     version: int
     """Of the decision."""
     pieces: frozenset[str]
+    """Without those that were erased with a memory."""
     places: tuple[tuple[str, int], ...] | None
     """Topic and offset of each observation, in the order of the log; None where one is past its retention."""
     rejected_at: datetime
@@ -44,9 +46,13 @@ def rejected_windows(path: Path, before: datetime, owner: Owner | None = None) -
         for name, version, piece, body in connection.execute(_REJECTED, (owner and name_of(owner),)):
             found.setdefault((name, version), (set(), body))[0].add(piece)
         windows = []
-        for (name, version), (pieces, body) in found.items():
+        for (name, version), (listed, body) in found.items():
             at = decision_of_row(body).envelope.recorded_at
             if at is None or at >= before:
+                continue
+            erased = {e for e in map(event_of_piece, listed) if connection.execute(_ERASED, (name, e)).fetchone()}
+            pieces = {piece for piece in listed if event_of_piece(piece) not in erased}
+            if not pieces:
                 continue
             events = sorted({event_of_piece(piece) for piece in pieces})
             places = [connection.execute(_FIRST, (name, event)).fetchone() for event in events]

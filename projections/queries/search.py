@@ -15,7 +15,7 @@ from projections.index.embedded.state_search import search_state
 from projections.index.encoding import Chosen
 from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
 from projections.profile.slot_question import filling, slot_asked
-from projections.queries.conditions.fields import Subject
+from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.ranking import POOL, Shares, rank, turn_score
 from projections.queries.turn_index import TurnIndex, said_by, source_of
@@ -164,6 +164,7 @@ class IndexSearch:
         self._index_sync = index_sync
         self._embedder = embedder
         self._turn_index = TurnIndex(shards)
+        self._columns = ColumnsByUser()
 
     async def views(self, query: str) -> Sequence[View]:
         """Return what a query means in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
@@ -254,7 +255,7 @@ class IndexSearch:
         whose = [owner] if scope in ("all", "personal") else []
         if scope == "global" or (scope == "all" and question.include_global):
             whose.append(Owner(owner.tenant, GLOBAL_USER))
-        at = as_of or now
+        at, unconditional = as_of or now, replace(filters, condition=None)
         keyword: list[Hit] = []
         semantic: list[Hit] = []
         shown: dict[str, tuple[Owner, Memory]] = {}
@@ -277,14 +278,14 @@ class IndexSearch:
                 source_type=filters.source_type,
                 since=filters.since,
                 until=filters.until,
-                among=_meeting(state, at, filters),
+                among=self._among(state, asked, filters),
             )
             while True:
                 legs = await self._legs(one, state, query, asked)
                 hits = {hit.memory_id for hit in (*legs.keyword, *legs.semantic)}
                 legs, wrong = _right(state, legs)
                 found = {h.memory_id: state.memories[h.memory_id] for h in (*legs.keyword, *legs.semantic)}
-                mine = {i: m for i, m in found.items() if _is_shown(m, one, at, filters) and sees(m)}
+                mine = {i: m for i, m in found.items() if _is_shown(m, one, at, unconditional) and sees(m)}
                 if asked.past is None and wrong:
                     if any(memory_id not in state.memories for memory_id in wrong):
                         # of another log, or decided by another worker, who has the user now
@@ -363,6 +364,13 @@ class IndexSearch:
             for memory_id in observations.citing(owner, event_id)
         }
 
+    def _among(self, state: UserState, asked: Asked, filters: Filters) -> frozenset[str] | None:
+        """Return the active memories that meet the condition, of which an index knows nothing; None for every one."""
+        if (condition := filters.condition) is None:
+            return None
+        columns = self._columns.of(state) if asked.past is None else Columns(state)
+        return columns.meeting(condition, asked.question.as_of or asked.now)
+
     async def _legs(self, owner: Owner, state: UserState, query: IndexQuery, asked: Asked) -> Legs:
         """Search the index by the words and by each view; a memory is in one space, and found by one view at most."""
         views = asked.views
@@ -387,18 +395,6 @@ class IndexSearch:
             return await self._index_sync.search(owner, asked)
         logged = self._shards.of(owner).ledger.vectors(owner).all()
         return await search_state(owner, state, Chosen(owner, logged, self._shards.encoding), asked)
-
-
-def _meeting(state: UserState, at: datetime, filters: Filters) -> frozenset[str] | None:
-    """Return the active memories that meet the condition of the filters, which an index knows nothing of."""
-    if (condition := filters.condition) is None:
-        return None
-    user_id = state.owner.user_id
-    return frozenset(
-        memory_id
-        for memory_id, memory in state.memories.items()
-        if memory.status == ACTIVE and condition.accepts(Subject(memory, user_id, at))
-    )
 
 
 def _is_shown(memory: Memory, owner: Owner, at: datetime, filters: Filters) -> bool:

@@ -196,6 +196,17 @@ class LedgerFold:
         for offset, body in rows:
             yield offset, decision_of_row(body)
 
+    def decisions_since(self, offset: int, most: int, owner: Owner | None = None) -> Iterator[tuple[int, Decision]]:
+        """Yield counted decisions at that offset of the ledger or later, in its order; of an owner, or of all."""
+        if owner is None:
+            query = f"select offset, body {_SINCE} order by offset limit ?"
+            rows = self._connection.execute(query, (offset, most)).fetchall()
+        else:
+            query = "select offset, body from decisions where owner=? and offset>=? order by version limit ?"
+            rows = self._connection.execute(query, (name_of(owner), offset, most)).fetchall()
+        for at, body in rows:
+            yield at, decision_of_row(body)
+
     def decided(self, owner: Owner, item_id: str) -> list[Decision]:
         """Return the counted decisions about an item, one for each part."""
         # The index is named because SQLite would otherwise scan all decisions of the user.

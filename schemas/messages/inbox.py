@@ -51,6 +51,8 @@ class Candidate:
     """ISO date."""
     pieces: list[str]
     """The pieces that it cites, of those covered; never empty."""
+    shape: str | None = None
+    """`single` or `map`: the shape that a policy gives the attribute. None: that of the vocabulary, or a list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

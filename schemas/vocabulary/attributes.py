@@ -1,6 +1,6 @@
 """The closed list of profile attributes: which hold one value, which a list, which a map, and when values are the same.
 
-Any other word is kept by the profile under `other`, as a list.
+Any other word is kept by the profile under `other`, as a list, unless a policy gave it another shape.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ LISTS: Final = (
 
 MAPS: Final = ("important_dates",)
 """Values are `name: date`; the newest date of a name wins."""
+
+ONE, MANY, BY_NAME = "single", "list", "map"
+"""Shapes of the attributes that a policy brings: one value, many, or one for each name."""
 
 OPPOSITES: Final = {"likes": "dislikes", "dislikes": "likes"}
 """A thing stands in one of the two: what was said last."""

@@ -26,12 +26,11 @@ from streams.extraction.window import OpenWindow, closes_before, pieces_of, wind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
-    from datetime import datetime
 
     from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
     from projections.shard.observation_lookup import Answered
-    from schemas.log import Log, Position
+    from schemas.log import Log, Position, Record
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from schemas.messages.observations import Observation
     from streams.agents.reencode import Reencoder
@@ -400,16 +399,23 @@ class Observe:
         return True
 
     async def extract_again(
-        self, partition: int, observations: Sequence[tuple[Observation, datetime]], pieces: frozenset[str], version: int
-    ) -> tuple[CandidatesExtracted | ExtractionRejected, int]:
+        self, partition: int, records: Sequence[Record], pieces: frozenset[str], version: int
+    ) -> tuple[CandidatesExtracted | ExtractionRejected, int] | None:
         """Extract a window whose extraction the decision of a version rejected; return the answer and its inbox's end.
 
-        `observations` come with their log times, in the order of the log; `pieces` are those of the window.
+        `records` are its observations, in the order of the log; `pieces` are those of the window. What is erased
+        meanwhile is left out. Returns None where nothing is left.
         """
-        last, _ = observations[-1]
-        found = (p for message, at in observations for p in pieces_of(message, at) if p.piece_id in pieces)
-        window = replace(window_of(last, tuple(found)), rejected_at=version)
-        return await self._answer(partition, window, self._extractor_of(last), lambda _: None)
+        messages = [(observation_of_record(record), record) for record in records]
+        found = [p for message, r in messages for p in pieces_of(message, r.recorded_at, r.position)]
+        last, _ = messages[-1]
+        window = replace(window_of(last, ()), rejected_at=version)
+        owner = Owner(window.tenant, window.user_id)
+        while left := self._surviving(owner, [p for p in found if p.piece_id in pieces]):
+            with suppress(Erased):
+                left_of_it = replace(window, pieces=tuple(left))
+                return await self._answer(partition, left_of_it, self._extractor_of(last), lambda _: None)
+        return None
 
     async def _answer(
         self, partition: int, window: Window, extractor: Extractor, waits: Callable[[str], None]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN
 from schemas.messages.events import MemorySuperseded
-from schemas.vocabulary.attributes import OPPOSITES, is_single, same_value
+from schemas.vocabulary.attributes import BY_NAME, OPPOSITES, name_and_date, plain_value, same_value
 from schemas.vocabulary.tastes import says_taste
 from schemas.vocabulary.words import DOCUMENT
 from streams.decisions.duplicates.contradiction import ends, may_end, taken_back
@@ -34,11 +34,19 @@ def occupants(state: UserState, statement: Statement) -> list[Memory]:
 
     The key of a document is a slot of documents.
     """
-    if statement.attribute is None:
+    if statement.attribute is not None and statement.kind == DOCUMENT:
+        return _filling(state, statement.attribute, statement)
+    if statement.attribute is None or statement.kind != "semantic" or not statement.is_single:
         return []
-    if statement.kind != DOCUMENT and (statement.kind != "semantic" or not is_single(statement.attribute)):
-        return []
-    return _filling(state, statement.attribute, statement)
+    filling = _filling(state, statement.attribute, statement)
+    if statement.shape == BY_NAME:
+        return [m for m in filling if _name(m.value) == _name(statement.value)]
+    return filling
+
+
+def _name(value: str | None) -> str:
+    """Return the name that a map's value begins with, as others of the same name spell it."""
+    return plain_value(name_and_date(value or "")[0])
 
 
 def opposed(state: UserState, statement: Statement, *, keeps: bool) -> list[Memory]:

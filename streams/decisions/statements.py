@@ -25,6 +25,7 @@ def of_candidate(item: CandidatesExtracted, candidate: Candidate, effective: dat
         embedding_model=item.embedding_model,
         vector=candidate.vector.data,
         effective=effective,
+        shape=candidate.shape,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.profile.visibility import SENSITIVE
 from projections.state.memory import ACTIVE
-from schemas.vocabulary.attributes import MAPS, NICKNAME, OPPOSITES, is_single
+from schemas.vocabulary.attributes import MAPS, NICKNAME, OPPOSITES
 from streams.decisions import slots
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def needs_user(state: UserState, said: Statement) -> bool:
     """
     if said.attribute is None:
         return False
-    if is_single(said.attribute) or said.attribute in (*MAPS, NICKNAME, SENSITIVE):
+    if said.is_single or said.attribute in (*MAPS, NICKNAME, SENSITIVE):
         return True
     return said.attribute in OPPOSITES and bool(slots.present(slots.opposed(state, said, keeps=False), said.effective))
 
@@ -62,7 +62,7 @@ def is_echo(memory: Memory, said: Statement) -> bool:
         said.attribute is not None
         and memory.attribute is None
         and memory.source_type in (CHAT, *SHOWN)
-        and (is_single(said.attribute) or said.attribute in (*MAPS, SENSITIVE))
+        and (said.is_single or said.attribute in (*MAPS, SENSITIVE))
     )
 
 

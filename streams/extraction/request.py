@@ -118,14 +118,13 @@ class ExtractionService:
                     return rejection(window, asked, refused) if refused else rejection(window, extractor, rejected)
                 refused, provisional, extractor = _with_tokens(rejected, extractor), True, rules
             except EmbedderRefused as unusable:
-                answer = extraction.answer if extraction else None
-                return rejection(window, extractor, Rejected(f"embedder: {unusable}", answer))
+                return _unembedded(window, extractor, f"embedder: {unusable}", extraction, refused)
             except (Outage, EmbedderUnavailable) as outage:
                 failures += self.successes > successes or failures == 0
                 successes = self.successes
                 if failures >= MAX_FAILURES:
                     reason = f"failed {failures} times while others succeeded; last: {outage}"
-                    return rejection(window, extractor, Rejected(reason))
+                    return _unembedded(window, extractor, reason, extraction, refused)
                 on_wait(str(outage))
                 await asyncio.sleep(max(pause(), (isinstance(outage, Outage) and outage.retry_after) or 0.0))
             else:
@@ -258,6 +257,18 @@ def _allowed(window: Window, extraction: Extraction) -> Extraction:
     return replace(extraction, proposals=tuple(kept), dropped=tuple(dropped))
 
 
+def _unembedded(
+    window: Window, extractor: Extractor, reason: str, extraction: Extraction | None, refused: Rejected | None
+) -> ExtractionRejected:
+    """Return the rejection of what was not embedded, or not even extracted; with the tokens that it took."""
+    answer = extraction.answer if extraction else None
+    took = refused or extraction
+    if took is None:
+        return rejection(window, extractor, Rejected(reason, answer))
+    tokens = (took.tokens_in, took.tokens_out, took.tokens_by_model)
+    return rejection(window, extractor, Rejected(reason, answer, *tokens))
+
+
 def _with_tokens(rejected: Rejected, extractor: Extractor) -> Rejected:
     """Return a model's rejection, with the tokens of each model that was asked."""
     if not rejected.tokens_by_model:
@@ -386,4 +397,5 @@ def _candidate(window: Window, proposal: Proposal, vector: Vectors) -> Candidate
         key_dialogue=Sealed.clear(orjson.dumps(dialogue)) if dialogue else None,
         occurred_on=proposal.occurred_on.isoformat() if proposal.occurred_on else None,
         pieces=[window.pieces[i].piece_id for i in proposal.sources],
+        shape=window.policy.shape_of(proposal.attribute) if window.policy else None,
     )

@@ -58,4 +58,6 @@ async def reextract(
     names = ("windows", "extracted", "rejected", "memories")
     output.fields({**{name: sums[name] for name in names}, "gone": found["gone"]})
     if found["gone"]:
-        output.say(f"of {found['gone']} windows the observations are past their retention: their words are gone")
+        output.say(
+            f"of {found['gone']} windows the observations are past their retention or were erased: their words are gone"
+        )

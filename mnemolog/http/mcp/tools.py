@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from urllib.parse import quote
 
+import orjson
+
 from mnemolog.http.tool_definitions import ADD, SEARCH, Tool, text
 from projections.state.memory import SUPERSEDED
 from projections.state.provenance import marked
@@ -71,6 +73,8 @@ class RoutedTool(Tool):
             return Requested(method=self.method, path=path, body=left | whose)
         if self.method == "PATCH":
             return Requested(method=self.method, path=path, query=whose, body=left)
+        if "filters" in left:
+            left["filters"] = orjson.dumps(left["filters"]).decode()
         if structured := [name for name, value in left.items() if isinstance(value, dict | list)]:
             raise ValueError(f"$.{structured[0]}: is a list or an object: give a word or a number")
         return Requested(method=self.method, path=path, query={k: _word(v) for k, v in left.items()} | whose)
@@ -174,6 +178,13 @@ MEMORY_TOOLS: Final = (
         parameters=_arguments(
             category=_CATEGORY,
             memory_type=text("Only memories of this type.", enum=list(get_args(MemoryType))),
+            filters={
+                "type": "object",
+                "description": (
+                    'Only memories that meet this: fields, operators and AND, OR, NOT, such as {"importance": {"gte": '
+                    '0.5}, "NOT": {"metadata.project": "atlas"}}.'
+                ),
+            },
             page=_number("Which page.", 1, 1_000_000, 1),
             page_size=_number("How many memories a page has.", 1, 200, 50),
         ),

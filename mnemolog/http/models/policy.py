@@ -8,6 +8,7 @@ from mnemolog.http.models.requests import Asked, Body, Id, Text
 from schemas.own_patterns import MAX_PATTERN_CHARACTERS, MAX_PATTERNS, compiled
 from schemas.redaction import ALL, KINDS, OWN, Kind
 from schemas.text import plain_words
+from schemas.vocabulary.attributes import BY_NAME, LISTS, MAPS, NICKNAME, ONE, SINGLE
 from schemas.vocabulary.words import Category
 
 MAX_INSTRUCTIONS = 4_000
@@ -15,6 +16,8 @@ MAX_INSTRUCTIONS = 4_000
 MAX_ENTRIES = 50
 MAX_PHRASE = 100
 MAX_DESCRIPTION = 300
+SHAPES = {"string": ONE, "object": BY_NAME}
+"""The shapes of attributes by their types in JSON Schema; an array is a list, as what is described by a text."""
 
 
 def _with_words(phrase: str) -> str:
@@ -31,6 +34,36 @@ def _linear(pattern: str) -> str:
 Description = Annotated[Text, Field(max_length=MAX_DESCRIPTION)]
 Phrase = Annotated[Text, Field(max_length=MAX_PHRASE), AfterValidator(_with_words)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+
+
+class _Texts(Body):
+    type: Literal["string"]
+
+
+class SingleAttribute(Body):
+    """An attribute of one value: the newest takes the place of the older one."""
+
+    type: Literal["string"]
+    description: Description = ""
+
+
+class ListAttribute(Body):
+    """An attribute of many values."""
+
+    type: Literal["array"]
+    items: _Texts = _Texts(type="string")
+    description: Description = ""
+
+
+class MapAttribute(Body):
+    """An attribute of one value for each name, said as `name: value`."""
+
+    type: Literal["object"]
+    additionalProperties: _Texts = _Texts(type="string")  # noqa: N815 - a word of JSON Schema
+    description: Description = ""
+
+
+AttributeSchema = Annotated[SingleAttribute | ListAttribute | MapAttribute, Field(discriminator="type")]
 
 
 class RedactionPattern(Body):
@@ -59,8 +92,11 @@ class NewPolicy(Body):
         dict[Category, Description], Field(description="what belongs into a category, for the model")
     ] = {}
     attributes: Annotated[
-        dict[Name, Description],
-        Field(max_length=MAX_ENTRIES, description="more attributes, each a list, and what they hold"),
+        dict[Name, Description | AttributeSchema],
+        Field(
+            max_length=MAX_ENTRIES,
+            description="more attributes: of each what it holds, which is a list of texts, or a JSON Schema of it",
+        ),
     ] = {}
     never: Annotated[list[Phrase], Field(max_length=MAX_ENTRIES, description="what has one of these in it")] = []
     never_categories: Annotated[list[Category], Field(max_length=7)] = []
@@ -83,6 +119,24 @@ class NewPolicy(Body):
     redaction_patterns: Annotated[
         list[RedactionPattern], Field(max_length=MAX_PATTERNS, description="what else must not be kept")
     ] = []
+
+    @property
+    def descriptions(self) -> dict[str, str]:
+        """What each attribute holds."""
+        return {name: said if isinstance(said, str) else said.description for name, said in self.attributes.items()}
+
+    @property
+    def shapes(self) -> dict[str, str]:
+        """The shapes of those attributes that are no list."""
+        wanted = {name: said.type for name, said in self.attributes.items() if not isinstance(said, str)}
+        return {name: SHAPES[kind] for name, kind in wanted.items() if kind in SHAPES}
+
+    @model_validator(mode="after")
+    def _are_own(self) -> Self:
+        known = [name for name in self.shapes if name in (*SINGLE, *LISTS, *MAPS, NICKNAME)]
+        if known:
+            raise ValueError(f"the shape of {known[0]} is fixed: describe it with a text")
+        return self
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:

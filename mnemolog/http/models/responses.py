@@ -356,7 +356,7 @@ class PolicyInForce(Shape):
     by: str | None
     instructions: str
     categories: dict[str, str]
-    attributes: dict[str, str]
+    attributes: dict[str, str | dict[str, Any]]
     never: list[str]
     never_categories: list[str]
     never_attributes: list[str]

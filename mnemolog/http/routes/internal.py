@@ -10,9 +10,11 @@ from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
 from mnemolog.access.principal import PRINCIPAL, Principal
+from mnemolog.changes.feed import ChangesWanted
 from mnemolog.cluster.peers import SHARD
 from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.authentication import NOT_FOR_CALLERS
+from mnemolog.http.changes.models import ChangesPart
 from mnemolog.http.dependencies import NOT_READY, CurrentWorker, is_ready
 from mnemolog.http.models.internal_requests import (
     ComparisonPart,
@@ -202,6 +204,16 @@ async def wakes(request: Request, worker: CurrentWorker, body: WakesPart) -> Res
     listener = Listener(tenant=body.tenant, user_id=body.user_id, agent_id=body.agent_id)
     since = {int(partition): offset for partition, offset in body.since.items()}
     return answer(await worker.wake_streams.wakes_here(listener, since))
+
+
+@router.post("/changes")
+@reads
+async def changes(request: Request, worker: CurrentWorker, body: ChangesPart) -> Response:
+    """Return the changes in some of this worker's partitions."""
+    _require_tenant(request, body.tenant)
+    wanted = ChangesWanted(tenant=body.tenant, user_id=body.user_id, agent_id=body.agent_id, type=body.type)
+    since = {int(partition): offset for partition, offset in body.since.items()}
+    return answer(worker.change_feed.changes_here(wanted, since, body.limit))
 
 
 @router.post("/tenant/places")

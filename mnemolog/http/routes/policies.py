@@ -18,6 +18,7 @@ from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.policy import PolicySet
 from schemas.own_patterns import OwnPattern
 from schemas.policy import Policy
+from schemas.vocabulary.attributes import BY_NAME, ONE
 from streams.extraction.policies import PolicyInForce, PolicyRefused
 
 router = routes("policy", "/v1/policy", OF_POLICIES)
@@ -43,7 +44,8 @@ async def set_policy(
     new = Policy(
         instructions=body.instructions.strip(),
         categories=dict(body.categories.items()),
-        attributes=body.attributes,
+        attributes=body.descriptions,
+        shapes=body.shapes,
         never=tuple(dict.fromkeys(body.never)),
         never_categories=tuple(dict.fromkeys(body.never_categories)),
         never_attributes=tuple(dict.fromkeys(body.never_attributes)),
@@ -73,6 +75,16 @@ async def set_policy(
     return answer(_view(worker.policies.in_force(tenant, asked.agent_id)))
 
 
+def _attribute(held: Policy, name: str) -> object:
+    """Return what an attribute holds, or its JSON Schema where it is no list."""
+    description, shape = held.attributes[name], held.shape_of(name)
+    if shape == ONE:
+        return {"type": "string", "description": description}
+    if shape == BY_NAME:
+        return {"type": "object", "additionalProperties": {"type": "string"}, "description": description}
+    return description
+
+
 def _view(found: PolicyInForce | None) -> dict[str, object]:
     """Return a policy as JSON."""
     held = found.policy if found else Policy()
@@ -84,7 +96,7 @@ def _view(found: PolicyInForce | None) -> dict[str, object]:
         "by": found.message.envelope.by if found else None,
         "instructions": held.instructions,
         "categories": {**held.categories},
-        "attributes": {**held.attributes},
+        "attributes": {name: _attribute(held, name) for name in held.attributes},
         "never": [*held.never],
         "never_categories": [*held.never_categories],
         "never_attributes": [*held.never_attributes],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -130,7 +131,8 @@ class UserTable:
             visible &= times <= microseconds(query.until)
         if query.among is not None:
             named = np.zeros(len(visible), dtype=np.bool_)
-            named[[row for i in query.among if (row := self._row_of.get(i)) is not None]] = True
+            rows = np.fromiter(map(self._row_of.get, query.among, repeat(-1)), np.int64, len(query.among))
+            named[rows[rows >= 0]] = True
             visible &= named
         return visible
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import reduce
+from operator import and_, or_
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from projections.queries.conditions.operators import OPERATORS
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from projections.queries.conditions.fields import Field, Subject
+
+    Mask: TypeAlias = NDArray[np.bool_]
 
 
 class Condition(Protocol):
@@ -16,6 +23,22 @@ class Condition(Protocol):
 
     def accepts(self, subject: Subject) -> bool:
         """Return whether a memory passes."""
+        ...
+
+    def mask(self, rows: Rows) -> Mask:
+        """Return which of many memories pass."""
+        ...
+
+
+class Rows(Protocol):
+    """The memories of a user, in rows."""
+
+    def everything(self) -> Mask:
+        """Return that each is meant."""
+        ...
+
+    def compare(self, asked: Field, operator: str, wanted: Any, /) -> Mask:  # noqa: ANN401 - whatever JSON holds
+        """Return of which the value of a field is as wanted."""
         ...
 
 
@@ -31,6 +54,10 @@ class Comparison:
         """Return whether the memory's value is as wanted."""
         return OPERATORS[self.operator](self.field.read(subject), self.wanted)
 
+    def mask(self, rows: Rows) -> Mask:
+        """Return of which memories the value is as wanted."""
+        return rows.compare(self.field, self.operator, self.wanted)
+
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
@@ -41,6 +68,10 @@ class AllOf:
     def accepts(self, subject: Subject) -> bool:
         """Return whether the memory passes each."""
         return all(part.accepts(subject) for part in self.parts)
+
+    def mask(self, rows: Rows) -> Mask:
+        """Return which memories pass each."""
+        return reduce(and_, (part.mask(rows) for part in self.parts), rows.everything())
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +84,10 @@ class AnyOf:
         """Return whether the memory passes one."""
         return any(part.accepts(subject) for part in self.parts)
 
+    def mask(self, rows: Rows) -> Mask:
+        """Return which memories pass one."""
+        return reduce(or_, (part.mask(rows) for part in self.parts))
+
 
 @dataclass(frozen=True, slots=True)
 class NoneOf:
@@ -63,3 +98,7 @@ class NoneOf:
     def accepts(self, subject: Subject) -> bool:
         """Return whether the memory passes none."""
         return not any(part.accepts(subject) for part in self.parts)
+
+    def mask(self, rows: Rows) -> Mask:
+        """Return which memories pass none."""
+        return reduce(and_, (~part.mask(rows) for part in self.parts))

@@ -44,10 +44,13 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field: the kind of its values, and how one is read; None stands for no value."""
+    """A field: its name, the kind of its values, and how one is read; None stands for no value."""
 
+    name: str
     kind: FieldKind
     read: Callable[[Subject], Any]
+    changes_by_itself: bool = False
+    """Whether a memory's value depends on the instant."""
 
 
 def _stored(name: str) -> Callable[[Subject], Any]:
@@ -82,17 +85,21 @@ _TIMES: Final = ("occurred_at", "formed_at", "last_accessed_at", "expires_at")
 _LISTS: Final = ("shared_with", "key_dialogue", "source_ids")
 
 FIELDS: Final[Mapping[str, Field]] = {
-    **{name: Field(FieldKind.TEXT, _stored(name)) for name in _TEXTS},
-    **{name: Field(FieldKind.NUMBER, _stored(name)) for name in _NUMBERS},
-    **{name: Field(FieldKind.TIME, _stored(name)) for name in _TIMES},
-    **{name: Field(FieldKind.TEXTS, _stored(name)) for name in _LISTS},
-    "user_id": Field(FieldKind.TEXT, lambda subject: subject.user_id),
-    "attribute": Field(FieldKind.TEXT, lambda subject: subject.memory.slot),
-    "value": Field(FieldKind.TEXT, lambda subject: subject.memory.value or None),
-    "status": Field(FieldKind.TEXT, lambda subject: subject.memory.status_at(subject.at)),
-    "provenance": Field(FieldKind.TEXT, lambda subject: provenance_of(subject.memory)),
-    "grade": Field(FieldKind.NUMBER, lambda subject: round(grade(subject.memory.importance), 4)),
-    "strength": Field(FieldKind.NUMBER, lambda subject: subject.memory.strength_at(subject.at)),
+    **{name: Field(name, FieldKind.TEXT, _stored(name)) for name in _TEXTS},
+    **{name: Field(name, FieldKind.NUMBER, _stored(name)) for name in _NUMBERS},
+    **{name: Field(name, FieldKind.TIME, _stored(name)) for name in _TIMES},
+    **{name: Field(name, FieldKind.TEXTS, _stored(name)) for name in _LISTS},
+    "user_id": Field("user_id", FieldKind.TEXT, lambda subject: subject.user_id),
+    "attribute": Field("attribute", FieldKind.TEXT, lambda subject: subject.memory.slot),
+    "value": Field("value", FieldKind.TEXT, lambda subject: subject.memory.value or None),
+    "status": Field(
+        "status", FieldKind.TEXT, lambda subject: subject.memory.status_at(subject.at), changes_by_itself=True
+    ),
+    "provenance": Field("provenance", FieldKind.TEXT, lambda subject: provenance_of(subject.memory)),
+    "grade": Field("grade", FieldKind.NUMBER, lambda subject: round(grade(subject.memory.importance), 4)),
+    "strength": Field(
+        "strength", FieldKind.NUMBER, lambda subject: subject.memory.strength_at(subject.at), changes_by_itself=True
+    ),
 }
 """By the names that answers have for them."""
 
@@ -116,4 +123,4 @@ def _metadata(keys: tuple[str, ...]) -> Field:
             found = found.get(key)
         return found
 
-    return Field(FieldKind.ANYTHING, read)
+    return Field(".".join((METADATA, *keys)), FieldKind.ANYTHING, read)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
+from projections.queries.conditions.fields import FieldKind
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 
 def equal(value: object, wanted: object) -> bool:
@@ -49,6 +53,7 @@ def _folded(value: object) -> object:
 
 
 EQ: Final = "eq"
+NE: Final = "ne"
 IN: Final = "in"
 NIN: Final = "nin"
 CONTAINS: Final = "contains"
@@ -58,7 +63,7 @@ ORDERED: Final = ("gt", "gte", "lt", "lte")
 
 OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     EQ: equal,
-    "ne": lambda value, wanted: not equal(value, wanted),
+    NE: lambda value, wanted: not equal(value, wanted),
     IN: lambda value, wanted: any(equal(value, one) for one in wanted),
     NIN: lambda value, wanted: not any(equal(value, one) for one in wanted),
     "gt": _ordered(lambda value, wanted: value > wanted),
@@ -70,3 +75,25 @@ OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     EXISTS: lambda value, wanted: (value is not None) == wanted,
 }
 """Of a value and the one that is wanted. No value equals only null, and nothing is greater or less than it."""
+
+_OF_ONE_KIND: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "gt": operator.gt,
+    "gte": operator.ge,
+    "lt": operator.lt,
+    "lte": operator.le,
+    CONTAINS: operator.contains,
+}
+"""Where all values are texts, numbers or times, Python's own comparisons say the same, and faster."""
+
+
+def each(name: str, kind: FieldKind, values: Sequence[Any], wanted: Any) -> list[bool]:  # noqa: ANN401
+    """Return for each of a field's different values whether it is as wanted, as an operator says of one."""
+    compare = _OF_ONE_KIND.get(name)
+    if compare is None or kind not in (FieldKind.TEXT, FieldKind.NUMBER, FieldKind.TIME):
+        return list(map(OPERATORS[name], values, repeat(wanted)))
+    nothing = next((place for place, value in enumerate(values) if value is None), None)
+    if nothing is None:
+        return list(map(compare, values, repeat(wanted)))
+    met = list(map(compare, [*values[:nothing], wanted, *values[nothing + 1 :]], repeat(wanted)))
+    met[nothing] = False
+    return met

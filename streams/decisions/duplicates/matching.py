@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from projections.embedding.stored_vector import vector_of
 from projections.state.memory import ACTIVE, FORGOTTEN
 from schemas.text import digest
-from schemas.vocabulary.attributes import same_value
+from schemas.vocabulary.attributes import BY_NAME, ONE, is_single, same_value
 from schemas.vocabulary.words import DOCUMENT
 from streams.decisions.duplicates.equivalence import skeleton
 from streams.decisions.duplicates.similarity import keywords, near_duplicate
@@ -39,6 +39,13 @@ class Statement:
     vector: bytes
     """As it is stored (`stored_vector`)."""
     effective: datetime
+    shape: str | None = None
+    """The shape that a policy gives the attribute, where it is no list."""
+
+    @property
+    def is_single(self) -> bool:
+        """Return whether a newer value takes the place of the older one; in a map of a policy, that of its name."""
+        return self.attribute is not None and (is_single(self.attribute) or self.shape in (ONE, BY_NAME))
 
 
 def exact(state: UserState, statement: Statement) -> Iterator[Memory]:

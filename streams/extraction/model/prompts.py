@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, cas
 
 from schemas.inputs.images import media_type
 from schemas.visible_text import visible
-from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE
+from schemas.vocabulary.attributes import BY_NAME, LISTS, MANY, MAPS, ONE, SINGLE
 from schemas.vocabulary.words import EVENT_TYPES, Category, Kind
 from streams.extraction.model.examples import EXAMPLES, Language
 
@@ -56,6 +56,13 @@ Part: TypeAlias = TextPart | ImagePart
 
 ASKED_LISTS: Final = tuple(name for name in LISTS if name != "usage_patterns")
 """Without usage_patterns, which are counted and not asked for."""
+_HELD: Final = {
+    None: "one memory for each value",
+    MANY: "one memory for each value",
+    ONE: "one value, the present one",
+    BY_NAME: "one memory for each, the value is `name: value`",
+}
+"""How a model is told the shape of an attribute."""
 ASKED_SLOTS: Final = (*SINGLE, *ASKED_LISTS, *MAPS)
 """What a memory may fill: the closed list of the profile. An answer with another word is read all the same."""
 
@@ -216,7 +223,9 @@ def _wishes(policy: Policy | None) -> str:
         return ""
     wishes = [policy.instructions] if policy.instructions else []
     wishes += [f"- category {name}: {what}" for name, what in policy.categories.items()]
-    wishes += [f"- attribute {name}, one memory for each value: {what}" for name, what in policy.attributes.items()]
+    wishes += [
+        f"- attribute {name}, {_HELD[policy.shape_of(name)]}: {what}" for name, what in policy.attributes.items()
+    ]
     never = (*policy.never, *policy.never_categories, *policy.never_attributes)
     wishes += [f"- Never remember anything about: {'; '.join(never)}"] if never else []
     return POLICY.format(wishes=visible("\n".join(wishes))) if wishes else ""

@@ -1,7 +1,8 @@
-"""Without its master key a log does not start, the doctor says why, and nothing is damaged."""
+"""Without its master key a log does not start, the doctor says why, and nothing is damaged; an old key opens copies."""
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,3 +48,27 @@ async def test_without_its_master_key_nothing_starts_and_nothing_is_damaged(
         assert (await door.post("/v1/admin/rebuild")).json()["equal"]
     found = {one.name: one for one in await checked(from_environment({}, data_dir=tmp_path))}
     assert found["shards"].ok
+
+
+async def test_a_copy_of_before_a_rotation_starts_with_the_old_key_behind_the_new_one(tmp_path: Path):
+    folder, copy = tmp_path / "var", tmp_path / "copy"
+    async with front_door(folder) as door:
+        await door.remember("zara keeps a quokka", "zara")
+    shutil.copytree(folder / "log", copy)
+    path = file_of(folder)
+    old = path.read_text()
+    async with front_door(folder) as door:
+        assert (await door.post("/v1/admin/keys/rotate")).status_code == 200
+    new = path.read_text()
+    assert old != new
+    shutil.rmtree(folder / "log")
+    shutil.copytree(copy, folder / "log")
+    with pytest.raises(LogError, match="which was not given"):
+        async with front_door(folder):
+            pass
+    path.write_text(new + old)
+    async with front_door(folder) as door:
+        assert (await door.post("/v1/admin/keys/rotate")).json()["wrapped"] > 0
+    assert path.read_text() == new
+    async with front_door(folder) as door:
+        assert (await door.get("/v1/memories", user_id="zara")).json()["total"] == 1

@@ -17,6 +17,7 @@ from contract.wake_stream_client import open_wake_stream
 
 from mnemolog.http.app import make_http
 from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
+from mnemolog.http.changes.models import Changes
 from mnemolog.http.models import context_responses, responses, wakes
 from mnemolog.http.routes.evatar import EvatarMemories
 from mnemolog.http.routes.tools import Tools
@@ -86,6 +87,7 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (responses.Stats, "/api/memories/stats"),
         (wakes.Reminders, "/v1/users/u1/reminders"),
         (wakes.Wakes, "/v1/users/u1/wakes"),
+        (Changes, "/v1/changes"),
         (responses.Digest, "/v1/admin/digest"),
         (responses.ModelUsage, "/v1/admin/usage"),
         (responses.DeadLetters, "/v1/admin/dead-letters"),
@@ -243,6 +245,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("GET", "/v1/users/none/export", 200)
     await asks("POST", "/v1/import", 200, snapshot | {"memory_id": "first"})
     await asks("POST", "/v1/import?wait=0", 202, snapshot | {"memory_id": "second"})
+    await asks("GET", "/v1/changes", 200)
     await asks("GET", "/v1/tools", 200)
     for status, content in ((201, "likes juice"), (200, "likes juice"), (409, "likes rum")):
         headers = key if status != 200 else {}

@@ -139,6 +139,57 @@ async def test_a_model_is_told_and_what_it_says_all_the_same_is_dropped(tmp_path
             assert (await door.get("/v1/admin/digest")).json() == digest
 
 
+PLAN = {"type": "string", "description": "the plan that the user pays for"}
+SIZES = {"type": "object", "additionalProperties": {"type": "string"}, "description": "the size of what is worn"}
+TOOLS = {"type": "array", "items": {"type": "string"}, "description": "what the user works with"}
+
+
+def filled(lines: list[tuple[int, str]]) -> list[dict[str, Any]]:
+    """Answer `My ATTRIBUTE is VALUE.` with an entry that fills the attribute."""
+    found = []
+    for number, text in lines:
+        attribute, value = text.removeprefix("My ").removesuffix(".").split(" is ")
+        entry = {"content": f"The user's {attribute} is {value}", "attribute": attribute, "value": value}
+        found.append({**entry, "sources": [number], "category": "fact", "memory_type": "long_term"})
+    return found
+
+
+async def test_an_attribute_of_the_policy_holds_one_value_a_list_or_one_for_each_name(tmp_path: Path):
+    with ScriptedModel(filled) as model:
+        settings = {"extractor": "model", "llm_base_url": model.base_url, "llm_api_key": "k"}
+        async with front_door(tmp_path, **settings) as door:
+            policy = await set_policy(door, attributes={"plan": PLAN, "size": SIZES, "tool": TOOLS, "car": "its make"})
+            assert policy["attributes"] == {
+                "plan": PLAN,
+                "size": SIZES,
+                "tool": "what the user works with",
+                "car": "its make",
+            }
+            said = [
+                *("plan is silver", "plan is gold", "tool is saw", "tool is lathe", "car is Volvo"),
+                *("size is shoes: 42", "size is hats: 58", "size is Shoes: 43"),
+            ]
+            for number, words in enumerate(said):
+                assert (await say(door, f"a-{number}", f"My {words}."))["state"] == "remembered"
+            other = (await door.get("/v1/users/u1/profile")).json()["other"]
+            assert {name: value if isinstance(value, str) else sorted(value) for name, value in other.items()} == {
+                "plan": "gold",
+                "size": ["Shoes: 43", "hats: 58"],
+                "tool": ["lathe", "saw"],
+                "car": "Volvo",
+            }
+            assert await contents(door) == sorted(
+                f"The user's {words}" for words in said if words not in ("plan is silver", "size is shoes: 42")
+            )
+            system = model.requests[-1]["messages"][0]["content"]
+            assert "attribute plan, one value, the present one: the plan that the user pays for" in system
+            assert "attribute size, one memory for each, the value is `name: value`" in system
+            assert "attribute tool, one memory for each value" in system
+            digest = (await door.get("/v1/admin/digest")).json()
+            assert (await door.post("/v1/admin/rebuild", {})).json()["equal"]
+            assert (await door.get("/v1/admin/digest")).json() == digest
+
+
 async def test_rules_and_words_kept_as_they_are_honour_what_is_never_remembered(tmp_path: Path):
     async with front_door(tmp_path) as door:
         await set_policy(door, never=["香菜"], never_attributes=["city"], never_categories=["finance"])
@@ -178,6 +229,33 @@ async def test_a_spent_budget_leaves_the_window_to_the_rules_and_to_a_later_run(
             assert await marks(door, "a-2") == {"state": "remembered", "provisional": False, "reextractable": False}
             assert [i.model for i in await extractions(door, "a-2")] == ["rules", "rules", model_name]
             assert (await door.post("/v1/admin/reextract", {})).json()["windows"] == 0
+
+
+async def test_of_a_window_that_the_rules_answered_a_later_run_reads_no_turn_that_was_erased(tmp_path: Path):
+    with ScriptedModel(lambda lines: [{"content": f"Model: {text}", "sources": [n]} for n, text in lines]) as model:
+        settings = {"extractor": "model", "llm_base_url": model.base_url, "llm_api_key": "k"}
+        async with front_door(tmp_path, **settings) as door:
+            await set_policy(door, tokens_per_user_day=1)
+            await say(door, "a-1", "I like tea.")
+            for event_id, text in (("b-1", "I live in Berlin."), ("b-2", "I like cocoa.")):
+                event = turn(event_id, text, user_id="u1", session_id="together")
+                assert (await door.post("/v1/events", event)).status_code == 202
+            assert (await door.post("/v1/admin/drain")).status_code == 200
+            [item] = await extractions(door, "b-1")
+            assert ([c.piece_id for c in item.covered], item.provisional) == (["b-1#0", "b-2#0"], True)
+            items = (await door.get("/v1/memories", user_id="u1")).json()["items"]
+            [berlin] = [one for one in items if "Berlin" in one["content"]]
+            gone = await door.http.delete(f"/v1/memories/{berlin['memory_id']}", params={"forever": "true"})
+            assert gone.status_code == 200
+            await set_policy(door)
+            asked = len(model.requests)
+            found = (await door.post("/v1/admin/reextract", {})).json()
+            assert (found["windows"], found["extracted"], found["gone"]) == (1, 1, 0)
+            [request] = model.requests[asked:]
+            assert "cocoa" in str(request["messages"])
+            assert "Berlin" not in str(request["messages"][-1])
+            assert not any("Berlin" in content for content in await contents(door))
+            assert any("cocoa" in content for content in await contents(door))
             assert (await door.post("/v1/admin/rebuild", {})).json()["equal"]
 
 
@@ -230,6 +308,9 @@ async def test_what_no_model_answers_is_left_to_the_rules_where_the_policy_says_
         {"tokens_per_user_day": -1},
         {"tokens_per_tenant_day": -1},
         {"when_refused": "ask again"},
+        {"attributes": {"plan": {"type": "number"}}},
+        {"attributes": {"plan": {"type": "array", "items": {"type": "number"}}}},
+        {"attributes": {"likes": {"type": "string"}}},
         {"wishes": "x"},
     ],
 )
@@ -249,6 +330,7 @@ async def test_what_is_no_policy_is_refused_and_changes_nothing(tmp_path: Path, 
         b'{"never": [""]}',
         b'{"tokens_per_user_day": "x"}',
         b'{"when_refused": 1}',
+        b'{"shapes": {"plan": "tree"}}',
         b'{"categories": [1]}',
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from support.tiny_encoder import write_encoder
 from mnemolog.operations.reembedding import Reembedder
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.embedding.serving import ServingEmbedder
+from projections.encrypted_files import open_database
 from projections.queries.search import Question
 from schemas.identity import Owner
 
@@ -160,6 +162,70 @@ async def test_a_build_that_ends_early_goes_on_where_it_ended(tmp_path: Path):
         assert [one["memories"] for one in both] == [2, 0]
         await door.remember("sings")
         assert (await made.build("other"))["memories"] == 1
+        await made.close()
+
+
+def rows_of(folder: Path) -> set[tuple[str, str]]:
+    """Return the user and the memory of each vector in the encodings of a folder."""
+    rows = set()
+    for path in folder.glob("*.sqlite3"):
+        with closing(open_database(path, "ro")) as connection:
+            rows |= set(connection.execute("select user_id, memory_id from vectors"))
+    return rows
+
+
+@pytest.mark.parametrize("encryption", ["on", "off"])
+async def test_what_is_erased_leaves_the_vectors_of_other_encoders_too(tmp_path: Path, tiny: str, encryption: str):
+    folder = tmp_path / "data" / "encodings"
+    async with front_door(tmp_path / "data", encryption=encryption) as door:
+        first, second = [(await door.remember(fact))["memory_id"] for fact in FACTS[:2]]
+        other = (await door.remember("likes coffee", "u2"))["memory_id"]
+        await reembed(door, encoder=tiny)
+        assert rows_of(folder) == {("u1", first), ("u1", second), ("u2", other)}
+        gone = await door.http.delete(f"/v1/memories/{first}", params={"forever": "true"})
+        assert gone.status_code == 200
+        assert rows_of(folder) == {("u1", second), ("u2", other)}
+        await door.worker.erasures.erase(Owner("default", "u1"), "once")
+        assert rows_of(folder) == {("u2", other)}
+
+
+class HeldEmbedder(FailingEmbedder):
+    """Answers when it may."""
+
+    def __init__(self) -> None:
+        super().__init__(100)
+        self.asked, self.may_answer = asyncio.Event(), asyncio.Event()
+
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
+        self.asked.set()
+        await self.may_answer.wait()
+        return await super().embed(texts, urgent=urgent)
+
+
+async def test_a_build_says_how_far_it_is_and_keeps_nothing_of_who_is_erased_meanwhile(tmp_path: Path):
+    held = HeldEmbedder()
+    async with front_door(tmp_path / "data") as door:
+        ids = {user: (await door.remember("likes coffee", user))["memory_id"] for user in ("u1", "u2")}
+        made = Reembedder(
+            folder=tmp_path / "data" / "encodings",
+            configured="builtin",
+            make=lambda _: held,
+            serving=ServingEmbedder(door.embedder),
+            shards=door.worker.shards,
+            index_sync=door.worker.index_sync,
+        )
+        build = asyncio.create_task(made.build("other"))
+        await held.asked.wait()
+        running = made.report()["running"]
+        assert running == {"encoder": "other", "done": 0, "total": 2, "remaining_seconds": None}
+        await door.worker.erasures.erase(Owner("default", "u1"), "once")
+        await door.worker.erasures.erase(Owner("default", "u2"), "once")
+        again = (await door.remember("plays the violin", "u2"))["memory_id"]
+        held.may_answer.set()
+        assert (await build)["memories"] == 1
+        assert made.report()["running"] is None
+        assert rows_of(tmp_path / "data" / "encodings") == {("u2", again)}
+        assert again != ids["u2"]
         await made.close()
 
 

@@ -162,6 +162,9 @@ async def test_a_memory_is_listed_read_corrected_forgotten_and_brought_back(serv
     listed = await call(server, mode, "memory_list", whose, page_size=1)
     assert text_of(listed).split("\n")[1:] == ["1 more on the next page."]
     [tea] = (await call(server, mode, "memory_list", whose, category="preference")).structured_content["items"]
+    for filters, expected in (({"category": {"in": ["preference"]}}, [tea]), ({"content": "nobody said so"}, [])):
+        found = await call(server, mode, "memory_list", whose, filters=filters)
+        assert found.structured_content["items"] == expected
     name = tea["memory_id"]
     revised = await call(server, mode, "memory_revise", whose, memory_id=name, content="likes green tea")
     assert text_of(revised) == f"It now says: likes green tea (id {name})"

@@ -6,7 +6,7 @@ import pytest
 from support.examples import candidate, extracted, forget, later, piece, remember, restore, revise, said, tick
 from support.given import Given, given
 
-from schemas.vocabulary.attributes import SINGLE
+from schemas.vocabulary.attributes import BY_NAME, ONE, SINGLE
 from streams.decisions.parameters import Parameters
 
 BEIJING, SHANGHAI = "用户住在北京", "用户住在上海"
@@ -38,6 +38,30 @@ def test_lists_maps_and_other_words_accumulate(attribute: str):
     first = said("用户喜欢咖啡", "t-1", attribute=attribute, value="咖啡")
     second = said("用户喜欢登山", "t-2", later(days=1), attribute=attribute, value="登山")
     assert len(given(first, second).active(later(days=2))) == 2
+
+
+def test_an_attribute_that_a_policy_gives_one_value_holds_the_newest():
+    silver = said("The user pays for silver", "t-1", attribute="plan", value="silver", shape=ONE)
+    gold = said("The user pays for gold", "t-2", later(days=1), attribute="plan", value="gold", shape=ONE)
+    given(silver).when(gold).then("formed", "superseded")
+    after = given(gold).when(silver).then("superseded")
+    assert after.active(later(days=2)) == ["The user pays for gold"]
+
+
+def test_of_a_map_that_a_policy_brings_the_newest_value_of_a_name_holds():
+    shoes = said("The user's shoes have size 42", "t-1", attribute="size", value="shoes: 42", shape=BY_NAME)
+    hats = said("The user's hats have size 58", "t-2", attribute="size", value="hats: 58", shape=BY_NAME)
+    wider = said("His shoes have 43 now", "t-3", later(days=1), attribute="size", value="Shoes\uff1a43", shape=BY_NAME)
+    after = given(shoes, hats).when(wider).then("formed", "superseded")
+    assert sorted(after.active(later(days=2))) == ["His shoes have 43 now", "The user's hats have size 58"]
+
+
+def test_what_an_assistant_said_alone_fills_no_single_value_of_a_policy():
+    cites = piece("t-2", later(days=1), by_user=False)
+    entry = candidate("The user pays for gold", "t-2", attribute="plan", value="gold", shape=ONE)
+    silver = said("The user pays for silver", "t-1", attribute="plan", value="silver", shape=ONE)
+    after = given(silver).when(extracted(entry, covers=[cites]))
+    assert after.of("The user pays for silver").status == "active"
 
 
 def test_at_the_same_effective_time_the_later_in_the_log_wins():

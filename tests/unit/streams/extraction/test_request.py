@@ -14,7 +14,7 @@ from support.examples import MONDAY, later, vector_of
 from support.workbench import CharacterEmbedder, EchoExtractor
 
 from projections.embedding import stored_vector
-from projections.embedding.embedder import EmbedderUnavailable
+from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from schemas import codec
 from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from streams.extraction.protocol import Extraction, Outage, Piece, Proposal, Rejected, Window
@@ -223,6 +223,17 @@ async def test_an_embedder_that_cannot_be_reached_is_an_outage_too():
     assert isinstance(item, CandidatesExtracted)
     assert (waits, len(item.candidates)) == (["no answer"], 2)
     assert stored_vector.vector_of(item.candidates[0].vector.data).shape == (64,)
+
+
+async def test_what_the_model_took_is_counted_where_the_embedder_refuses_its_answer():
+    class Refusing(CharacterEmbedder):
+        async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002
+            raise EmbedderRefused("too long")
+
+    answer = Extraction(proposals=(Proposal(content="likes coffee", sources=(0,)),), tokens_in=70, tokens_out=7)
+    item = await ExtractionService(Refusing()).extract(WINDOW, Saying(answer))
+    assert isinstance(item, ExtractionRejected)
+    assert (item.reason, item.tokens_in, item.tokens_out) == ("embedder: too long", 70, 7)
 
 
 async def test_a_piece_with_a_row_of_marks_rejects_its_window_and_nobody_is_asked():

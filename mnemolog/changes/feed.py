@@ -1,0 +1,237 @@
+"""Changes of memories in the order of the ledger: one feed over all partitions, whichever workers have them.
+
+Nothing is queued for anybody: a caller brings the cursor of the last answer, and the shards are asked for what follows.
+They keep every counted decision for as long as the ledger does, so a cursor does not grow old. What was erased is
+absent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+
+from mnemolog.cluster.peers import PeerUnavailable
+from projections.partitions.assignment import NotHeld
+from projections.queries.views import memory_view
+from projections.shard.errors import ShardDamaged
+from projections.state.evolve import events_of
+from projections.state.memory import ACTIVE
+from schemas.identity import Owner
+from schemas.instant import instant
+from schemas.messages.erasure import MemoryErased
+from schemas.messages.events import MEMORY_EVENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from mnemolog.cluster.peers import Peers
+    from projections.partitions.shards import Shards
+    from projections.shard.shard import Shard
+    from schemas.clock import Clock
+    from schemas.messages.decision import Decision
+
+ASK_SECONDS: Final = 5.0
+DECISIONS_AT_ONCE: Final = 500
+"""Of one partition: of whom they are is seen only when they are read, so a page may be empty and not the last."""
+NOW: Final = "now"
+"""In the place of a cursor: behind everything that there is."""
+CHANGES: Final = (*MEMORY_EVENTS, MemoryErased)
+TYPES: Final = tuple(sorted(event.__name__ for event in CHANGES))
+_POSITIONS: Final = re.compile(r"\d{1,9}:\d{1,18}(,\d{1,9}:\d{1,18})*", re.ASCII)
+
+
+class UnknownCursor(ValueError):
+    """The cursor is none that this feed has given: leave it out to begin with the first change."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesWanted:
+    """Which changes a caller asks for: of a tenant or one user; of what an agent knows; of one type."""
+
+    tenant: str
+    user_id: str | None = None
+    agent_id: str | None = None
+    type: str | None = None
+
+
+class ChangeFeed:
+    """Answers callers for the changes of all partitions, and other workers for those of this worker's."""
+
+    def __init__(
+        self,
+        shards: Shards,
+        peers: Peers,
+        clock: Clock,
+        *,
+        is_in_session: Callable[[], bool],
+        fail: Callable[[BaseException], None],
+    ) -> None:
+        """Take where changes are read.
+
+        `is_in_session` returns whether no other worker can have the partitions of this one; `fail` ends the worker.
+        """
+        self._shards = shards
+        self._peers = peers
+        self._clock = clock
+        self._is_in_session = is_in_session
+        self._fail = fail
+
+    async def page(self, wanted: ChangesWanted, after: str | None, limit: int) -> dict[str, Any]:
+        """Return `{items, next, more}`: changes after a cursor, without one from the first on, and the next cursor.
+
+        Changes of a user come in their order. A decision is not divided, so there may be more items than `limit`.
+        Raises UnknownCursor, and PeerUnavailable while a partition moves: part of an answer would not say so.
+        """
+        partitions = list(range(self._shards.partitions))
+        if wanted.user_id is not None:
+            partitions = [self._shards.partition(Owner(wanted.tenant, wanted.user_id))]
+        since: dict[int, int | None] = dict.fromkeys(partitions, None if after == NOW else 0)
+        if after not in (None, NOW):
+            since |= _positions(after, partitions)
+        parts = await self._ask(wanted, since, limit)
+        if parts.keys() != since.keys():
+            raise PeerUnavailable("partitions are moving between workers: ask again in a moment")
+        reached = {partition: int(part["reached"]) for partition, part in parts.items()}
+        items: list[dict[str, Any]] = []
+        left: dict[int, int] = {}
+        for partition, offset, changes in _merged({partition: part["items"] for partition, part in parts.items()}):
+            if partition in left or len(items) >= limit:
+                left.setdefault(partition, offset)
+            else:
+                items += changes
+        more = bool(left) or any(part["more"] for part in parts.values())
+        return {"items": items, "next": _cursor(reached | left), "more": more}
+
+    def changes_here(self, wanted: ChangesWanted, since: Mapping[int, int | None], limit: int) -> dict[str, Any]:
+        """Return what this worker's partitions have since an offset of each ledger, and how far that reaches.
+
+        `{partition: {"items": [{"offset", "change"}], "reached", "more"}}`; without an offset there are no items. A
+        partition that is not held is left out. Raises NotHeld, ShardUnavailable, ShardDamaged.
+        """
+        parts: dict[str, Any] = {}
+        for partition, offset in since.items():
+            if partition not in self._shards.held():
+                continue
+            shard = self._shards.at(partition)
+            end = shard.offset(shard.ledger_topic)
+            items: list[dict[str, Any]] = []
+            reached = end
+            if offset is not None and offset < end:
+                items, reached = self._changes_of(shard, wanted, partition, offset, limit)
+            parts[str(partition)] = {"items": items, "reached": max(reached, offset or 0), "more": reached < end}
+        return parts
+
+    def _changes_of(
+        self, shard: Shard, wanted: ChangesWanted, partition: int, offset: int, limit: int
+    ) -> tuple[list[dict[str, Any]], int]:
+        items: list[dict[str, Any]] = []
+        owner = None if wanted.user_id is None else Owner(wanted.tenant, wanted.user_id)
+        for read, (place, decision) in enumerate(shard.ledger.decisions_since(offset, DECISIONS_AT_ONCE, owner), 1):
+            position = f"{shard.ledger_topic}:{partition}:{place}"
+            items += [{"offset": place, "change": change} for change in self._changes(wanted, decision, position)]
+            if len(items) >= limit or read == DECISIONS_AT_ONCE:
+                return items, place + 1
+        return items, shard.offset(shard.ledger_topic)
+
+    def _changes(self, wanted: ChangesWanted, decision: Decision, position: str) -> Iterator[dict[str, Any]]:
+        owner = decision.envelope.owner
+        if owner.tenant != wanted.tenant or owner.is_partition:
+            return
+        now, memories = self._clock.now(), self._shards.state(owner).memories
+        for event in events_of(decision):
+            if not isinstance(event, CHANGES) or wanted.type not in (None, type(event).__name__):
+                continue
+            memory = memories.get(event.memory_id)
+            if memory is None and not isinstance(event, MemoryErased):
+                continue  # erased, and what is left of its events says nothing
+            if wanted.agent_id is not None and (memory is None or not memory.visible_to(wanted.agent_id)):
+                continue
+            is_shown = memory is not None and memory.status_at(now) == ACTIVE
+            yield {
+                "type": type(event).__name__,
+                "event_id": event.envelope.event_id,
+                "user_id": owner.user_id,
+                "memory_id": event.memory_id,
+                "occurred_at": instant(event.envelope.occurred_at),
+                "recorded_at": instant(decision.envelope.recorded_at),
+                "position": position,
+                "memory": memory_view(owner, memory, now) if memory is not None and is_shown else None,
+            }
+
+    async def _ask(
+        self, wanted: ChangesWanted, since: Mapping[int, int | None], limit: int
+    ) -> dict[int, dict[str, Any]]:
+        """Ask the workers that have the partitions; those that move are left out. Raises PeerUnavailable."""
+        by_url: dict[str | None, dict[int, int | None]] = {}
+        for partition, offset in since.items():
+            try:
+                by_url.setdefault(self._peers.owner(partition), {})[partition] = offset
+            except NotHeld:
+                continue
+        asking = (
+            self._ask_here(wanted, offsets, limit) if url is None else self._ask_at(url, wanted, offsets, limit)
+            for url, offsets in by_url.items()
+        )
+        answers = await asyncio.gather(*asking)
+        return {int(name): part for parts in answers for name, part in parts.items()}
+
+    async def _ask_here(self, wanted: ChangesWanted, since: Mapping[int, int | None], limit: int) -> dict[str, Any]:
+        try:
+            parts = self.changes_here(wanted, since, limit)
+        except NotHeld:
+            return {}
+        except ShardDamaged as error:
+            self._fail(error)  # with its next start the shard is folded anew
+            return {}
+        return parts if self._is_in_session() else {}
+
+    async def _ask_at(
+        self, url: str, wanted: ChangesWanted, since: Mapping[int, int | None], limit: int
+    ) -> dict[str, Any]:
+        body = {
+            "tenant": wanted.tenant,
+            "user_id": wanted.user_id,
+            "agent_id": wanted.agent_id,
+            "type": wanted.type,
+            "since": {str(partition): offset for partition, offset in since.items()},
+            "limit": limit,
+        }
+        return await self._peers.ask(url, "/v1/internal/changes", body, ASK_SECONDS)
+
+
+def _merged(items: Mapping[int, list[dict[str, Any]]]) -> Iterator[tuple[int, int, list[dict[str, Any]]]]:
+    """Yield the changes of each decision with its partition and offset: each partition in order, roughly by time."""
+    decisions = (
+        [
+            (partition, offset, [item["change"] for item in group])
+            for offset, group in groupby(of_partition, key=lambda item: int(item["offset"]))
+        ]
+        for partition, of_partition in sorted(items.items())
+    )
+    return heapq.merge(*decisions, key=lambda decision: str(decision[2][0]["recorded_at"]))
+
+
+def _cursor(positions: Mapping[int, int]) -> str:
+    text = ",".join(f"{partition}:{offset}" for partition, offset in sorted(positions.items()))
+    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _positions(cursor: str, partitions: list[int]) -> dict[int, int]:
+    """Return the positions in these partitions that a cursor spells. Raises UnknownCursor."""
+    try:
+        text = urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)).decode()
+    except ValueError:
+        text = ""
+    found = {}
+    if _POSITIONS.fullmatch(text) is not None:
+        pairs = [entry.split(":") for entry in text.split(",")]
+        found = {int(partition): int(offset) for partition, offset in pairs}
+    if not found.keys() >= set(partitions):
+        detail = f"the cursor {cursor[:100]!r} is not of this feed: give the `next` of its last answer, or none"
+        raise UnknownCursor(detail)
+    return {partition: found[partition] for partition in partitions}

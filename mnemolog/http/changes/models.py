@@ -1,0 +1,63 @@
+"""Queries and answers of the feed of changes."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from mnemolog.changes.feed import TYPES
+from mnemolog.http.models.requests import Asked, Body, Id, UserOrNone
+from mnemolog.http.models.responses import Memory, Shape
+
+MAX_CHANGES_SHOWN = 500
+
+
+def _is_type(name: str) -> str:
+    if name not in TYPES:
+        raise ValueError(f"is no type of change: {', '.join(TYPES)}")
+    return name
+
+
+ChangeType = Annotated[str, AfterValidator(_is_type), Field(json_schema_extra={"enum": list(TYPES)})]
+Limit = Annotated[int, Field(ge=1, le=MAX_CHANGES_SHOWN)]
+
+
+class ChangesAsked(Asked):
+    """Which changes to answer with."""
+
+    after: Annotated[str, Field(max_length=65_536, description="`next` of the last answer, or `now`")] | None = None
+    user_id: UserOrNone | None = None
+    agent_id: Id | None = None
+    type: ChangeType | None = None
+    limit: Limit = 100
+
+
+class ChangesPart(Body):
+    """Of which partitions another worker asks for changes, each from an offset of its ledger on."""
+
+    tenant: str
+    user_id: str | None
+    agent_id: str | None
+    type: ChangeType | None
+    since: dict[Annotated[str, Field(pattern=r"^[0-9]{1,9}$")], Annotated[int, Field(ge=0)] | None]
+    limit: Limit
+
+
+class Change(Shape):
+    """What the ledger says happened to a memory; `memory` is that memory as it is now, if it is active."""
+
+    type: str
+    event_id: str
+    user_id: str
+    memory_id: str
+    occurred_at: str
+    recorded_at: str
+    position: str
+    memory: Memory | None
+
+
+class Changes(Shape):
+    """Changes, those of each user in order; `more` says whether `next` leads to others at once."""
+
+    items: list[Change]
+    next: str
+    more: bool

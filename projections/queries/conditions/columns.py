@@ -1,0 +1,200 @@
+"""Columns: a user's memories field by field, so that a condition is compared with each different value once."""
+
+from __future__ import annotations
+
+from array import array
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import compress
+from operator import is_not
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import orjson
+
+from projections.queries.conditions.fields import Subject
+from projections.queries.conditions.operators import EQ, IN, NE, NIN, each
+from projections.state.memory import ACTIVE
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    from projections.queries.conditions.condition import Condition, Mask
+    from projections.queries.conditions.fields import Field
+    from projections.state.memory import Memory, UserState
+    from schemas.identity import Owner
+
+MOST_MEMORIES: Final = 100_000
+"""Of all cached users together, a user counting as one more; beyond, those asked about longest ago are evicted."""
+MOST_COLUMNS: Final = 16
+"""Of a user; beyond, the one asked for longest ago is dropped."""
+FEW: Final = 8
+"""Up to one in so many memories may change for the columns to be mended, and not made anew."""
+
+
+@dataclass(slots=True)
+class _Column:
+    """A field's different values, and by row the number of the one that the memory has."""
+
+    of: Field
+    codes: array[int] = field(default_factory=lambda: array("q"))
+    values: list[Any] = field(default_factory=list)
+    code_of: dict[Hashable, int] = field(default_factory=dict)
+
+    def set(self, row: int, value: Any) -> None:  # noqa: ANN401 - whatever JSON holds
+        """Note a memory's value; the row is known, or the next."""
+        key = _key(value)
+        code = self.code_of.get(key)
+        if code is None:
+            code = self.code_of[key] = len(self.values)
+            self.values.append(value)
+        if row == len(self.codes):
+            self.codes.append(code)
+        else:
+            self.codes[row] = code
+
+    def mask(self, operator: str, wanted: Any) -> Mask:  # noqa: ANN401 - whatever JSON holds
+        """Return by row whether the value is as wanted."""
+        codes = np.frombuffer(self.codes, dtype=np.int64)
+        if operator in (EQ, NE, IN, NIN):
+            found = self._codes_of(wanted if operator in (IN, NIN) else (wanted,))
+            if found is not None:
+                met = np.zeros(len(self.values), dtype=np.bool_)
+                met[found] = True
+                return met[codes] if operator in (EQ, IN) else ~met[codes]
+        met = np.frombuffer(bytes(each(operator, self.of.kind, self.values, wanted)), dtype=np.bool_)
+        return met[codes]
+
+    def _codes_of(self, wanted: Iterable[Any]) -> list[int] | None:
+        """Return the numbers of the values that equal one of some; None where they have to be looked through."""
+        keys: list[Hashable] = []
+        for one in wanted:
+            if isinstance(one, list | dict):
+                return None  # [1] equals [1.0]
+            is_number = isinstance(one, int | float) and not isinstance(one, bool)
+            keys += [(int, one), (float, one)] if is_number else [_key(one)]
+        return [code for key in keys if (code := self.code_of.get(key)) is not None]
+
+
+class Columns:
+    """The fields of one user's memories that conditions have asked for, in step with the state."""
+
+    def __init__(self, state: UserState) -> None:
+        self._at = datetime.min.replace(tzinfo=UTC)
+        """The instant that is asked about."""
+        self._state = state
+        self._values = list(state.memories.values())
+        """As the state has them, whose order is none of ours."""
+        self._memories = list(self._values)
+        self._ids = [memory.memory_id for memory in self._memories]
+        self._row_of = {memory.memory_id: row for row, memory in enumerate(self._memories)}
+        self._active = bytearray(memory.status == ACTIVE for memory in self._memories)
+        self._columns: OrderedDict[str, _Column] = OrderedDict()
+
+    def follow(self, state: UserState) -> bool:
+        """Come to another state of the same user; only what changed is read again.
+
+        False where so much has changed that other columns are to be made.
+        """
+        if state is self._state:
+            return True
+        values = list(state.memories.values())
+        changed = self._replaced(values)
+        if changed is None:
+            changed = [
+                m for m in values if (row := self._row_of.get(m.memory_id)) is None or self._memories[row] is not m
+            ]
+            new = sum(m.memory_id not in self._row_of for m in changed)
+            if FEW * len(changed) > len(self._memories) or len(values) != len(self._memories) + new:
+                return False
+        self._state, self._values = state, values
+        for memory in changed:
+            self._set(memory)
+        return True
+
+    def _replaced(self, values: list[Memory]) -> list[Memory] | None:
+        """Return the memories that are others than before, where the same ones stand in the same order; else None."""
+        if len(values) != len(self._values):
+            return None
+        changed = list(compress(zip(values, self._values, strict=True), map(is_not, values, self._values)))
+        if FEW * len(changed) > len(values) or any(new.memory_id != old.memory_id for new, old in changed):
+            return None
+        return [new for new, _ in changed]
+
+    def _set(self, memory: Memory) -> None:
+        """Put a memory into its row, or into a new one."""
+        row = self._row_of.setdefault(memory.memory_id, len(self._memories))
+        if row == len(self._memories):
+            self._memories.append(memory)
+            self._ids.append(memory.memory_id)
+            self._active.append(memory.status == ACTIVE)
+        else:
+            self._memories[row] = memory
+            self._active[row] = memory.status == ACTIVE
+        for column in self._columns.values():
+            column.set(row, column.of.read(self._subject(memory)))
+
+    def meeting(self, condition: Condition, at: datetime) -> frozenset[str] | None:
+        """Return the active memories that meet a condition at an instant; None where every one does."""
+        self._at = at
+        active = np.frombuffer(self._active, dtype=np.bool_).copy()
+        met = active & condition.mask(self)
+        if np.array_equal(met, active):
+            return None
+        return frozenset(compress(self._ids, met.tobytes()))
+
+    # -- what a condition asks
+
+    def everything(self) -> Mask:
+        """Return that every memory is."""
+        return np.ones(len(self._memories), dtype=np.bool_)
+
+    def compare(self, asked: Field, operator: str, wanted: Any) -> Mask:  # noqa: ANN401 - whatever JSON holds
+        """Return by row whether the memory's value of a field is as wanted."""
+        if asked.changes_by_itself:
+            return self._read(asked).mask(operator, wanted)
+        column = self._columns.get(asked.name)
+        if column is None:
+            column = self._columns[asked.name] = self._read(asked)
+            if len(self._columns) > MOST_COLUMNS:
+                self._columns.popitem(last=False)
+        self._columns.move_to_end(asked.name)
+        return column.mask(operator, wanted)
+
+    def _read(self, asked: Field) -> _Column:
+        column = _Column(asked)
+        for row, memory in enumerate(self._memories):
+            column.set(row, asked.read(self._subject(memory)))
+        return column
+
+    def _subject(self, memory: Memory) -> Subject:
+        return Subject(memory, self._state.owner.user_id, self._at)
+
+
+class ColumnsByUser:
+    """A cache of the users asked about last. Evicting one is always safe: the next question reads the fields again."""
+
+    def __init__(self, most_memories: int = MOST_MEMORIES) -> None:
+        self._most = most_memories
+        self._users: OrderedDict[Owner, Columns] = OrderedDict()
+        self._sizes: dict[Owner, int] = {}
+
+    def of(self, state: UserState) -> Columns:
+        """Return the columns of a user's present state."""
+        known = self._users.get(state.owner)
+        if known is None or not known.follow(state):
+            known = self._users[state.owner] = Columns(state)
+        self._users.move_to_end(state.owner)
+        self._sizes[state.owner] = 1 + len(state.memories)
+        while sum(self._sizes.values()) > self._most and len(self._users) > 1:
+            owner, _ = self._users.popitem(last=False)
+            del self._sizes[owner]
+        return known
+
+
+def _key(value: Any) -> Hashable:  # noqa: ANN401 - whatever JSON holds
+    """Return what two values have in common that are one: 1 and 1.0 and true are three."""
+    if isinstance(value, list | dict):
+        return list, orjson.dumps(value)
+    return value.__class__, value

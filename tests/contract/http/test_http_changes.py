@@ -1,0 +1,123 @@
+"""The feed of changes over HTTP: every change once, in the order of its user, from any cursor on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_asyncio
+from contract.front_door import FrontDoor, from_a_worker, front_door
+
+from mnemolog.changes import feed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontDoor]:
+    async with front_door(tmp_path_factory.mktemp("worker"), partitions=4) as opened:
+        yield opened
+
+
+async def page(door: FrontDoor, **query: object) -> dict[str, Any]:
+    response = await door.get("/v1/changes", **query)
+    assert response.status_code == 200, response.text
+    found: dict[str, Any] = response.json()
+    return found
+
+
+async def pages(door: FrontDoor, after: str, **query: object) -> list[dict[str, Any]]:
+    """Return all changes after a cursor, page after page."""
+    items: list[dict[str, Any]] = []
+    more = True
+    while more:
+        answer = await page(door, after=after, **query)
+        items, after, more = items + answer["items"], answer["next"], answer["more"]
+    return items
+
+
+async def test_a_change_says_what_happened_and_the_memory_as_it_is_now(door: FrontDoor):
+    start = (await page(door, after="now"))["next"]
+    memory = await door.remember("likes tea", "says", agent_id="luna")
+    [change] = (await page(door, after=start))["items"]
+    history = (await door.get(f"/v1/memories/{memory['memory_id']}/history")).json()["events"]
+    assert (change["type"], change["user_id"], change["memory_id"]) == ("MemoryFormed", "says", memory["memory_id"])
+    shared = ("event_id", "position", "occurred_at", "recorded_at")
+    assert [change[name] for name in shared] == [history[0][name] for name in shared]
+    assert change["memory"]["content"] == "likes tea"
+
+
+async def test_of_what_was_forgotten_the_words_are_not_shown(door: FrontDoor):
+    start = (await page(door, after="now"))["next"]
+    memory = await door.remember("likes juice", "forgets")
+    assert (await door.http.delete(f"/v1/memories/{memory['memory_id']}")).status_code == 200
+    items = await pages(door, start)
+    assert [(item["type"], item["memory"]) for item in items] == [("MemoryFormed", None), ("MemoryForgotten", None)]
+
+
+async def test_of_what_was_erased_only_that_is_left(door: FrontDoor):
+    start = (await page(door, after="now"))["next"]
+    memory = await door.remember("likes cider", "erases")
+    gone = await door.http.delete(f"/v1/memories/{memory['memory_id']}?forever=true")
+    assert gone.status_code == 200, gone.text
+    items = await pages(door, start)
+    assert [(item["type"], item["memory"]) for item in items] == [("MemoryErased", None)]
+    await door.remember("likes perry", "leaves")
+    assert (await door.http.delete("/v1/users/leaves")).status_code == 200
+    assert await pages(door, start, user_id="leaves") == []
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100])
+async def test_pages_of_any_length_have_each_change_once_and_each_user_in_order(door: FrontDoor, limit: int):
+    start = (await page(door, after="now"))["next"]
+    users = [f"page-{limit}-{number}" for number in range(5)]
+    made = [(user, (await door.remember(f"saw a {n}", user))["memory_id"]) for n in range(3) for user in users]
+    items = await pages(door, start, limit=limit)
+    assert len(items) == len(made)
+    for user in users:
+        assert [i["memory_id"] for i in items if i["user_id"] == user] == [m for whose, m in made if whose == user]
+        assert await pages(door, start, limit=limit, user_id=user) == [i for i in items if i["user_id"] == user]
+    assert (await page(door, after=start, limit=limit))["more"] is (limit < len(made))
+
+
+async def test_a_page_that_has_read_enough_leads_on(door: FrontDoor, monkeypatch: pytest.MonkeyPatch):
+    start = (await page(door, after="now"))["next"]
+    memory = await door.remember("likes rum", "reads")
+    for importance in (0.7, 0.8, 0.9):
+        path = f"/v1/memories/{memory['memory_id']}"
+        assert (await door.http.patch(path, json={"importance": importance})).status_code == 200
+    monkeypatch.setattr(feed, "DECISIONS_AT_ONCE", 1)
+    first = await page(door, after=start, type="MemoryRevised")
+    assert (first["items"], first["more"]) == ([], True)
+    assert len(await pages(door, first["next"], type="MemoryRevised")) == 3
+
+
+async def test_an_agent_gets_what_it_knows(door: FrontDoor):
+    own = await door.remember("likes figs", "agents", agent_id="luna")
+    await door.remember("likes dates", "agents", agent_id="mia")
+    items = (await page(door, user_id="agents", agent_id="luna"))["items"]
+    assert [item["memory_id"] for item in items] == [own["memory_id"]]
+
+
+@pytest.mark.parametrize("query", [{"after": "x"}, {"after": "MDow"}, {"type": "Odd"}, {"limit": 0}, {"user_id": "*"}])
+async def test_a_query_is_checked(door: FrontDoor, query: dict[str, object]):
+    """The second cursor is one of the first partition only."""
+    assert (await door.get("/v1/changes", **query)).status_code == 422
+
+
+async def test_a_cursor_ahead_of_the_log_stays_where_it_is(door: FrontDoor):
+    ahead = feed._cursor(dict.fromkeys(range(4), 10**9))
+    answer = await page(door, after=ahead)
+    assert (answer["items"], answer["next"], answer["more"]) == ([], ahead, False)
+
+
+async def test_another_worker_asks_for_partitions(door: FrontDoor):
+    memory = await door.remember("likes plums", "asked")
+    body = {"tenant": "default", "user_id": "asked", "agent_id": None, "type": None, "limit": 9}
+    parts = (await from_a_worker(door, "/v1/internal/changes", body | {"since": {str(n): 0 for n in range(9)}})).json()
+    assert parts.keys() == {"0", "1", "2", "3"}
+    found = [item["change"]["memory_id"] for part in parts.values() for item in part["items"]]
+    assert found == [memory["memory_id"]]
