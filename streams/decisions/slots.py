@@ -34,9 +34,9 @@ def occupants(state: UserState, statement: Statement) -> list[Memory]:
 
     The key of a document is a slot of documents.
     """
-    if statement.attribute is None:
-        return []
-    if statement.kind != DOCUMENT and (statement.kind != "semantic" or not statement.is_single):
+    if statement.attribute is not None and statement.kind == DOCUMENT:
+        return _filling(state, statement.attribute, statement)
+    if statement.attribute is None or statement.kind != "semantic" or not statement.is_single:
         return []
     filling = _filling(state, statement.attribute, statement)
     if statement.shape == BY_NAME:
