@@ -12,7 +12,7 @@ import pytest
 from agents import Agent, ModelResponse, Runner, Usage, set_tracing_disabled
 from agents.models.interface import Model
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
@@ -73,7 +73,7 @@ def test_a_graph_runs_on_the_store_and_the_tools(url: str) -> None:
         graph.add_edge(START, "answer")
         graph.add_conditional_edges("answer", lambda s: "tools" if s["messages"][-1].tool_calls else END)
         graph.add_edge("tools", "answer")
-        done = graph.compile(store=store).invoke({"messages": [("user", "I have a cat")]})
+        done = graph.compile(store=store).invoke({"messages": [HumanMessage("I have a cat")]})
         assert done["messages"][-1].content == "Noted."
         assert any(isinstance(message, ToolMessage) for message in done["messages"])
         assert [memory["content"] for memory in client.memories("lg")["items"]] == ["Ann has a cat"]
