@@ -12,6 +12,7 @@ from projections.shard.tables import connect_to_read
 from projections.state.lifetime import IS_ACTIVE_SQL, sql_instant
 from projections.state.memory import ACTIVE
 from schemas.identity import Owner
+from schemas.vocabulary.words import DOCUMENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,10 +25,11 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _SHOWN: Final = (
     "from (select owner, memory_id, cast(body as text) as body from memories)"  # noqa: S608 - our own words
     f" where owner >= :first and owner < :end and {IS_ACTIVE_SQL}"
+    f" and json_extract(body, '$.kind') <> '{DOCUMENT}'"
     " and (:memory_type is null or json_extract(body, '$.memory_type') = :memory_type)"
     " and (:category is null or json_extract(body, '$.category') = :category)"
 )
-"""The memories of a tenant that are active at an instant."""
+"""The memories of a tenant that are active at an instant; documents are shown only to who asks for them by kind."""
 
 
 class Place(NamedTuple):

@@ -93,6 +93,14 @@ async def test_a_list_of_all_devices_is_narrowed_as_that_of_one_is(door: FrontDo
     assert of_one == [i for i in everything if i[name] == value and i["device_id"] == "device-3"]
 
 
+async def test_a_document_is_on_no_list_of_devices(door: FrontDoor):
+    before = (await door.get("/api/memories")).json()["total"]
+    body = {"user_id": "device-0", "content": "a value", "kind": "document", "attribute": "a-key", "value": "1"}
+    assert (await door.post("/v1/memories", body)).status_code == 201
+    assert (await door.get("/api/memories")).json()["total"] == before
+    assert "a value" not in (await door.get("/api/memories", device_id="device-0")).text
+
+
 async def test_what_is_for_everyone_is_the_device_star(door: FrontDoor):
     items = (await door.get("/api/memories", device_id="*")).json()["items"]
     assert [(item["device_id"], item["content"]) for item in items] == [("*", "the office is in Berlin")]
