@@ -9,6 +9,8 @@ from mnemolog.http.models.requests import Asked, Body, Id, UserOrNone
 from mnemolog.http.models.responses import Memory, Shape
 
 MAX_CHANGES_SHOWN = 500
+MAX_CURSOR_CHARACTERS = 8_192
+"""A request's head holds at most 64 KiB, percent-encoded."""
 
 
 def _is_type(name: str) -> str:
@@ -24,7 +26,10 @@ Limit = Annotated[int, Field(ge=1, le=MAX_CHANGES_SHOWN)]
 class ChangesAsked(Asked):
     """Which changes to answer with."""
 
-    after: Annotated[str, Field(max_length=65_536, description="`next` of the last answer, or `now`")] | None = None
+    after: (
+        Annotated[str, Field(max_length=MAX_CURSOR_CHARACTERS, description="`next` of the last answer, or `now`")]
+        | None
+    ) = None
     user_id: UserOrNone | None = None
     agent_id: Id | None = None
     type: ChangeType | None = None
