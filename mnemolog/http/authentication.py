@@ -31,6 +31,8 @@ STREAMS: Final = frozenset({"/v1/wakes/stream"})
 KEY: Final = "mnemolog.key"
 """The member of a request's scope that holds the key, for its limits."""
 _IS_VALID: Final = "mnemolog.key_is_valid"
+OF_CALLER: Final = (PRINCIPAL, KEY, _IS_VALID)
+"""The members of a request's scope that say who sent it."""
 _SCHEMES: Final = frozenset({"bearer", "token"})
 
 
