@@ -39,6 +39,8 @@ class Piece:
     """The id of the key that its observation was published with."""
     position: Position | None = None
     """Where its observation stands in the log."""
+    metadata: str = "{}"
+    """That of its observation, a JSON object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,6 +87,7 @@ def pieces_of(message: Observation, recorded_at: datetime, position: Position | 
             image=None if number else image_of(message),
             by=message.envelope.by,
             position=position,
+            metadata="{}" if isinstance(message, SessionEnded) else message.metadata,
         )
         for number, text in enumerate(texts)
     ]
