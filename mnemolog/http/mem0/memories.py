@@ -45,7 +45,7 @@ from mnemolog.http.own_routes import Answered, Requested, ask
 from mnemolog.http.problems import Problem
 from schemas.identity import derived_id
 from schemas.inputs.nesting import check_depth
-from schemas.instant import instant, read_instant
+from schemas.instant import END_OF_DAY, instant, read_instant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -554,7 +554,7 @@ def _expiry(value: object) -> str:
     at = _reference(value)
     assert at is not None  # noqa: S101 - or it would have raised
     is_date = isinstance(value, str) and len(value) == len("2026-01-05")
-    return f"{at[:10]}T23:59:59Z" if is_date else at
+    return f"{at[:10]}{END_OF_DAY}" if is_date else at
 
 
 def _path(memory_id: str) -> str:

@@ -75,14 +75,16 @@ def history_shown(history: Mapping[str, Any], memory: Mapping[str, Any]) -> list
         for one in history["lineage"]["observations"]
         if isinstance(one.get("content"), str)
     ]
+    words: str | None = None
     for event in history["events"]:
         before, after = event["before"] or {}, event["after"] or {}
-        old, new = before.get("content"), after.get("content")
+        old, new = words, after.get("content", words)
+        words = new
         if event["type"] in ENDS:
-            name, old, new = "DELETE", old or memory["content"], None
+            name, new = "DELETE", None
         elif event["type"] in FORMED:
             name = "ADD"
-        elif old is not None and (old != new or before.get("metadata") != after.get("metadata")):
+        elif "content" in before or "metadata" in before:
             name = "UPDATE"
         else:
             continue  # what only fades or is recalled is no change to mem0
