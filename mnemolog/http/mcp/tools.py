@@ -204,6 +204,8 @@ MEMORY_TOOLS: Final = (
             category=text("What it is about.", enum=list(get_args(Category))),
             memory_type=text("long_term is kept; short_term is gone after 48 hours.", enum=list(get_args(MemoryType))),
             importance={"type": "number", "description": "How much it matters.", "minimum": 0, "maximum": 1},
+            metadata={"type": "object", "description": "Members to set; those that are null are taken away."},
+            expires_at=text("When it is no longer known, in ISO 8601 with its time zone."),
         ),
         method="PATCH",
         path=ALL_OF_A_MEMORY,

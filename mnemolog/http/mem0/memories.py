@@ -254,6 +254,7 @@ class Memories:
             given = body["expiration_date"]
             changes["expires_at"] = None if given is None else _expiry(given)
         if not changes:
+            await self.get(memory_id)  # another's is as one that is not there, whatever the body says
             raise Problem(HTTPStatus.BAD_REQUEST, "nothing is to be changed: give text, metadata or expiration_date")
         key = derived_id("mem0 update", self._key, memory_id)
         answered = await self._answered("PATCH", _path(memory_id), body=changes, key=key)

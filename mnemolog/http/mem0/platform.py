@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 
 from fastapi import Request, Response
 
-from mnemolog.http.dependencies import Tenant
 from mnemolog.http.mem0.memories import DEFAULT_PAGE, MOST_A_PAGE, MOST_IN_BATCH, Memories, body_of
 from mnemolog.http.mem0.shapes import Adding
 from mnemolog.http.permissions import OF_OTHERS_PROTOCOL, reads
@@ -23,9 +22,9 @@ DELETED: Final = "Successfully deleted {} memories"
 
 
 @router.get("/v1/ping/")
-async def ping(tenant: Tenant) -> Response:
-    """Say that the key is one, and of which tenant: the client takes no answer without a project."""
-    return answer({"status": "ok", "org_id": ORGANISATION, "project_id": tenant, "user_email": None})
+async def ping() -> Response:
+    """Say that the key is one; the client takes no answer without an organisation and a project."""
+    return answer({"status": "ok", "org_id": ORGANISATION, "project_id": ORGANISATION, "user_email": None})
 
 
 @router.post("/v3/memories/add/")
