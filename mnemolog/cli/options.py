@@ -38,6 +38,13 @@ FILTER = Annotated[
         "--filter", parser=filters, metavar="JSON", help='Only what meets a filter, such as {"metadata.shelf": "top"}.'
     ),
 ]
+METADATA = Annotated[
+    dict[str, Any] | None,
+    typer.Option("--metadata", parser=filters, metavar="JSON", help='An object, such as {"shelf": "top"}.'),
+]
+EXPIRES_AT = Annotated[
+    datetime | None, typer.Option("--expires-at", parser=instant, metavar="TIME", help="When it is no longer known.")
+]
 AS_OF = Annotated[
     datetime | None,
     typer.Option("--as-of", parser=instant, metavar="TIME", help="Answer for a past effective time."),

@@ -211,9 +211,15 @@ def memory(memory_id: str, *, user_id: str | None = None, as_of: Instant | None 
 def revise(memory_id: str, *, user_id: str | None = None, key: str | None = None, **changes: Any) -> Call[Json]:  # noqa: ANN401
     """Change content, category, importance, memory_type, value, event_type, emotion, emotion_intensity or key_dialogue.
 
-    Raises Conflict if `expected_version` is past.
+    Of `metadata` members are set, and those that are None taken away; with `expires_at=None` it does not expire. Raises
+    Conflict if `expected_version` is past.
     """
-    return command("PATCH", path_of("v1", "memories", memory_id), given(**changes), key, user_id=user_id)
+    body = given(**changes)
+    if "expires_at" in changes:
+        body["expires_at"] = spelt(changes)["expires_at"]
+    if changes.get("metadata") is not None:
+        body["metadata"] = changes["metadata"]
+    return command("PATCH", path_of("v1", "memories", memory_id), body, key, user_id=user_id)
 
 
 def forget(memory_id: str, *, user_id: str | None = None, key: str | None = None) -> Call[Json]:

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from projections.queries.tenant_memories import Place, Wanted, counts, named, places
+from projections.queries.tenant_memories import Counted, Place, Wanted, counts, named, named_counts, places
 from projections.queries.views import evatar_view
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.instant import instant
@@ -64,6 +64,34 @@ class TenantMemories:
         """Count the memories of all users: `{total, by_type, by_category}`. Raises PeerUnavailable."""
         answers = await self._cluster.gather(self.local_counts(wanted), "tenant/counts", _as_json(wanted), None)
         return summed((memory_type, category, n) for body in answers for memory_type, category, n in body["counts"])
+
+    async def by_name(self, wanted: Wanted, counted: Counted) -> dict[str, Any]:
+        """Count the memories by user, agent, session or application, in the order of the names. Raises PeerUnavailable.
+
+        `{items: [{name, memories, first_at, last_at}], next}`; `next` is the name to go on after, None at the end.
+        """
+        request = _as_json(wanted) | asdict(counted)
+        answers = await self._cluster.gather(self.local_names(wanted, counted), "tenant/names", request, None)
+        found: dict[str, dict[str, Any]] = {}
+        for name, number, first_at, last_at in (row for body in answers for row in body["names"]):
+            one = found.setdefault(name, {"name": name, "memories": 0, "first_at": first_at, "last_at": last_at})
+            one["memories"] += number
+            one["first_at"], one["last_at"] = min(one["first_at"], first_at), max(one["last_at"], last_at)
+        names = sorted(found)  # each worker has told its first ones, so the first of all are complete
+        items = [found[name] for name in names[: counted.limit]]
+        is_full = len(items) == counted.limit
+        return {"items": items, "next": names[counted.limit - 1] if is_full else None}
+
+    async def local_names(self, wanted: Wanted, counted: Counted) -> dict[str, Any]:
+        """Return the first names that this worker's users' memories have, in order, each with its numbers."""
+        rows = await self._read_shards(wanted.tenant, lambda path: named_counts(path, wanted, counted))
+        return {
+            "names": [
+                [name, number, first_at.replace("+00:00", "Z"), last_at.replace("+00:00", "Z")]
+                for each in rows
+                for name, number, first_at, last_at in each
+            ]
+        }
 
     async def local_places(self, wanted: Wanted, first: int) -> dict[str, Any]:
         """Return the places of the first so many memories of this worker's users, in order, and how many there are."""

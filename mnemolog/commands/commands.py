@@ -55,6 +55,8 @@ class Fact:
     value: str | None = None
     session_id: str | None = None
     metadata: dict[str, Any] | None = None
+    expires_at: datetime | None = None
+    """None: what the memory type says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,11 @@ class Changes:
     emotion: str | None = None
     emotion_intensity: float | None = None
     key_dialogue: list[str] | None = None
+    metadata: dict[str, Any] | None = None
+    """Its members are set, and those that are None are taken away."""
+    expires_at: datetime | None = None
+    sets_expiry: bool = False
+    """Whether `expires_at` is meant: None then says that the memory does not expire."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +160,7 @@ class Commands:
             value=None if fact.value is None else Sealed.clear(fact.value),
             session_id=fact.session_id,
             metadata=Sealed.clear(orjson.dumps(fact.metadata)) if fact.metadata else None,
+            expires_at=fact.expires_at,
         )
         return await self.submit(item)
 
@@ -176,6 +184,9 @@ class Commands:
             emotion=changes.emotion,
             emotion_intensity=changes.emotion_intensity,
             key_dialogue=None if changes.key_dialogue is None else Sealed.clear(orjson.dumps(changes.key_dialogue)),
+            metadata=None if changes.metadata is None else Sealed.clear(orjson.dumps(changes.metadata)),
+            expires_at=changes.expires_at,
+            sets_expiry=changes.sets_expiry,
         )
         return await self.submit(item)
 

@@ -15,13 +15,15 @@ from starlette.routing import Route
 from mnemolog.access.key_file import KeyFile
 from mnemolog.access.rates import Rates
 from mnemolog.access.verifier import Verifier
-from mnemolog.http import forwarding, problems
+from mnemolog.http import forwarding, problems, stats
 from mnemolog.http.authentication import WITHOUT_KEY, Authentication
 from mnemolog.http.bounds.paths import Paths, to_found_route
 from mnemolog.http.changes import route as changes
 from mnemolog.http.console.pages import console_routes
 from mnemolog.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
 from mnemolog.http.mcp import route as mcp
+from mnemolog.http.mem0 import platform as mem0
+from mnemolog.http.mem0 import server as mem0_server
 from mnemolog.http.middleware import Edge
 from mnemolog.http.origin import LOOPBACK
 from mnemolog.http.routes import (
@@ -64,6 +66,7 @@ ROUTES: Final = (
     agents,
     wakes,
     changes,
+    stats,
     exchange,
     tools,
     evatar,
@@ -73,6 +76,8 @@ ROUTES: Final = (
     admin,
     internal,
     mcp,
+    mem0,
+    mem0_server,
     health,
 )
 """Every module with routes, in the order of the OpenAPI document. A new module is entered here."""

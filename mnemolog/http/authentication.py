@@ -27,10 +27,12 @@ WITHOUT_KEY: Final = frozenset({"/health/live", "/health/ready", "/docs", "/open
 BETWEEN_WORKERS: Final = "/v1/internal/"
 """Paths for other workers: their bodies are Base64, a third longer than what callers sent."""
 NOT_FOR_CALLERS: Final = "this route is for the group's other workers: /docs lists those for you"
-STREAMS: Final = frozenset({"/v1/wakes/stream"})
+STREAMS: Final = frozenset({"/v1/wakes/stream", "/v1/changes/stream"})
 KEY: Final = "mnemolog.key"
 """The member of a request's scope that holds the key, for its limits."""
 _IS_VALID: Final = "mnemolog.key_is_valid"
+OF_CALLER: Final = (PRINCIPAL, KEY, _IS_VALID)
+"""The members of a request's scope that say who sent it."""
 _SCHEMES: Final = frozenset({"bearer", "token"})
 
 

@@ -17,9 +17,10 @@ from mnemolog.http.bounds.bodies import Bodies, Gone, NotRead
 from mnemolog.http.bounds.paths import malformed
 from mnemolog.http.bounds.streams import Streams, TooManyStreams
 from mnemolog.http.forwarding import BODY
+from mnemolog.http.mem0.paths import speaks_mem0
 from mnemolog.http.origin import READING, reason_to_refuse
 from mnemolog.http.peer_door import FROM_PEER, let_in
-from mnemolog.http.problems import problem
+from mnemolog.http.problems import MEDIA_TYPE, problem
 from mnemolog.http.tracing import operation_span, request_span
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 KEY: Final = b"idempotency-key"
 UNKNOWN_ROUTE: Final = "unknown"
+JSON: Final = b"application/json"
+AS_PROBLEM: Final = (b"content-type", MEDIA_TYPE.encode())
+"""The header of a refusal. mem0's clients read one only where it is plain JSON."""
 ON_EVERY_ANSWER: Final = {
     b"cache-control": b"no-store",
     b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
@@ -86,6 +90,8 @@ class Edge:
             if message["type"] == "http.response.start":
                 statuses.append(message["status"])
                 given = message.setdefault("headers", [])
+                if message["status"] >= HTTPStatus.BAD_REQUEST and speaks_mem0(scope["path"]):
+                    given = [(k, JSON if (k, v) == AS_PROBLEM else v) for k, v in given]
                 named = {name.lower() for name, _ in given}
                 message["headers"] = [*given, *((k, v) for k, v in ON_EVERY_ANSWER.items() if k not in named)]
             await send(message)

@@ -83,6 +83,9 @@ OF_MODELS: Final = Access(
     reading=frozenset({Role.READ, Role.WRITE}), changing=frozenset({Role.READ, Role.WRITE}), reach=Reach.KEYS_USER
 )
 """MCP: the tools that it calls take their own roles."""
+_CALLERS: Final = frozenset({Role.READ, Role.WRITE, Role.TENANT_ADMIN})
+OF_OTHERS_PROTOCOL: Final = Access(reading=_CALLERS, changing=_CALLERS, reach=Reach.NOTHING)
+"""A route of another system's protocol: what it asks of our own routes is permitted there."""
 DESCRIPTION: Final = Access(reading=frozenset({Role.READ, Role.WRITE}), changing=frozenset(), reach=Reach.NOTHING)
 OF_TENANT: Final = _one(Role.TENANT_ADMIN, Reach.USERS)
 OF_POLICIES: Final = Access(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.log.connection import opened_log
+from mnemolog.log.turn_ids import TurnIds
 from projections.encrypted_files import unlock
 from schemas.log import UnknownTopic
 from schemas.topics import INBOX, KEYS
@@ -39,6 +40,7 @@ class Sealing:
 
     log: SealedLog
     keys: UserKeys
+    turn_ids: TurnIds
 
 
 async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str], None]) -> Sealing:
@@ -52,11 +54,13 @@ async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str
     await keys.follow()
     if keys.is_empty and await _is_sealed(inner):
         raise KeysMissing(f"{KEYS.name} is empty, and the log is encrypted: restore the topic from a copy")
+    turn_ids = TurnIds(keys)
     if seals:
         await keys.make([INSTALLATION])
+        await turn_ids.prepare(inner)
     unlock(settings.data_dir, keys.derive(SHARDS) if seals else None)
     replacements = None if settings.is_embedded else Replacements(inner, keys)
-    return Sealing(SealedLog(inner, keys, seals=seals, counted=counted, replacements=replacements), keys)
+    return Sealing(SealedLog(inner, keys, seals=seals, counted=counted, replacements=replacements), keys, turn_ids)
 
 
 async def unlock_files(settings: Settings) -> None:

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from mnemolog.access.usage import Usage
 from mnemolog.changes.feed import ChangeFeed
+from mnemolog.changes.stream import ChangeStreams
 from mnemolog.cluster.membership import Membership
 from mnemolog.cluster.peers import Peers
 from mnemolog.cluster.scatter_gather import ScatterGather
@@ -400,6 +401,7 @@ class Worker:
             shards, peers, clock, stopping=self.stopping, is_in_session=self.is_in_session, fail=self.fail
         )
         self.change_feed = ChangeFeed(shards, peers, clock, is_in_session=self.is_in_session, fail=self.fail)
+        self.change_streams = ChangeStreams(self.change_feed, self.stopping)
         memory_importer = MemoryImporter(shards, self.commands, self.embedder, clock)
         wake_importer = WakeImporter(shards, self.commands, self.wake_commands, self.embedder, clock)
         self.importer = Importer(shards, peers, clock, memory_importer, wake_importer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from projections.shard.memory_rows import memory_of_row
 from projections.shard.tables import connect_to_read
@@ -30,6 +30,17 @@ _SHOWN: Final = (
     " and (:category is null or json_extract(body, '$.category') = :category)"
 )
 """The memories of a tenant that are active at an instant; documents are shown only to who asks for them by kind."""
+
+
+Grouping = Literal["user", "agent", "session", "app"]
+_METADATA: Final = "json_extract(body, '$.metadata')"
+_NAMES: Final[dict[Grouping, str]] = {
+    "user": "nullif(substr(owner, length(:first) + 1), '*')",
+    "agent": "json_extract(body, '$.agent_id')",
+    "session": "json_extract(body, '$.session_id')",
+    "app": f"json_extract({_METADATA}, '$.app_id')",
+}
+"""Where a row has the name that memories are counted by; none of them is that of global memories."""
 
 
 class Place(NamedTuple):
@@ -92,6 +103,36 @@ def named(path: Path, wanted: Wanted, memory_ids: Sequence[str]) -> list[tuple[O
                 if owner.tenant == wanted.tenant and memory.status_at(wanted.now) == ACTIVE:
                     found.append((owner, memory))
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What memories are counted by, how many names after which one, and of which agent, session or app; None: any."""
+
+    by: Grouping
+    after: str = ""
+    limit: int
+    agent_id: str | None = None
+    session_id: str | None = None
+    app_id: str | None = None
+
+
+def named_counts(path: Path, wanted: Wanted, counted: Counted) -> list[tuple[str, int, str, str]]:
+    """Return (name, memories, first formed, last accessed) of a shard, by name. Takes a scan: for a thread."""
+    wanted_names: dict[Grouping, str | None] = {
+        "agent": counted.agent_id,
+        "session": counted.session_id,
+        "app": counted.app_id,
+    }
+    narrowed = "".join(f" and {_NAMES[by]} = :{by}" for by, name in wanted_names.items() if name is not None)
+    formed = "coalesce(json_extract(body, '$.formed_at'), json_extract(body, '$.occurred_at'))"
+    query = (
+        f"select {_NAMES[counted.by]} as name, count(*), min({formed}), max(json_extract(body, '$.last_accessed_at'))"
+        f" {_SHOWN} and typeof(name) = 'text' and name > :after{narrowed} group by name order by name limit :limit"
+    )
+    parameters = wanted.parameters | wanted_names | {"after": counted.after, "limit": counted.limit}
+    with closing(connect_to_read(path)) as connection:
+        return connection.execute(query, parameters).fetchall()
 
 
 def _microseconds(text: str) -> int:

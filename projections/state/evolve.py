@@ -267,7 +267,7 @@ def _revised(before: Memory, event: MemoryRevised) -> Memory:
         category=event.category or before.category,
         importance=before.importance if event.importance is None else event.importance,
         memory_type=event.memory_type or before.memory_type,
-        expires_at=event.expires_at if event.memory_type else before.expires_at,
+        expires_at=event.expires_at if event.memory_type or event.sets_expiry else before.expires_at,
         value=event.value.text if event.value else before.value,
         event_type=before.event_type if event.event_type is None else event.event_type or None,
         emotion=before.emotion if event.emotion is None else event.emotion or None,
@@ -278,6 +278,7 @@ def _revised(before: Memory, event: MemoryRevised) -> Memory:
         source_ids=_joined(before.source_ids, event.source_ids),
         pieces=_joined(before.pieces, event.pieces),
         shared_with=_joined(before.shared_with, shared_with),
+        metadata=event.metadata.text if event.metadata else before.metadata,
     )
 
 

@@ -136,6 +136,10 @@ class MemoryRevised:
     event_type: str | None = None
     emotion: str | None = None
     """Empty, as `event_type`: the memory is left without."""
+    metadata: Sealed | None = None
+    """All of it, as a JSON object."""
+    sets_expiry: bool = False
+    """Whether `expires_at` is meant without a memory type: None then says that the memory does not expire."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,8 @@ class Candidate:
     """The pieces that it cites, of those covered; never empty."""
     shape: str | None = None
     """`single` or `map`: the shape that a policy gives the attribute. None: that of the vocabulary, or a list."""
+    metadata: Sealed | None = None
+    """A JSON object, from the metadata of what it cites."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +124,8 @@ class RememberFact:
     session_id: str | None = None
     metadata: Sealed | None = None
     """A JSON object."""
+    expires_at: datetime | None = None
+    """None: what the memory type says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +150,11 @@ class ReviseMemory:
     emotion_intensity: float | None = None
     key_dialogue: Sealed | None = None
     """A JSON list of lines. Empty, as an empty word above, it leaves the memory without."""
+    metadata: Sealed | None = None
+    """A JSON object: its members are set, and those that are null are taken away."""
+    expires_at: datetime | None = None
+    sets_expiry: bool = False
+    """Whether `expires_at` is meant: None then says that the memory does not expire."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

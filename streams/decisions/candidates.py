@@ -334,6 +334,7 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
             formed_at=effective,
             expires_at=expiry_of(candidate.memory_type, effective),
             superseded_by=newer.memory_id if newer else None,
+            metadata=candidate.metadata,
         )
     )
     if newer is not None:

@@ -6,10 +6,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, assert_never
 
+import orjson
+
 from projections.state.importance import DECIMALS
 from projections.state.lifetime import expiry_of
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
 from schemas.identity import commanded_memory_id
+from schemas.inputs.input_events import MAX_CONTENT_BYTES
 from schemas.messages.decision import MAX_CHANGES
 from schemas.messages.envelope import Sealed
 from schemas.messages.events import MemoryForgotten, MemoryFormed, MemoryReinforced, MemoryRestored, MemoryRevised
@@ -92,7 +95,7 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
             pieces=[],
             happened_at=effective,
             formed_at=effective,
-            expires_at=expiry_of(item.memory_type, effective),
+            expires_at=item.expires_at or expiry_of(item.memory_type, effective),
             superseded_by=newer.memory_id if newer else None,
             metadata=item.metadata,
         )
@@ -124,6 +127,11 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
         reason = Refusal.DUPLICATE.because("another memory has this very text")
         draft.say(memory.memory_id, "refused", reason, memory.memory_id)
         return
+    metadata = None if item.metadata is None else _patched(memory.metadata, item.metadata.data)
+    if metadata is not None and len(metadata) > MAX_CONTENT_BYTES:
+        detail = f"its metadata would have {len(metadata)} bytes: at most {MAX_CONTENT_BYTES} are allowed"
+        draft.say(memory.memory_id, "refused", Refusal.TOO_MANY.because(detail), memory.memory_id)
+        return
     memory_type = item.memory_type
     value = item.value
     others = _holders_beside(draft, memory, effective) if value is not None else []
@@ -146,7 +154,9 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
             category=item.category,
             importance=None if item.importance is None else round(item.importance, DECIMALS),
             memory_type=memory_type,
-            expires_at=None if memory_type is None else expiry_of(memory_type, effective),
+            expires_at=_new_expiry(item),
+            sets_expiry=item.sets_expiry,
+            metadata=None if metadata is None else Sealed.clear(metadata),
             value=value,
             event_type=item.event_type,
             emotion=item.emotion,
@@ -166,6 +176,20 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
     if memory_type is not None and (held := slots.present(slots.occupants(draft.state, says), effective)):
         # What would have been over, and was not superseded for that reason, lasts now.
         slots.supersede(draft, held[:-1], held[-1].memory_id, effective)
+
+
+def _new_expiry(item: ReviseMemory) -> datetime | None:
+    """Return when a revised memory expires, where the revision says so: by itself, or by its memory type."""
+    if item.sets_expiry or item.memory_type is None:
+        return item.expires_at
+    return expiry_of(item.memory_type, item.envelope.occurred_at)
+
+
+def _patched(metadata: str, patch: bytes) -> bytes:
+    """Return metadata with the members of a patch, without those that are null in it."""
+    given = orjson.loads(patch)
+    kept = {name: value for name, value in orjson.loads(metadata).items() if name not in given}
+    return orjson.dumps(kept | {name: value for name, value in given.items() if value is not None})
 
 
 def decide_forget(draft: Draft, item: ForgetMemory) -> None:

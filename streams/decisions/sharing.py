@@ -19,7 +19,8 @@ def is_share(item: ReviseMemory) -> bool:
     """Return whether a revision changes nothing but who knows the memory."""
     facts = (item.content, item.category, item.importance, item.memory_type, item.value)
     happened = (item.event_type, item.emotion, item.emotion_intensity, item.key_dialogue)
-    return item.envelope.agent_id is not None and all(change is None for change in (*facts, *happened))
+    changes = (*facts, *happened, item.metadata, item.sets_expiry or None)
+    return item.envelope.agent_id is not None and all(change is None for change in changes)
 
 
 def decide_share(draft: Draft, item: ReviseMemory, memory: Memory, said: matching.Statement) -> None:

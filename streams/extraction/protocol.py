@@ -41,6 +41,8 @@ class Piece:
     """Where its observation stands in the log."""
     traceparent: str | None = field(default=None, compare=False)
     """Of the trace that its observation came with, where anybody listens."""
+    metadata: str = "{}"
+    """That of its observation, a JSON object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from schemas.text import MAX_MARKS, has_many_marks, without_many_marks
 from schemas.topics import INBOX
 from streams.delivery.fair_slots import FairSlots
 from streams.delivery.retry import append_with_retry, pauses
+from streams.extraction.carried_metadata import carried_metadata
 from streams.extraction.protocol import Extraction, Outage, Rejected, Window
 from streams.extraction.redacted_window import redacted_extraction, redacted_window
 
@@ -194,6 +195,7 @@ class ExtractionService:
     def _answer(
         self, window: Window, extractor: Extractor, extraction: Extraction, vectors: Vectors | Sequence[Vectors]
     ) -> CandidatesExtracted:
+        redaction = self.redaction_of(window.tenant, window.agent_id)
         return CandidatesExtracted(
             envelope=_envelope(window, extractor),
             session_id=window.session_id,
@@ -209,7 +211,7 @@ class ExtractionService:
             dropped=list(extraction.dropped),
             covered=_covered(window),
             candidates=[
-                _candidate(window, proposal, vector)
+                _candidate(window, proposal, vector, redaction)
                 for proposal, vector in zip(extraction.proposals, vectors, strict=True)
             ],
         )
@@ -411,8 +413,9 @@ def _covered(window: Window) -> list[CoveredPiece]:
     ]
 
 
-def _candidate(window: Window, proposal: Proposal, vector: Vectors) -> Candidate:
+def _candidate(window: Window, proposal: Proposal, vector: Vectors, redaction: Redaction) -> Candidate:
     dialogue = list(proposal.key_dialogue)
+    metadata = carried_metadata((window.pieces[i] for i in proposal.sources), redaction)
     return Candidate(
         content=Sealed.clear(proposal.content),
         vector=Sealed.clear(vector_bytes(vector)),
@@ -429,4 +432,5 @@ def _candidate(window: Window, proposal: Proposal, vector: Vectors) -> Candidate
         occurred_on=proposal.occurred_on.isoformat() if proposal.occurred_on else None,
         pieces=[window.pieces[i].piece_id for i in proposal.sources],
         shape=window.policy.shape_of(proposal.attribute) if window.policy else None,
+        metadata=None if metadata is None else Sealed.clear(metadata),
     )

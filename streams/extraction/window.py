@@ -90,6 +90,7 @@ def pieces_of(
             by=message.envelope.by,
             position=position,
             traceparent=traceparent,
+            metadata="{}" if isinstance(message, SessionEnded) else message.metadata,
         )
         for number, text in enumerate(texts)
     ]

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 INSTALLATION: Final = Owner(SYSTEM_TENANT, "*")
 """Whose key seals what belongs to no user, and what outlives one."""
+IDS: Final = Owner(SYSTEM_TENANT, "ids")
+"""Whose key the ids of turns are derived with. An installation that had turns before it was encrypted has none."""
 LEASE_SECONDS: Final = 5.0
 """How long a worker seals with the keys that it has read, before it reads again. An erasure waits as long: then nobody
 seals with a key that it destroys."""
@@ -178,12 +180,12 @@ class UserKeys:
             raise KeyUnknown(f"no key has the id {key_id.hex()}")
         return self._cipher(key_id)
 
-    def derive(self, purpose: str, length: int = KEY_BYTES) -> bytes:
+    def derive(self, purpose: str, length: int = KEY_BYTES, *, of: Owner = INSTALLATION) -> bytes:
         """Return a key of the installation for one purpose, the same for all workers and master keys.
 
-        Raises KeyError where the installation has none yet: `make` it for INSTALLATION.
+        Raises KeyError where it has none yet: `make` it for INSTALLATION, or whose it is to be `of`.
         """
-        own = self._unwrapped(self._ids[INSTALLATION.key][0]).key
+        own = self._unwrapped(self._ids[of.key][0]).key
         return HKDF(hashes.SHA256(), length, None, f"mnemolog {purpose}".encode()).derive(own)
 
     def forget(self, key_ids: Iterable[bytes]) -> None:

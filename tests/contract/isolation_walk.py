@@ -13,6 +13,7 @@ from itertools import cycle, product
 from typing import TYPE_CHECKING, Any, Final
 
 from contract.front_door import turn
+from contract.isolation_mem0 import mem0_requests
 from contract.isolation_world import (
     AGENTS,
     SHARED_KEY,
@@ -27,6 +28,7 @@ from contract.isolation_world import (
 from contract.wake_stream_client import WakeStream, open_wake_stream
 
 from mnemolog.http.authentication import STREAMS
+from mnemolog.http.mem0.paths import speaks_mem0
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -94,6 +96,15 @@ def routes_of(routes: Any) -> Iterator[Any]:
 
 def requests_of(world: World, name: str, method: str, template: str) -> Iterator[Request]:
     """Yield what a caller asks of a route: about each place, user and agent, in every scope, with every header."""
+    if speaks_mem0(template) and "{memory_id}" not in template:
+        keyed = {"Idempotency-Key": SHARED_KEY}
+        for path, query, body in mem0_requests(world, name, method, template):
+            yield Request(method, template, path, query, body, keyed)
+    else:
+        yield from _of_ours(world, name, method, template)
+
+
+def _of_ours(world: World, name: str, method: str, template: str) -> Iterator[Request]:
     asked = Request(method, template, template)
     named = _named(world, asked)
     if template in STREAMS:
@@ -124,7 +135,8 @@ def _agents(named: set[str]) -> list[str | None]:
 def _of_memories(world: World, name: str, asked: Request, named: set[str]) -> Iterator[Request]:
     for place, agent in zip(world.places, cycle(_agents(named)), strict=False):
         for memory_id in _memories(world, name, place, asked):
-            yield _filled(world, replace(asked, place=place), About(place.user, agent, memory_id))
+            request = _filled(world, replace(asked, place=place), About(place.user, agent, memory_id))
+            yield replace(request, body={"expiration_date": None}) if asked.method == "PUT" else request
     yield _filled(world, asked, About("ana", subject=UNKNOWN_ID))
 
 
@@ -242,7 +254,7 @@ def _filled(world: World, asked: Request, about: About) -> Request:
         path = path.replace(f"{{{name}}}", value)
     known = {each["name"] for each in document.get("parameters", ()) if each["in"] == "query"}
     wanted = {"user_id": about.user, "device_id": about.user, "agent_id": about.agent, "scope": about.scope}
-    wanted |= {"page_size": "200", "wait": "0"} | ({} if about.scope else {"include_global": "true"})
+    wanted |= {"page_size": "200", "wait": "0", "by": "user"} | ({} if about.scope else {"include_global": "true"})
     query = {name: value for name, value in wanted.items() if name in known and value is not None}
     return replace(asked, path=path, query=query, body=_body(world, asked, document, about))
 

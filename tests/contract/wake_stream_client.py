@@ -71,6 +71,24 @@ class WakeStream:
                 await self._more.wait()
         return found[:count]
 
+    def changes(self) -> list[dict[str, Any]]:
+        """Return the changes that have come, of a stream of these."""
+        blocks = [block.splitlines() for block in self._text.split("\n\n")[:-1]]
+        return [orjson.loads(line[6:]) for lines in blocks for line in lines if line.startswith("data: ")]
+
+    async def changed(self, count: int) -> list[dict[str, Any]]:
+        """Return the first so many changes, when they have come."""
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while len(found := self.changes()) < count:
+                self._more.clear()
+                await self._more.wait()
+        return found[:count]
+
+    @property
+    def last_id(self) -> str:
+        """The id that a caller comes back with."""
+        return [line[4:] for line in self._text.splitlines() if line.startswith("id: ")][-1]
+
     def so_far(self) -> list[StreamedWake]:
         """Return the wakes that have come."""
         found = []
@@ -83,7 +101,11 @@ class WakeStream:
 
 @asynccontextmanager
 async def open_wake_stream(
-    app: FastAPI, query: str = "", last_event_id: str | None = None, key: str | None = None
+    app: FastAPI,
+    query: str = "",
+    last_event_id: str | None = None,
+    key: str | None = None,
+    path: str = "/v1/wakes/stream",
 ) -> AsyncIterator[WakeStream]:
     """Open a stream of wakes, and hang up at the end of the block."""
     stream, hung_up = WakeStream(), asyncio.Event()
@@ -109,8 +131,8 @@ async def open_wake_stream(
         "http_version": "1.1",
         "method": "GET",
         "scheme": "http",
-        "path": "/v1/wakes/stream",
-        "raw_path": b"/v1/wakes/stream",
+        "path": path,
+        "raw_path": path.encode(),
         "root_path": "",
         "query_string": query.encode(),
         "headers": headers,

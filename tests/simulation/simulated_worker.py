@@ -18,6 +18,7 @@ from support.master_key import MASTER_KEY
 
 from mnemolog.commands.commands import Commands
 from mnemolog.log.sealing import Sealing
+from mnemolog.log.turn_ids import TurnIds
 from mnemolog.operations.erasure import Erasures
 from mnemolog.settings import from_environment
 from projections.index.embedded.index import EmbeddedIndex
@@ -194,7 +195,7 @@ class SimulatedWorker:
         self._erasures = Erasures(
             settings=from_environment(environment, data_dir=self.folder),
             inner=world.log,
-            sealing=Sealing(self.log, self.keys),
+            sealing=Sealing(self.log, self.keys, TurnIds(self.keys)),
             shards=self.shards,
             observe=self.observe,
             commands=commands,

@@ -1,14 +1,26 @@
-"""`mnemolog history`: every event about a memory, and what it came from."""
+"""`mnemolog history`, `changes`: every event about a memory and what it came from, and what happens to all of them."""
 
+import asyncio
 from typing import Annotated, Any
 
 import typer
 
 from mnemolog.cli.invocation import command
+from mnemolog.cli.options import AGENT
 from mnemolog.cli.output import Output, shown
 from mnemolog.client.client import AsyncClient
+from schemas.text import on_one_line
 
 MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
+SOMEBODY = Annotated[str | None, typer.Option("--user", "-u", help="Whose. [default: everybody's]")]
+CHANGE = Annotated[str | None, typer.Option("--type", help="Only these, such as MemoryFormed.")]
+AFTER = Annotated[
+    str | None, typer.Option("--after", metavar="CURSOR", help="Begin there. [default: the first, or now]")
+]
+LIMIT = Annotated[int, typer.Option("--limit", min=1, max=500, help="About so many at once.")]
+FOLLOW = Annotated[bool, typer.Option("--follow", help="Go on with what happens, until Ctrl-C.")]
+NOW = "now"
+LOOK_EVERY_SECONDS = 0.5
 LOUD = ("content", "importance", "status", "value", "category", "expires_at", "access_count")
 """Characters of a change that a table has room for."""
 
@@ -19,6 +31,7 @@ MOST_WORDS = 500
 def install(app: typer.Typer) -> None:
     """Add the command."""
     command(app, "history", history, only_reads=True, again=True)
+    command(app, "changes", changes, only_reads=True)
 
 
 async def history(client: AsyncClient, output: Output, memory_id: MEMORY_ID) -> None:
@@ -37,6 +50,40 @@ async def history(client: AsyncClient, output: Output, memory_id: MEMORY_ID) -> 
         output.table(("extracted by", "prompt", "the answer is at"), rows, "")
     if observations := found["lineage"]["observations"]:
         output.table(("when", "who", "the words behind it", "event"), map(_said, observations), "")
+
+
+async def changes(
+    client: AsyncClient,
+    output: Output,
+    *,
+    user: SOMEBODY = None,
+    agent: AGENT = None,
+    type_: CHANGE = None,
+    after: AFTER = None,
+    limit: LIMIT = 100,
+    follow: FOLLOW = False,
+) -> None:
+    """Show what happened to memories, the oldest first, a line for each; with --json a JSON object a line."""
+    cursor = after or (NOW if follow else None)
+    while True:
+        page = await client.changes(cursor, user_id=user, agent_id=agent, type=type_, limit=limit)
+        for change in page["items"]:
+            if output.as_json:
+                output.json(change)
+            else:
+                output.text(" ".join((change["recorded_at"], change["type"], change["user_id"], _words_of(change))))
+        cursor = page["next"]
+        if not follow:
+            output.say(f"--after {cursor} shows what comes then")
+            return
+        if not page["more"]:
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+
+
+def _words_of(change: dict[str, Any]) -> str:
+    """Return what the memory of a change says now, its id where that is not shown."""
+    memory = change["memory"]
+    return on_one_line(memory["content"]) if memory else f"({change['memory_id']})"
 
 
 def _said(observation: dict[str, Any]) -> tuple[object, ...]:

@@ -26,7 +26,7 @@ FROM = Annotated[
     typer.Option(
         "--from",
         help="evatar: its table as SQLite or CSV; luna: its SQLite; powermem: a backup, JSON; "
-        "chromadb: its folder, its SQLite, or a JSON export.",
+        "chromadb: its folder, its SQLite, or a JSON export; mem0: what get_all returns, JSON.",
     ),
 ]
 WHOSE = Annotated[str | None, typer.Option("--user", "-u", help="Whose they become. [default: who had them]")]

@@ -1,11 +1,11 @@
 """`mnemolog memories`, `memory`, `remember`, `revise`, `forget`, `restore`: memories, and commands about them."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, command
-from mnemolog.cli.options import AGENT, AS_OF, FILTER, SOME_USER, USER
+from mnemolog.cli.options import AGENT, AS_OF, EXPIRES_AT, FILTER, METADATA, SOME_USER, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
@@ -29,6 +29,7 @@ KEY_DIALOGUE = Annotated[
     list[str] | None, typer.Option("--key-dialogue", help="A line that was said; as often as there are lines.")
 ]
 SCOPE = Annotated[Scope, typer.Option("--scope", help="global is for everyone.")]
+NO_EXPIRY = Annotated[bool, typer.Option("--no-expiry", help="It does not expire any more.")]
 VERSION = Annotated[int | None, typer.Option("--expected-version", min=1, help="Fail if it has moved on from there.")]
 PAGE = Annotated[int, typer.Option("--page", min=1)]
 PAGE_SIZE = Annotated[int, typer.Option("--page-size", min=1, max=200)]
@@ -105,6 +106,8 @@ async def remember(  # noqa: PLR0913 - one for each option
     attribute: ATTRIBUTE = None,
     value: VALUE = None,
     scope: SCOPE = "personal",
+    metadata: METADATA = None,
+    expires_at: EXPIRES_AT = None,
 ) -> None:
     """Remember a statement as it is; an exact duplicate of a known one counts as an access to that."""
     _print(
@@ -119,6 +122,8 @@ async def remember(  # noqa: PLR0913 - one for each option
             attribute=attribute,
             value=value,
             scope=scope,
+            metadata=metadata,
+            expires_at=expires_at,
         ),
     )
 
@@ -138,9 +143,18 @@ async def revise(  # noqa: PLR0913 - one for each option
     emotion: EMOTION = None,
     emotion_intensity: INTENSITY = None,
     key_dialogue: KEY_DIALOGUE = None,
+    metadata: METADATA = None,
+    expires_at: EXPIRES_AT = None,
+    no_expiry: NO_EXPIRY = False,
     expected_version: VERSION = None,
 ) -> None:
-    """Change what is given of a memory, and nothing else; of an episode, an empty word is taken away."""
+    """Change what is given of a memory, and nothing else; of an episode, an empty word is taken away.
+
+    Of the metadata, members are set, and those that are null are taken away.
+    """
+    if no_expiry and expires_at is not None:
+        raise CommandFailed("--expires-at and --no-expiry: give one of them")
+    expiry: dict[str, Any] = {"expires_at": expires_at} if no_expiry or expires_at is not None else {}
     _print(
         output,
         await client.revise(
@@ -155,7 +169,9 @@ async def revise(  # noqa: PLR0913 - one for each option
             emotion=emotion,
             emotion_intensity=emotion_intensity,
             key_dialogue=[line for line in key_dialogue if line] if key_dialogue else None,
+            metadata=metadata,
             expected_version=expected_version,
+            **expiry,
         ),
     )
 

@@ -12,6 +12,7 @@ from mnemolog.cli.lines.reader import STDIN, sizes
 from mnemolog.cli.migrations.chromadb import chromadb_rows
 from mnemolog.cli.migrations.evatar import evatar_rows
 from mnemolog.cli.migrations.luna import luna_rows
+from mnemolog.cli.migrations.mem0 import mem0_rows
 from mnemolog.cli.migrations.powermem import powermem_rows
 from mnemolog.cli.migrations.rows import Rows
 from mnemolog.imports.snapshot import BESIDES
@@ -36,6 +37,8 @@ def rows_of(system: System, name: str, *, key: str | None, collection: str) -> R
             return powermem_rows(name)
         case "chromadb":
             return chromadb_rows(name, collection)
+        case "mem0":
+            return mem0_rows(name)
 
 
 def exported_rows(name: str) -> Iterator[tuple[EventLine | BadLine, int]]:

@@ -2,4 +2,4 @@
 
 from typing import Literal, TypeAlias
 
-System: TypeAlias = Literal["mnemolog", "evatar", "luna", "powermem", "chromadb"]
+System: TypeAlias = Literal["mnemolog", "evatar", "luna", "powermem", "chromadb", "mem0"]

@@ -21,7 +21,9 @@ MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 """The bytes of a body with many events or memories."""
 MAX_SMALL_BODY_BYTES: Final = 512 * 1024
 """The bytes of any other body: the largest content and metadata fit, all of it escaped, or 1,000 ids."""
-LARGE: Final = frozenset({"/v1/events", "/v1/conversations", "/v1/import"})
+LARGE: Final = frozenset(
+    {"/v1/events", "/v1/conversations", "/v1/import", "/v3/memories/add/", "/v1/memories/", "/memories", "/v1/batch/"}
+)
 MAX_BYTES_IN_FLIGHT: Final = 64 * 1024 * 1024
 """The bytes of all bodies whose requests are not answered yet; parsed JSON takes several times as much."""
 SHARE_OF_A_TENANT: Final = 0.5

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mnemolog.access.principal import Principal
 
 MAX_STREAMS: Final = 512
-"""Streams of wakes that a worker keeps open, of all callers."""
+"""Streams that a worker keeps open, of all callers."""
 MAX_STREAMS_OF_A_TENANT: Final = 128
 """The same of one tenant, so that none takes them all; not of callers without keys, who are all one."""
 

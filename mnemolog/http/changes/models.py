@@ -23,8 +23,8 @@ ChangeType = Annotated[str, AfterValidator(_is_type), Field(json_schema_extra={"
 Limit = Annotated[int, Field(ge=1, le=MAX_CHANGES_SHOWN)]
 
 
-class ChangesAsked(Asked):
-    """Which changes to answer with."""
+class ChangesStreamed(Asked):
+    """Which changes to tell of, and from where on."""
 
     after: (
         Annotated[str, Field(max_length=MAX_CURSOR_CHARACTERS, description="`next` of the last answer, or `now`")]
@@ -33,6 +33,11 @@ class ChangesAsked(Asked):
     user_id: UserOrNone | None = None
     agent_id: Id | None = None
     type: ChangeType | None = None
+
+
+class ChangesAsked(ChangesStreamed):
+    """Which changes to answer with."""
+
     limit: Limit = 100
 
 

@@ -1,15 +1,20 @@
 """The feed of changes over HTTP."""
 
+from functools import partial
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Header, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
 from mnemolog.changes.feed import ChangesWanted
-from mnemolog.http.changes.models import Changes, ChangesAsked
+from mnemolog.http.authentication import is_still_valid
+from mnemolog.http.changes.models import MAX_CURSOR_CHARACTERS, Changes, ChangesAsked, ChangesStreamed
 from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.permissions import OF_USERS_OR_ALL
-from mnemolog.http.routing import answer, routes
+from mnemolog.http.routing import answer, routes, takes_long
 
+LastEventId = Annotated[str | None, Header(max_length=MAX_CURSOR_CHARACTERS, description="go on behind this event")]
+EVENT_STREAM = "text/event-stream"
 router = routes("changes", "/v1", OF_USERS_OR_ALL)
 
 
@@ -18,3 +23,25 @@ async def changes(query: Annotated[ChangesAsked, Query()], worker: CurrentWorker
     """Return what happened to memories after a cursor, of a user or of everybody, whichever worker has them."""
     wanted = ChangesWanted(tenant=tenant, user_id=query.user_id, agent_id=query.agent_id, type=query.type)
     return answer(await worker.change_feed.page(wanted, query.after, query.limit))
+
+
+@router.get(
+    "/changes/stream",
+    response_class=StreamingResponse,
+    responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}, "description": "server-sent events"}},
+)
+@takes_long
+async def streamed(
+    query: Annotated[ChangesStreamed, Query()],
+    request: Request,
+    worker: CurrentWorker,
+    tenant: Tenant,
+    last_event_id: Annotated[
+        str | None, Header(max_length=MAX_CURSOR_CHARACTERS, description="go on behind this")
+    ] = None,
+) -> Response:
+    """Stream changes as they happen, events named by their type; after a lost connection from `Last-Event-ID` on."""
+    wanted = ChangesWanted(tenant=tenant, user_id=query.user_id, agent_id=query.agent_id, type=query.type)
+    cursor = await worker.change_streams.begin(wanted, last_event_id or query.after)
+    events = worker.change_streams.stream(wanted, cursor, may_go_on=partial(is_still_valid, request.scope))
+    return StreamingResponse(events, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})

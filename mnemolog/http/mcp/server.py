@@ -7,7 +7,6 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any, Final
 
-import httpx
 from fastapi import Request, Response
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -26,13 +25,12 @@ from mcp_types import (
 from starlette.types import Receive, Scope, Send
 
 from mnemolog.http.bounds.bodies import MAX_SMALL_BODY_BYTES
-from mnemolog.http.mcp.tools import OF_MCP, READING, Requested, RoutedTool, line
+from mnemolog.http.mcp.tools import OF_MCP, READING, RoutedTool, line
+from mnemolog.http.own_routes import Answered, Requested, ask
 from mnemolog.http.tool_definitions import ADD, CALLER_FIELDS, SEARCH
 from schemas.identity import derived_id
 from schemas.text import on_one_line
 
-PASSED_ON: Final = ("host", "authorization", "x-api-key")
-"""Headers of a request that its calls of tools have too."""
 INSTRUCTIONS: Final = (
     "Long-term memory about the user. Search it before you ask for what may have been said before; add what will "
     "matter in later conversations."
@@ -43,8 +41,7 @@ class Caller:
     """An MCP client, and the calls of tools that are made for it."""
 
     def __init__(self, request: Request, user_id: str, agent_id: str | None) -> None:
-        self._app = request.app
-        self._headers = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
+        self._request = request
         self._key = request.headers.get("idempotency-key", "")
         self._user_id, self._agent_id = user_id, agent_id
         self._whose = {"user_id": user_id, "agent_id": agent_id}
@@ -88,10 +85,10 @@ class Caller:
         answer = await self._ask(
             Requested(method="POST", path=f"/v1/tools/{tool.name}", body=body), str(context.request_id)
         )
-        told: dict[str, Any] = answer.json()
+        told: dict[str, Any] = answer.body
         if not answer.is_success:
             return _refusal(str(told["detail"]))
-        text = _search_text(told) if tool is SEARCH else _add_text(answer.status_code, told)
+        text = _search_text(told) if tool is SEARCH else _add_text(answer.status, told)
         return CallToolResult(content=[TextContent(text=text)], structured_content=told)
 
     async def _routed(self, tool: RoutedTool, arguments: dict[str, Any], request_id: str) -> CallToolResult:
@@ -102,7 +99,7 @@ class Caller:
         if tool.names_memory and not await self._has(request.path, request_id):
             return _refusal(f"there is no memory {arguments['memory_id']!r}")
         answer = await self._ask(request, request_id)
-        told: dict[str, Any] = answer.json()
+        told: dict[str, Any] = answer.body
         if not answer.is_success:
             return _refusal(str(told["detail"]))
         return CallToolResult(content=[TextContent(text=tool.as_text(told))], structured_content=told)
@@ -115,17 +112,12 @@ class Caller:
         one = await self._ask(Requested(method="GET", path="/".join(path.split("/")[:4]), query=whose), request_id)
         if not one.is_success:
             return False
-        memory = one.json()
+        memory = one.body
         return memory["agent_id"] in (None, self._agent_id) or self._agent_id in memory["shared_with"]
 
-    async def _ask(self, request: Requested, request_id: str) -> httpx.Response:
-        """Send a request to our own app, from its edge on; sent again under the same key, it is the same one."""
-        transport = httpx.ASGITransport(self._app)
-        headers = {**self._headers, "idempotency-key": derived_id("mcp", self._key, request_id)}
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
-            return await http.request(
-                request.method, request.path, params=request.query or None, json=request.body, headers=headers
-            )
+    async def _ask(self, request: Requested, request_id: str) -> Answered:
+        """Send a request to our own app; sent again under the same key, it is the same one."""
+        return await ask(self._request, request, derived_id("mcp", self._key, request_id))
 
 
 class Exchange(Response):

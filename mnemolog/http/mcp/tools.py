@@ -7,12 +7,13 @@ named by its id, and one of another user or agent is as one that is not there.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from urllib.parse import quote
 
 import orjson
 
+from mnemolog.http.own_routes import Requested
 from mnemolog.http.tool_definitions import ADD, SEARCH, Tool, text
 from projections.state.memory import SUPERSEDED
 from projections.state.provenance import marked
@@ -27,16 +28,6 @@ if TYPE_CHECKING:
 ALL_OF_A_MEMORY: Final = "/v1/memories/{memory_id}"
 _ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
 REMINDERS: Final = "/v1/users/{user_id}/reminders"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requested:
-    """A request to our own routes."""
-
-    method: str
-    path: str
-    query: Mapping[str, str] = field(default_factory=dict)
-    body: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +204,8 @@ MEMORY_TOOLS: Final = (
             category=text("What it is about.", enum=list(get_args(Category))),
             memory_type=text("long_term is kept; short_term is gone after 48 hours.", enum=list(get_args(MemoryType))),
             importance={"type": "number", "description": "How much it matters.", "minimum": 0, "maximum": 1},
+            metadata={"type": "object", "description": "Members to set; those that are null are taken away."},
+            expires_at=text("When it is no longer known, in ISO 8601 with its time zone."),
         ),
         method="PATCH",
         path=ALL_OF_A_MEMORY,

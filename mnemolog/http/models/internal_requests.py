@@ -6,6 +6,7 @@ from pydantic import Field
 
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_PAGE_SIZE, Body, Id, Instant, KnownQuestion
 from projections.queries.model_usage import Grouping
+from projections.queries.tenant_memories import Grouping as Grouped
 from schemas.vocabulary.words import Category, MemoryType
 
 
@@ -65,6 +66,17 @@ class TenantMemories(Body):
     now: Instant
     memory_type: MemoryType | None = None
     category: Category | None = None
+
+
+class TenantNames(TenantMemories):
+    """What they are counted by, and how many names after which one."""
+
+    by: Grouped
+    after: str
+    limit: Annotated[int, Field(ge=1)]
+    agent_id: str | None = None
+    session_id: str | None = None
+    app_id: str | None = None
 
 
 class TenantPlaces(TenantMemories):

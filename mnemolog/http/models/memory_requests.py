@@ -5,7 +5,7 @@ from typing import Annotated, Final, Self
 import orjson
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from mnemolog.http.models.requests import Body, Content, Id, Metadata, Unit, UserId, Value, not_blank
+from mnemolog.http.models.requests import Body, Content, Id, Instant, Metadata, Unit, UserId, Value, not_blank
 from projections.profile.attribute_values import fault_of
 from schemas.identity import no_controls
 from schemas.vocabulary.words import DOCUMENT, AnyKind, Category, MemoryType, Scope
@@ -26,6 +26,7 @@ class NewMemory(Body):
     attribute: Annotated[str, Field(max_length=64), not_blank("name the attribute, such as likes")] | None = None
     value: Value | None = None
     metadata: Metadata | None = None
+    expires_at: Annotated[Instant, Field(description="by default what the memory type says")] | None = None
 
     @field_validator("value")
     @classmethod
@@ -60,7 +61,7 @@ Dialogue = Annotated[list[Content], Field(max_length=MOST_LINES), AfterValidator
 
 
 class Revision(Body):
-    """What to change of a memory; what is null or left out stays, and what is empty is taken away."""
+    """What to change of a memory; what is left out stays, as what is null but for the expiry; what is empty goes."""
 
     content: Content | None = None
     category: Category | None = None
@@ -71,4 +72,8 @@ class Revision(Body):
     emotion: Word | None = None
     emotion_intensity: Unit | None = None
     key_dialogue: Dialogue | None = None
+    metadata: (
+        Annotated[Metadata, Field(description="members are set, and those that are null are taken away")] | None
+    ) = None
+    expires_at: Annotated[Instant, Field(description="null: it does not expire")] | None = None
     expected_version: Annotated[int, Field(ge=0)] | None = None

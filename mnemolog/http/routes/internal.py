@@ -24,6 +24,7 @@ from mnemolog.http.models.internal_requests import (
     SharedMemory,
     TenantItems,
     TenantMemories,
+    TenantNames,
     TenantPlaces,
     UsagePart,
 )
@@ -42,7 +43,7 @@ from mnemolog.publishing.publisher import Conflict
 from mnemolog.wakes.stream import Listener
 from projections.partitions.sender import InUse
 from projections.queries.model_usage import Span
-from projections.queries.tenant_memories import Wanted
+from projections.queries.tenant_memories import Counted, Wanted
 from schemas import codec
 from schemas.identity import Owner
 from schemas.inputs.slices import in_slices
@@ -238,6 +239,22 @@ async def tenant_counts(request: Request, worker: CurrentWorker, body: TenantMem
     """Count the memories of this worker's users."""
     _require_tenant(request, body.tenant)
     return await _answered(worker, worker.tenant_memories.local_counts(_wanted(body)))
+
+
+@router.post("/tenant/names")
+@reads
+async def tenant_names(request: Request, worker: CurrentWorker, body: TenantNames) -> Response:
+    """Count the memories of this worker's users by what they name."""
+    _require_tenant(request, body.tenant)
+    counted = Counted(
+        by=body.by,
+        after=body.after,
+        limit=body.limit,
+        agent_id=body.agent_id,
+        session_id=body.session_id,
+        app_id=body.app_id,
+    )
+    return await _answered(worker, worker.tenant_memories.local_names(_wanted(body), counted))
 
 
 @router.post("/generations")

@@ -47,7 +47,7 @@ router = routes("memories", "/v1/memories", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
 FORGOTTEN_AT_ONCE: Final = 50
 REMEMBERED_TEXTS = ("content", "attribute", "value", "metadata")
-REVISED_TEXTS = ("content", "value", "event_type", "emotion", "key_dialogue")
+REVISED_TEXTS = ("content", "value", "event_type", "emotion", "key_dialogue", "metadata")
 COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
@@ -156,7 +156,7 @@ async def revise(
     user_id: UserOrNone | None = None,
 ) -> Response:
     """Change what is given; 409 when the memory has moved on from `expected_version`."""
-    given = body.model_dump(exclude={"expected_version"})
+    given = body.model_dump(exclude={"expected_version"}) | {"sets_expiry": "expires_at" in body.model_fields_set}
     if Changes(**given) == Changes():
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
     owner = owner_of(worker.queries, tenant, memory_id, user_id)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, from_a_worker, front_door
+from contract.wake_stream_client import open_wake_stream
 
 from mnemolog.changes import feed
 
@@ -121,3 +122,62 @@ async def test_another_worker_asks_for_partitions(door: FrontDoor):
     assert parts.keys() == {"0", "1", "2", "3"}
     found = [item["change"]["memory_id"] for part in parts.values() for item in part["items"]]
     assert found == [memory["memory_id"]]
+
+
+STREAM = "/v1/changes/stream"
+
+
+async def test_a_stream_tells_what_happens_from_now_on_in_order(door: FrontDoor):
+    await door.remember("was there before", "streams")
+    async with open_wake_stream(door.app, "user_id=streams", path=STREAM) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        memory = await door.remember("likes tea", "streams")
+        await door.remember("is not wanted", "others")
+        await door.http.patch(f"/v1/memories/{memory['memory_id']}", json={"importance": 0.9})
+        told = await stream.changed(2)
+        assert [(one["type"], one["user_id"]) for one in told] == [
+            ("MemoryFormed", "streams"),
+            ("MemoryRevised", "streams"),
+        ]
+        assert "event: MemoryFormed\n" in stream.text
+        assert told == await pages(door, await stream.beginning(), user_id="streams")
+
+
+async def test_who_comes_back_is_told_what_was_missed_and_nothing_twice(door: FrontDoor):
+    async with open_wake_stream(door.app, "", path=STREAM) as stream:
+        for number in range(3):
+            await door.remember(f"saw number {number}", f"back-{number}")
+        first = await stream.changed(3)
+        assert len(first) == 3
+        await door.remember("a fourth one, whose page is complete", "back-4")
+        seen = await stream.changed(4)
+        behind = stream.last_id
+    missed = [await door.remember(f"missed {number}", "back-5") for number in range(2)]
+    async with open_wake_stream(door.app, "", behind, path=STREAM) as stream:
+        told = await stream.changed(2)
+        assert [one["memory_id"] for one in told] == [one["memory_id"] for one in missed]
+    assert not {one["event_id"] for one in told} & {one["event_id"] for one in seen}
+
+
+async def test_a_stream_begins_at_the_cursor_of_a_page_and_narrows(door: FrontDoor):
+    start = (await page(door, after="now"))["next"]
+    memory = await door.remember("likes cocoa", "narrow", agent_id="ada")
+    await door.http.delete(f"/v1/memories/{memory['memory_id']}")
+    async with open_wake_stream(door.app, f"after={start}&type=MemoryForgotten", path=STREAM) as stream:
+        [told] = await stream.changed(1)
+        assert (told["type"], told["memory"]) == ("MemoryForgotten", None)
+    refused = await door.get(STREAM, after="nonsense")
+    assert refused.status_code == 422
+
+
+async def test_a_stream_without_news_shows_that_it_lives_and_how_far_it_is(door: FrontDoor):
+    wanted, streams = feed.ChangesWanted(tenant="default", user_id="silent"), door.worker.change_streams
+    cursor = await streams.begin(wanted, None)
+
+    async def may_go_on() -> bool:
+        return True
+
+    events = streams.stream(wanted, cursor, may_go_on=may_go_on, heartbeat_seconds=0)
+    assert b"id: " in await anext(events)
+    assert (await anext(events)).startswith(b": nothing")
+    await events.aclose()

@@ -8,8 +8,11 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door
 
+from schemas.identity import derived_id
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -121,3 +124,26 @@ async def test_a_message_id_with_another_body_is_a_conflict(door: FrontDoor):
     body = {"user_id": "c12", "session_id": "s", "messages": [FIRST[1] | {"event_id": "e"}]}
     response = await door.post("/v1/conversations", body)
     assert (response.status_code, response.json()["errors"][0]["path"]) == (409, "$.messages[0].event_id")
+
+
+async def ids_of(folder: Path, **settings: object) -> list[str]:
+    """Start a worker in a folder, send it a conversation, and return the ids that it gave to the turns."""
+    async with front_door(folder, **settings) as door:
+        accepted = (await converse(door, "c9", FIRST, session_id="s"))["accepted"]
+        turns = (await door.get("/v1/sessions/s/turns", user_id="c9")).json()["items"]
+        assert [turn["content"] for turn in turns] == [message["content"] for message in FIRST]
+        return [item["event_id"] for item in accepted]
+
+
+async def test_without_the_keys_nobody_can_try_a_guess_at_the_words_of_an_id(tmp_path: Path):
+    ids = await ids_of(tmp_path / "one")
+    assert await ids_of(tmp_path / "one") == ids  # started again, the same turns are the same
+    guessed = derived_id("turn", "", "s", "user", FIRST[0]["content"], 0)
+    assert guessed not in ids
+    assert not set(ids) & set(await ids_of(tmp_path / "another"))
+
+
+async def test_who_had_turns_before_there_were_keys_goes_on_with_their_ids(tmp_path: Path):
+    ids = await ids_of(tmp_path, encryption="off")
+    assert ids[0] == derived_id("turn", "", "s", "user", FIRST[0]["content"], 0)
+    assert await ids_of(tmp_path, encryption="on") == ids

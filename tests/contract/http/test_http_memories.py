@@ -352,3 +352,60 @@ async def test_what_is_true_when_is_said_of_slots_and_of_what_is_superseded(door
     }
     profile = (await door.get("/v1/users/validity/profile")).json()
     assert "nuts" not in str(profile)
+
+
+async def test_metadata_and_expiry_can_be_changed_and_a_rebuild_keeps_them(door: FrontDoor):
+    memory = await door.remember("has a locker", "meta", metadata={"shelf": "top"}, expires_at="2090-01-01T00:00:00Z")
+    assert memory["expires_at"] == "2090-01-01T00:00:00Z"
+    path = f"/v1/memories/{memory['memory_id']}"
+    changed = (await door.http.patch(path, json={"metadata": {"shelf": None, "room": 3}})).json()
+    assert (changed["metadata"], changed["expires_at"]) == ({"room": 3}, "2090-01-01T00:00:00Z")
+    assert (await door.http.patch(path, json={"expires_at": None})).json()["expires_at"] is None
+    found = await door.post("/v1/search", {"user_id": "meta", "query": "locker", "filters": {"metadata.room": 3}})
+    assert [one["memory_id"] for one in found.json()["results"]] == [memory["memory_id"]]
+    rebuilt = (await door.post("/v1/admin/rebuild", {"what": "shards"})).json()
+    assert rebuilt["equal"]
+    assert (await door.get(path)).json()["metadata"] == {"room": 3}
+
+
+async def test_a_memory_whose_expiry_was_set_is_not_found_after_it(door: FrontDoor):
+    memory = await door.remember("parks on level 4", "expiring")
+    path = f"/v1/memories/{memory['memory_id']}"
+    soon = (door.clock.now() + timedelta(hours=1)).isoformat()
+    assert (await door.http.patch(path, json={"expires_at": soon})).status_code == 200
+    assert (await door.get("/v1/memories", user_id="expiring")).json()["total"] == 1
+    door.clock.ahead += timedelta(hours=2)
+    try:
+        assert (await door.get("/v1/memories", user_id="expiring")).json()["total"] == 0
+        found = await door.post("/v1/search", {"user_id": "expiring", "query": "parks"})
+        assert found.json()["results"] == []
+    finally:
+        door.clock.ahead -= timedelta(hours=2)
+
+
+@pytest.mark.parametrize("infer", [True, False])
+async def test_the_metadata_of_turns_travel_to_what_is_remembered_of_them(door: FrontDoor, infer: bool):  # noqa: FBT001 - a parameter
+    said = [
+        {"role": "user", "content": "I live in Berlin.", "metadata": {"a": 1, "b": 1, "timezone": "Europe/Berlin"}},
+        {"role": "user", "content": "My dog is called Rex.", "metadata": {"b": 2}},
+    ]
+    body = {"user_id": f"travel-{infer}", "messages": said, "infer": infer}
+    await door.post("/v1/conversations?wait=10", body)
+    found = (await door.get("/v1/memories", user_id=f"travel-{infer}")).json()["items"]
+    berlin = next(one for one in found if "Berlin" in one["content"])
+    rex = next(one for one in found if "Rex" in one["content"])
+    assert (berlin["metadata"], rex["metadata"]) == ({"a": 1, "b": 1}, {"b": 2})
+
+
+async def test_memories_are_counted_by_what_they_name(door: FrontDoor):
+    for number, agent in enumerate(["ada", "ada", "bea"]):
+        whose = {"agent_id": f"{agent}-counts", "session_id": f"s{number}-counts", "metadata": {"app_id": "app-counts"}}
+        await door.remember(f"fact {number}", f"u{number}-counts", **whose)
+    agents = (await door.get("/v1/stats", by="agent", app_id="app-counts")).json()
+    assert [(one["name"], one["memories"]) for one in agents["items"]] == [("ada-counts", 2), ("bea-counts", 1)]
+    first = (await door.get("/v1/stats", by="user", app_id="app-counts", limit=2)).json()
+    assert [one["name"] for one in first["items"]] == ["u0-counts", "u1-counts"]
+    rest = (await door.get("/v1/stats", by="user", app_id="app-counts", limit=2, after=first["next"])).json()
+    assert ([one["name"] for one in rest["items"]], rest["next"]) == (["u2-counts"], None)
+    sessions = (await door.get("/v1/stats", by="session", agent_id="bea-counts")).json()
+    assert [one["name"] for one in sessions["items"]] == ["s2-counts"]

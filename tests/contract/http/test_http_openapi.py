@@ -21,6 +21,7 @@ from mnemolog.http.changes.models import Changes
 from mnemolog.http.models import context_responses, responses, wakes
 from mnemolog.http.routes.evatar import EvatarMemories
 from mnemolog.http.routes.tools import Tools
+from mnemolog.http.stats import NamedCounts
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (wakes.Reminders, "/v1/users/u1/reminders"),
         (wakes.Wakes, "/v1/users/u1/wakes"),
         (Changes, "/v1/changes"),
+        (NamedCounts, "/v1/stats?by=user"),
         (responses.Digest, "/v1/admin/digest"),
         (responses.ModelUsage, "/v1/admin/usage"),
         (responses.DeadLetters, "/v1/admin/dead-letters"),
@@ -246,6 +248,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", "/v1/import", 200, snapshot | {"memory_id": "first"})
     await asks("POST", "/v1/import?wait=0", 202, snapshot | {"memory_id": "second"})
     await asks("GET", "/v1/changes", 200)
+    await asks("GET", "/v1/stats?by=agent", 200)
     await asks("GET", "/v1/tools", 200)
     for status, content in ((201, "likes juice"), (200, "likes juice"), (409, "likes rum")):
         headers = key if status != 200 else {}

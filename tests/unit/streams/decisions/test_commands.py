@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import orjson
 import pytest
-from support.examples import MONDAY, XIAOMING, forget, later, recalled, remember, revise, said
+from support.examples import MONDAY, XIAOMING, forget, later, recalled, remember, revise, said, share
 from support.given import Given, given
 
 from schemas.identity import commanded_memory_id
+from schemas.messages.envelope import Sealed
 from schemas.text import content_hash
 
 COFFEE, TEA = "用户喜欢喝咖啡", "用户喜欢喝绿茶"
@@ -45,6 +49,38 @@ def test_revising_changes_what_is_given_and_nothing_else():
     assert (after.content, after.content_hash, after.importance) == (TEA, content_hash(TEA), 0.9877)
     assert (after.category, after.memory_type, after.value) == (before.category, before.memory_type, before.value)
     assert (after.version, after.text_version, after.formed_at) == (2, 2, before.formed_at)
+
+
+def test_members_of_metadata_are_set_and_those_that_are_null_are_taken_away():
+    known = given(remember(COFFEE, "c-1", metadata=Sealed.clear(b'{"kept":1,"set":1,"gone":1}')))
+    patch = Sealed.clear(b'{"set":{"a":[2]},"gone":null,"never":null,"new":3}')
+    after = known.when(revise(ID, "c-2", later(hours=1), metadata=patch)).then("revised").only
+    assert orjson.loads(after.metadata) == {"kept": 1, "set": {"a": [2]}, "new": 3}
+    assert (after.content, after.expires_at, after.version) == (COFFEE, None, 2)
+
+
+def test_metadata_that_would_be_too_long_is_refused():
+    known = given(remember(COFFEE, "c-1", metadata=Sealed.clear(orjson.dumps({"a": "x" * 40_000}))))
+    patch = Sealed.clear(orjson.dumps({"b": "x" * 40_000}))
+    refused = known.when(revise(ID, "c-2", metadata=patch)).then("refused").only
+    assert refused == known.only
+
+
+def test_an_expiry_is_set_by_itself_taken_away_and_kept_where_nothing_is_said_of_it():
+    known = given(remember(COFFEE, "c-1", expires_at=later(days=3)))
+    assert known.only.expires_at == later(days=3)
+    moved = known.when(revise(ID, "c-2", expires_at=later(days=9), sets_expiry=True)).then("revised")
+    assert moved.only.expires_at == later(days=9)
+    assert moved.when(revise(ID, "c-3", importance=0.9)).only.expires_at == later(days=9)
+    assert moved.when(revise(ID, "c-3", sets_expiry=True)).then("revised").only.expires_at is None
+    both = revise(ID, "c-3", memory_type="short_term", expires_at=later(days=1), sets_expiry=True)
+    assert (moved.when(both).only.memory_type, moved.when(both).only.expires_at) == ("short_term", later(days=1))
+
+
+def test_a_revision_of_metadata_alone_shares_nothing():
+    known = given(remember(COFFEE, "c-1"))
+    patch = replace(revise(ID, "c-2", metadata=Sealed.clear(b'{"a":1}')), envelope=share(ID, "mia", "c-2").envelope)
+    assert known.when(patch).only.shared_with == ()
 
 
 def test_a_revised_text_is_what_is_compared_from_now_on():

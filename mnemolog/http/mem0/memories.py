@@ -1,0 +1,566 @@
+"""What mem0's clients ask of memories, carried out by requests to our own routes."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from datetime import UTC, datetime
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import quote
+
+import orjson
+
+from mnemolog.access.principal import PRINCIPAL, Principal, Role
+from mnemolog.http.bounds.json_body import read_json
+from mnemolog.http.mem0.conditions import named, names_somebody, translated
+from mnemolog.http.mem0.shapes import (
+    FAILED,
+    MOST_MESSAGES,
+    PENDING,
+    STATUSES,
+    SUCCEEDED,
+    Adding,
+    adding_of,
+    history_shown,
+    memory_shown,
+    result_shown,
+)
+from mnemolog.http.mem0.whose import (
+    AGENT,
+    APP,
+    ENTITIES,
+    KINDS,
+    NOBODY,
+    RUN,
+    USER,
+    made_user,
+    session_of,
+    shown_run,
+    shown_user,
+    whose_of,
+)
+from mnemolog.http.own_routes import Answered, Requested, ask
+from mnemolog.http.problems import Problem
+from schemas.identity import derived_id
+from schemas.inputs.nesting import check_depth
+from schemas.instant import END_OF_DAY, instant, read_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
+
+    from fastapi import Request
+
+    Body = dict[str, Any]
+
+MOST_USERS: Final = 1_000
+"""Whom one request is about, where it names none of them."""
+MOST_FOUND: Final = 100
+MOST_A_PAGE: Final = 200
+MOST_LISTED: Final = 1_000
+"""Memories of one user that are gathered where those of several are listed together."""
+AT_ONCE: Final = 16
+MOST_IN_BATCH: Final = 1_000
+FORGOTTEN_AT_ONCE: Final = 1_000
+DEFAULT_FOUND: Final = 10
+DEFAULT_PAGE: Final = 100
+MOST_FILTER_CHARACTERS: Final = 2 * 1024
+"""Of a filter that a query has as Python writes it."""
+T = TypeVar("T")
+
+
+class Memories:
+    """The memories that one request of mem0's protocol is about."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._key = request.headers.get("idempotency-key", "")
+        self._principal: Principal = request.scope[PRINCIPAL]
+
+    # -- adding
+
+    async def add(self, body: Body) -> tuple[Adding, list[Body] | None]:
+        """Accept messages; return what they are to be asked for with, and what became of them where that is known.
+
+        With `infer` false each message is remembered as it is, at once.
+        """
+        whose, messages = whose_of(body), _messages(body)
+        metadata = dict(_object(body, "metadata"))
+        if APP in whose.named:
+            metadata[APP] = whose.named[APP]
+        owner = {"user_id": whose.user_id, "agent_id": whose.named.get(AGENT), "session_id": whose.named.get(RUN)}
+        adding = Adding(whose.user_id, self._key, len(messages))
+        expires_at = _expiry(body["expiration_date"]) if body.get("expiration_date") is not None else None
+        if body.get("infer") is False:
+            return adding, await self._keep(adding, messages, owner, metadata, expires_at)
+        said_at = _said_at(body)
+        turns = [
+            {
+                "role": message["role"],
+                "content": message["content"],
+                "event_id": event_id,
+                "name": message.get("name"),
+                "occurred_at": said_at,
+                "metadata": metadata or None,
+            }
+            for message, event_id in zip(messages, adding.event_ids, strict=True)
+        ]
+        said = {**_without_none(owner), "session_id": session_of(whose), "messages": turns}
+        await self._told("POST", "/v1/conversations", body=said)
+        return adding, None
+
+    async def _keep(
+        self, adding: Adding, messages: list[Body], owner: Body, metadata: Body, expires_at: str | None
+    ) -> list[Body]:
+        """Remember each message as it is."""
+        fact = {**_without_none(owner), **({"metadata": metadata} if metadata else {})}
+        if expires_at is not None:
+            fact["expires_at"] = expires_at
+        kept = []
+        for message, event_id in zip(messages, adding.event_ids, strict=True):  # in their order, one after another
+            answered = await self._answered(
+                "POST", "/v1/memories", body=fact | {"content": message["content"]}, key=event_id
+            )
+            if answered.status == HTTPStatus.ACCEPTED:
+                kept.append({"id": answered.body["command_id"], "event": PENDING})
+                continue
+            kept.append(result_shown(answered.body, is_new=answered.status == HTTPStatus.CREATED))
+        return kept
+
+    async def wait(self, adding: Adding, seconds: float) -> list[Body]:
+        """Return what came of messages, waiting so long for it."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        while True:
+            event = await self.event(adding.name)
+            if event["status"] != PENDING or asyncio.get_running_loop().time() >= deadline:
+                results: list[Body] = event["results"]
+                return results
+            await asyncio.sleep(0.05)
+
+    async def event(self, name: str) -> Body:
+        """Return how far messages have come that were accepted, and the memories that they led to."""
+        adding = adding_of(name)
+        asked = {"user_id": adding.user_id, "event_ids": adding.event_ids}
+        states = (await self._told("POST", "/v1/events/status", body=asked))["items"]
+        if not states:
+            raise Problem(HTTPStatus.NOT_FOUND, "there is no such event, or it is older than RETENTION_DAYS")
+        told = [STATUSES.get(state["state"], PENDING) for state in states]
+        status = next((one for one in (PENDING, FAILED) if one in told), SUCCEEDED)
+        ids = dict.fromkeys(memory_id for state in states for memory_id in state["memory_ids"])
+        found = await _several(self._one(memory_id) for memory_id in ids)
+        failed = next((state["reason"] for state in states if STATUSES.get(state["state"]) == FAILED), None)
+        return {
+            "id": name,
+            "event_type": "ADD",
+            "status": status,
+            "results": [result_shown(memory, is_new=True) for memory in found if memory is not None],
+            "metadata": None,
+            **({"error": failed} if failed else {}),
+        }
+
+    # -- finding
+
+    async def search(self, body: Body) -> list[Body]:
+        """Return what answers a question, the best first."""
+        query = body.get("query")
+        if not isinstance(query, str) or not query.strip():
+            raise Problem(HTTPStatus.BAD_REQUEST, "query is missing or blank: say what to look for")
+        filters, limit = self._filters(body), _number(body, "top_k", body.get("limit"), DEFAULT_FOUND, MOST_FOUND)
+        threshold = body.get("threshold")
+        asked = {
+            "query": query,
+            "limit": limit,
+            "include_global": False,
+            **({"min_score": threshold} if isinstance(threshold, int | float) else {}),
+            **({"as_of": _reference(body["reference_date"])} if body.get("reference_date") is not None else {}),
+        }
+        found: list[Body] = []
+        for results in await self._for_users(filters, partial(self._search_one, asked)):
+            found += results
+        if len(found) > limit:
+            found = sorted(found, key=lambda one: one["score"], reverse=True)[:limit]
+        fields = _texts(body, "fields")
+        return [memory_shown(memory, fields) for memory in found]
+
+    async def _search_one(self, asked: Body, whose: Body, filters: Body) -> list[Body]:
+        results: list[Body] = (await self._told("POST", "/v1/search", body={**asked, **whose, "filters": filters}))[
+            "results"
+        ]
+        return results
+
+    async def page(self, body: Body, page: int, size: int) -> tuple[list[Body], int]:
+        """Return one page of memories, and how many there are."""
+        filters = self._filters(body)
+        statuses = ["active", "expired"] if body.get("show_expired") is True else ["active"]
+        users = await self._users(filters)
+        fields = _texts(body, "fields")
+        one_list = len(users) == 1 and len(statuses) == 1
+        first, most = (page, size) if one_list else (1, MOST_LISTED)
+        lists = [
+            await self._for_users(filters, partial(self._list_one, status, first, most), users) for status in statuses
+        ]
+        listed = [one for each in lists for one in each]
+        total = sum(number for _, number in listed)
+        items = [memory for memories, _ in listed for memory in memories]
+        if not one_list:
+            items = sorted(items, key=lambda one: one["formed_at"], reverse=True)[(page - 1) * size : page * size]
+        return [memory_shown(memory, fields) for memory in items], total
+
+    async def _list_one(self, status: str, page: int, most: int, whose: Body, filters: Body) -> tuple[list[Body], int]:
+        """Return memories of a user from a page on: a whole page, or page after page up to so many."""
+        items: list[Body] = []
+        size = min(most, MOST_A_PAGE)
+        while True:
+            asked = {**whose, "filters": filters, "status": status, "page": page, "page_size": size}
+            told = await self._told("POST", "/v1/memories/query", body=asked)
+            items += told["items"]
+            if len(items) >= most or len(told["items"]) < size:
+                return items, told["total"]
+            page += 1
+
+    async def get(self, memory_id: str) -> Body:
+        """Return one memory; a forgotten one is not there. Raises Problem."""
+        memory = await self._one(memory_id)
+        if memory is None or memory["status"] == "forgotten":
+            raise Problem(HTTPStatus.NOT_FOUND, f"Memory not found! There is none with the id {memory_id!r}")
+        return memory_shown(memory)
+
+    async def history(self, memory_id: str) -> list[Body]:
+        """Return what happened to a memory, the oldest first."""
+        memory, history = await asyncio.gather(
+            self._told("GET", _path(memory_id)), self._told("GET", f"{_path(memory_id)}/history")
+        )
+        return history_shown(history, memory)
+
+    async def _one(self, memory_id: str) -> Body | None:
+        answered = await ask(self._request, Requested(method="GET", path=_path(memory_id)), self._key)
+        if answered.status == HTTPStatus.NOT_FOUND:
+            return None
+        memory: Body = _checked(answered).body
+        return memory
+
+    # -- changing
+
+    async def update(self, memory_id: str, body: Body) -> Body:
+        """Change words, metadata or expiry of a memory."""
+        changes: Body = {}
+        text = body.get("text", body.get("data", body.get("memory")))
+        if text is not None:
+            changes["content"] = text
+        if body.get("metadata") is not None:
+            changes["metadata"] = _object(body, "metadata")
+        if "expiration_date" in body:
+            given = body["expiration_date"]
+            changes["expires_at"] = None if given is None else _expiry(given)
+        if not changes:
+            await self.get(memory_id)  # another's is as one that is not there, whatever the body says
+            raise Problem(HTTPStatus.BAD_REQUEST, "nothing is to be changed: give text, metadata or expiration_date")
+        key = derived_id("mem0 update", self._key, memory_id)
+        answered = await self._answered("PATCH", _path(memory_id), body=changes, key=key)
+        if answered.status == HTTPStatus.ACCEPTED:
+            return {"id": memory_id, "message": "Accepted; it will be changed in a moment."}
+        return memory_shown(answered.body) | {"message": "Memory updated successfully!"}
+
+    async def delete(self, memory_id: str, *, with_superseded: bool = False) -> int:
+        """Forget a memory, and where it is asked those that it superseded; return how many of these. Raises Problem."""
+        memory = await self._one(memory_id)
+        if memory is None or memory["status"] == "forgotten":
+            raise Problem(HTTPStatus.NOT_FOUND, f"Memory not found! There is none with the id {memory_id!r}")
+        linked = await self._superseded_by(memory) if with_superseded else []
+        for one in (memory_id, *linked):
+            await self._answered("DELETE", _path(one), key=derived_id("mem0 delete", self._key, one))
+        return len(linked)
+
+    async def _superseded_by(self, memory: Body) -> list[str]:
+        """Return the memories that one superseded, and those that these did."""
+        found: list[str] = []
+        left = [memory["memory_id"]]
+        while left and len(found) < MOST_IN_BATCH:
+            wanted = {"superseded_by": left.pop()}
+            whose = {"user_id": memory["user_id"]} | ({} if memory["agent_id"] is None else {AGENT: memory["agent_id"]})
+            older, _ = await self._list_one("superseded", 1, MOST_A_PAGE, whose, wanted)
+            ids = [one["memory_id"] for one in older if one["memory_id"] not in found]
+            found += ids
+            left += ids
+        return found
+
+    async def delete_all(self, body: Body) -> int:
+        """Forget every memory that meets a filter; return how many."""
+        filters = self._filters(body)
+        return sum(await self._for_users(filters, self._forget_all))
+
+    async def _forget_all(self, whose: Body, filters: Body) -> int:
+        gone = 0
+        query = {**whose, "filters": orjson.dumps(filters).decode(), "limit": str(FORGOTTEN_AT_ONCE)}
+        while True:
+            key = derived_id("mem0 delete all", self._key, whose["user_id"], gone)
+            told = (await self._answered("DELETE", "/v1/memories", query=query, key=key)).body
+            gone += len(told["items"])
+            if not told["left"] or not told["items"]:
+                return gone
+
+    async def delete_entity(self, kind: str, name: str) -> None:
+        """Erase a user for good; of an agent, an application or a run forget the memories. Raises Problem."""
+        entity = KINDS.get(kind)
+        if entity is None:
+            raise Problem(HTTPStatus.BAD_REQUEST, f"Invalid entity type: it is one of {', '.join(KINDS)}")
+        if entity == USER:
+            await self._erase(name)
+            return
+        await self.delete_all({"filters": {entity: name}})
+
+    async def _erase(self, user_id: str) -> None:
+        path = f"/v1/users/{quote(user_id, safe='')}"
+        answered = await ask(self._request, Requested(method="DELETE", path=path), derived_id(self._key, user_id))
+        if answered.status in (
+            HTTPStatus.CONFLICT,
+            HTTPStatus.FORBIDDEN,
+        ):  # the log is in clear, or the key is no admin's
+            await self.delete_all({"user_id": user_id})
+            return
+        _checked(answered)
+
+    async def feedback(self, memory_id: str, feedback: str | None, reason: str | None) -> None:
+        """Note in a memory's metadata what was thought of it; None takes it back."""
+        noted = {"feedback": feedback, "feedback_reason": reason}
+        await self._answered("PATCH", _path(memory_id), body={"metadata": noted}, key=self._key)
+
+    # -- whom
+
+    async def entities(self) -> list[Body]:
+        """Return the users, agents, applications and runs that memories name."""
+        found: list[Body] = []
+        for kind, by in (("user", "user"), ("agent", "agent"), ("app", "app"), ("run", "session")):
+            for one in await self._names(by):
+                if shown_user(one["name"]) is None or shown_run(one["name"]) is None:
+                    continue  # a name of ours, where mem0 has none
+                found.append(
+                    {
+                        "id": derived_id("mem0 entity", kind, one["name"]),
+                        "name": one["name"],
+                        "type": kind,
+                        "created_at": one["first_at"],
+                        "updated_at": one["last_at"],
+                        "total_memories": one["memories"],
+                        "owner": "",
+                        "organization": "",
+                        "metadata": None,
+                    }
+                )
+        return found
+
+    async def _names(self, by: str, **narrowed: str) -> list[Body]:
+        """Return the names that memories are counted by, at most MOST_USERS of them."""
+        told = await self._told("GET", "/v1/stats", query={"by": by, "limit": str(MOST_USERS), **narrowed})
+        items: list[Body] = told["items"]
+        return items
+
+    def _filters(self, body: Body) -> Body:
+        """Return the filters of a request as one, with what it says beside them. Raises Problem."""
+        filters = _filters_given(body.get("filters"))
+        beside: list[Body] = [{name: body[name]} for name in ENTITIES if body.get(name) not in (None, "")]
+        if isinstance(body.get("metadata"), dict):
+            beside.append({"metadata": body["metadata"]})
+        if categories := _texts(body, "categories"):
+            beside.append({"categories": {"in": categories}})
+        if isinstance(body.get("keywords"), str):
+            beside.append({"keywords": {"icontains": body["keywords"]}})
+        for name, operator in (("start_date", "gte"), ("end_date", "lte")):
+            if body.get(name) is not None:
+                beside.append({"created_at": {operator: body[name]}})
+        joined: Body = filters if not beside else {"AND": [*([filters] if filters else []), *beside]}
+        if not names_somebody(joined):
+            raise Problem(HTTPStatus.BAD_REQUEST, NOBODY)
+        return joined
+
+    async def _users(self, filters: Body) -> list[str]:
+        """Return the users whose memories may pass a filter. Raises Problem where these cannot be told."""
+        users = named(filters, USER)
+        if users is not None:
+            return sorted(users)
+        names = {entity: named(filters, entity) for entity in (AGENT, APP, RUN)}
+        made = [made_user(entity, name) for entity, some in names.items() for name in sorted(some or ())]
+        one = {entity: next(iter(some)) for entity, some in names.items() if some is not None and len(some) == 1}
+        if Role.TENANT_ADMIN not in self._principal.roles or self._principal.users is not None:
+            only = self._principal.only_user
+            return [*([only] if only else []), *made]
+        ours = {AGENT: "agent_id", APP: "app_id", RUN: "session_id"}
+        counted = await self._names("user", **{ours[entity]: name for entity, name in one.items()})
+        if len(counted) >= MOST_USERS:
+            detail = f"more than {MOST_USERS} users have such memories: name one with user_id"
+            raise Problem(HTTPStatus.BAD_REQUEST, detail)
+        return list(dict.fromkeys([*made, *(each["name"] for each in counted)]))
+
+    async def _for_users(
+        self, filters: Body, work: Callable[[Body, Body], Coroutine[Any, Any, T]], users: list[str] | None = None
+    ) -> list[T]:
+        """Do a work for each user whose memories may pass a filter, with what the filter says of that user's."""
+        agents = named(filters, AGENT)
+        agent = next(iter(agents)) if agents is not None and len(agents) == 1 else None
+        asked = []
+        for user_id in await self._users(filters) if users is None else users:
+            one = translated(filters, user_id)
+            if one is False:
+                continue
+            whose = {"user_id": user_id}
+            if agent is not None and self._principal.agents is not None:
+                whose[AGENT] = agent  # a key for some agents has to name one
+            asked.append(work(whose, {} if one is True else one))
+        return await _several(asked)
+
+    # -- our own routes
+
+    async def _told(self, method: str, path: str, **more: Any) -> Body:  # noqa: ANN401 - a query or a body
+        told: Body = (await self._answered(method, path, key=self._key, **more)).body
+        return told
+
+    async def _answered(self, method: str, path: str, *, key: str, **more: Any) -> Answered:  # noqa: ANN401
+        return _checked(await ask(self._request, Requested(method=method, path=path, **more), key))
+
+
+def _checked(answered: Answered) -> Answered:
+    """Return an answer that is no refusal. Raises Problem, as mem0 has them: a wrong request is 400."""
+    if answered.is_success:
+        return answered
+    status = HTTPStatus(answered.status)
+    status = HTTPStatus.BAD_REQUEST if status is HTTPStatus.UNPROCESSABLE_ENTITY else status
+    raise Problem(status, str((answered.body or {}).get("detail", status.phrase)))
+
+
+async def _several(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Await several, so many at once, and return their results in order."""
+    left = list(works)
+    results: list[T] = []
+    for begin in range(0, len(left), AT_ONCE):
+        results += await asyncio.gather(*left[begin : begin + AT_ONCE])
+    return results
+
+
+async def body_of(request: Request) -> Body:
+    """Return the object that a request's body is; {} for none. Raises Problem."""
+    text = await request.body()
+    if not text:
+        return {}
+    try:
+        body = read_json(text)
+    except orjson.JSONDecodeError as error:
+        raise Problem(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise Problem(HTTPStatus.BAD_REQUEST, "the body must be a JSON object")
+    try:
+        check_depth(body)
+    except ValueError as error:
+        raise Problem(HTTPStatus.BAD_REQUEST, f"the body {error}") from None
+    return body
+
+
+def _filters_given(given: object) -> Body:
+    """Return filters from a body, or from a query: there mem0's client writes a dict as Python does. Raises Problem."""
+    if isinstance(given, str) and given:
+        given = _read_filters(given)
+    if isinstance(given, list):  # an older client's: all of them hold
+        given = {"AND": given}
+    if given is not None and not isinstance(given, dict):
+        raise Problem(HTTPStatus.BAD_REQUEST, 'filters must be an object, such as {"user_id": "alice"}')
+    return given or {}
+
+
+def _read_filters(text: str) -> object:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            return ast.literal_eval(text) if len(text) <= MOST_FILTER_CHARACTERS else text
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return text
+
+
+def _messages(body: Body) -> list[Body]:
+    """Return the messages with words, those of the system left out. Raises Problem."""
+    given = body.get("messages")
+    given = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    given = [given] if isinstance(given, dict) else given
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise Problem(HTTPStatus.BAD_REQUEST, 'messages must be a list, such as [{"role": "user", "content": "…"}]')
+    if len(given) > MOST_MESSAGES:
+        raise Problem(HTTPStatus.BAD_REQUEST, f"there are {len(given)} messages: send at most {MOST_MESSAGES} at once")
+    messages = []
+    for one in given:
+        words, role = _words(one.get("content")), one.get("role", "user")
+        if not isinstance(role, str):
+            raise Problem(HTTPStatus.BAD_REQUEST, "the role of a message must be a text, such as 'user'")
+        if role != "system" and words.strip():
+            messages.append({"role": role, "content": words, "name": one.get("name")})
+    if not messages:
+        raise Problem(HTTPStatus.BAD_REQUEST, "there is no message with words of a user or an assistant")
+    return messages
+
+
+def _words(content: object) -> str:
+    """Return the words of a message, whose content may be parts of several kinds."""
+    if isinstance(content, str):
+        return content
+    parts = [content] if isinstance(content, dict) else content
+    if not isinstance(parts, list):
+        return ""
+    texts = [part if isinstance(part, str) else part.get("text") for part in parts if isinstance(part, str | dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _object(body: Body, name: str) -> Mapping[str, Any]:
+    value = body.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise Problem(HTTPStatus.BAD_REQUEST, f"{name} must be an object")
+    return value
+
+
+def _texts(body: Body, name: str) -> list[str]:
+    value = body.get(name)
+    if isinstance(value, str):
+        value = [value]
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _number(body: Body, name: str, other: object, default: int, most: int) -> int:
+    value = body.get(name, other)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise Problem(HTTPStatus.BAD_REQUEST, f"{name} must be a number of at least 1")
+    return min(value, most)
+
+
+def _said_at(body: Body) -> str | None:
+    """Return when the messages were said, from seconds since 1970, a time or a date."""
+    for name in ("timestamp", "observation_datetime", "observation_date"):
+        if body.get(name) is not None:
+            return _reference(body[name])
+    return None
+
+
+def _reference(value: object) -> str | None:
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return instant(datetime.fromtimestamp(value, UTC))
+        return instant(read_instant(value))
+    except (ValueError, OverflowError, OSError) as error:
+        raise Problem(HTTPStatus.BAD_REQUEST, f"{str(value)[:64]!r} is no time: {error}") from None
+
+
+def _expiry(value: object) -> str:
+    """Return the instant at which a memory is gone: the end of the day that mem0 gives. Raises Problem."""
+    at = _reference(value)
+    assert at is not None  # noqa: S101 - or it would have raised
+    is_date = isinstance(value, str) and len(value) == len("2026-01-05")
+    return f"{at[:10]}{END_OF_DAY}" if is_date else at
+
+
+def _path(memory_id: str) -> str:
+    return f"/v1/memories/{quote(memory_id, safe='')}"
+
+
+def _without_none(values: Mapping[str, Any]) -> Body:
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,86 @@
+"""The plain routes of mem0's open-source server, for what calls it without a client."""
+
+from typing import Any, Final
+
+from fastapi import Request, Response
+
+from mnemolog.http.mem0.memories import MOST_A_PAGE, Memories, body_of
+from mnemolog.http.mem0.whose import ENTITIES
+from mnemolog.http.permissions import OF_OTHERS_PROTOCOL, reads
+from mnemolog.http.routing import answer, routes, takes_long
+
+router = routes("mem0", access=OF_OTHERS_PROTOCOL, checks_query=False, include_in_schema=False)
+WAIT_SECONDS: Final = 60.0
+"""How long an answer waits for what comes of messages."""
+
+
+@router.post("/memories")
+@takes_long
+async def add(request: Request) -> Response:
+    """Remember messages, and answer when it is known what came of them."""
+    memories = Memories(request)
+    adding, results = await memories.add(await body_of(request))
+    return answer({"results": await memories.wait(adding, WAIT_SECONDS) if results is None else results})
+
+
+@router.get("/memories")
+async def listed(request: Request) -> Response:
+    """List memories, of everybody where nobody is named."""
+    query: dict[str, Any] = dict(request.query_params)
+    size = min(int(query["top_k"]), MOST_A_PAGE) if query.get("top_k", "").isdecimal() else MOST_A_PAGE
+    results, _ = await Memories(request).page(_of_all(query), 1, max(size, 1))
+    return answer({"results": results})
+
+
+@router.delete("/memories")
+@takes_long
+async def delete_all(request: Request) -> Response:
+    """Forget the memories of a user, an agent or a run."""
+    await Memories(request).delete_all(dict(request.query_params))
+    return answer({"message": "All relevant memories deleted"})
+
+
+@router.get("/memories/{memory_id}")
+async def get(request: Request, memory_id: str) -> Response:
+    """Return one memory."""
+    return answer(await Memories(request).get(memory_id))
+
+
+@router.put("/memories/{memory_id}")
+async def update(request: Request, memory_id: str) -> Response:
+    """Change a memory's words, metadata or expiry."""
+    await Memories(request).update(memory_id, await body_of(request))
+    return answer({"message": "Memory updated successfully!"})
+
+
+@router.delete("/memories/{memory_id}")
+async def delete(request: Request, memory_id: str) -> Response:
+    """Forget a memory."""
+    await Memories(request).delete(memory_id)
+    return answer({"message": "Memory deleted successfully"})
+
+
+@router.get("/memories/{memory_id}/history")
+async def history(request: Request, memory_id: str) -> Response:
+    """Return what happened to a memory."""
+    return answer(await Memories(request).history(memory_id))
+
+
+@router.post("/search")
+@reads
+@takes_long
+async def search(request: Request) -> Response:
+    """Search memories."""
+    return answer({"results": await Memories(request).search(await body_of(request))})
+
+
+@router.post("/reset")
+@takes_long
+async def reset(request: Request) -> Response:
+    """Forget every memory of every user."""
+    await Memories(request).delete_all({"filters": {"user_id": "*"}})
+    return answer({"message": "All memories reset"})
+
+
+def _of_all(query: dict[str, Any]) -> dict[str, Any]:
+    return query if any(query.get(name) for name in ENTITIES) else query | {"filters": {"user_id": "*"}}

@@ -1,0 +1,87 @@
+"""Whose memory a request of mem0's protocol is about.
+
+mem0 keeps memories of users, agents, applications and runs. Here each memory has a user; what names none is kept under
+a user of its own, which is made from what it does name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+from mnemolog.http.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+USER: Final = "user_id"
+AGENT: Final = "agent_id"
+APP: Final = "app_id"
+RUN: Final = "run_id"
+ENTITIES: Final = (USER, AGENT, APP, RUN)
+"""What a memory may be of. A run is a session here, and an application stands in the metadata."""
+KINDS: Final = {"user": USER, "agent": AGENT, "app": APP, "run": RUN}
+"""The entities by the names that mem0's paths have for them."""
+_MADE: Final = "mem0:"
+"""What the name of a user that was made begins with."""
+NOBODY: Final = "say whose memories: give user_id, agent_id, app_id or run_id, at the top or in `filters`"
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """The entities that a request names, by mem0's names for them: one of them at least."""
+
+    named: Mapping[str, str]
+
+    @property
+    def user_id(self) -> str:
+        """The user that has the memory here."""
+        if USER in self.named:
+            return self.named[USER]
+        name = next(name for name in ENTITIES if name in self.named)
+        return made_user(name, self.named[name])
+
+
+def made_user(entity: str, name: str) -> str:
+    """Return the user that has what is of an agent, an application or a run alone."""
+    return f"{_MADE}{entity.removesuffix('_id')}:{name}"
+
+
+def shown_user(user_id: str) -> str | None:
+    """Return the user as mem0 shows it: none for one that was made."""
+    return None if user_id.startswith(_MADE) else user_id
+
+
+def session_of(whose: Whose) -> str:
+    """Return the session of what is said in a run; where none is named, one of the user's and the agent's own."""
+    return whose.named.get(RUN) or f"{_MADE}{whose.named.get(AGENT, '')}"
+
+
+def shown_run(session_id: str | None) -> str | None:
+    """Return a session as mem0 shows a run: none where none was named."""
+    return None if session_id is None or session_id.startswith(_MADE) else session_id
+
+
+def whose_of(body: Mapping[str, Any]) -> Whose:
+    """Return whose a new memory is, from the top of a body or from its filters. Raises Problem."""
+    named: dict[str, str] = {}
+    for name, value in _named_in(body):
+        if value is None or value == "":
+            continue
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            raise Problem(HTTPStatus.BAD_REQUEST, f"{name} must be a text, such as 'alice'")
+        if named.setdefault(name, str(value)) != str(value):
+            raise Problem(HTTPStatus.BAD_REQUEST, f"{name} is given twice, and not the same: say which one is meant")
+    if not named:
+        raise Problem(HTTPStatus.BAD_REQUEST, NOBODY)
+    return Whose(named)
+
+
+def _named_in(body: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    filters = body.get("filters")
+    places = [body]
+    if isinstance(filters, dict):
+        both = filters.get("AND")
+        places += [filters, *(one for one in both if isinstance(one, dict))] if isinstance(both, list) else [filters]
+    return [(name, place[name]) for place in places for name in ENTITIES if name in place]
