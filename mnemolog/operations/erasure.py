@@ -321,7 +321,7 @@ class Erasures:
             for one in sorted(self.receipts.kept(), key=lambda one: one.erased_at)
             if one.tenant == tenant
         ]
-        return {"items": items, "public_key": self.receipts.public_key if items else None}
+        return {"items": items, "public_key": self.receipts.public_key if self.receipts.has_key else None}
 
     async def listed_here(self) -> dict[str, Any]:
         """Return the list that this worker keeps, of every tenant, for the other workers."""
@@ -333,7 +333,7 @@ class Erasures:
         Raises PeerUnavailable, OSError.
         """
         others = await self._ask_others("erasures", {}, ASK_SECONDS)
-        self.receipts.keep(*(Erasure(**one) for other in others for one in other.body["items"]))
+        self.receipts.keep(*(Erasure.of(one) for other in others for one in other.body["items"]))
 
     async def keep_repeated(self) -> None:
         """Repeat erasures at the start, and wherever partitions come to this worker, until it is cancelled."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import os
 from base64 import b64decode, b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +18,7 @@ from streams.sealing.key_files import FOLDER, write_keys
 from streams.sealing.master_key import KEY_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from schemas.identity import Owner
@@ -40,6 +41,14 @@ class Erasure:
     of_memory: bool = False
     """The subject is one memory of a user's."""
 
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Erasure:
+        """Return an erasure from JSON; what a later version says besides is passed over. Raises TypeError."""
+        return cls(**{name: said[name] for name in _FIELDS if name in said})
+
+
+_FIELDS: Final = tuple(field.name for field in fields(Erasure))
+
 
 class Receipts:
     """Signs receipts, and keeps the list of erasures in `keys/`, apart from the log."""
@@ -54,6 +63,11 @@ class Receipts:
     def public_key(self) -> str:
         """The Ed25519 key that signatures are checked with, in base64."""
         return b64encode(self._key().public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
+
+    @property
+    def has_key(self) -> bool:
+        """Whether there is a key already: without the installation's secret it is made for the first receipt."""
+        return self._secret is not None or (self._folder / _OWN_KEY).exists()
 
     def subject(self, owner: Owner, memory_id: str | None = None) -> str:
         """Return the name of an owner, or of a memory, on the list: a hash that only this installation can make."""
@@ -90,7 +104,7 @@ class Receipts:
         found = []
         for line in lines:
             try:
-                found.append(Erasure(**orjson.loads(line)))
+                found.append(Erasure.of(orjson.loads(line)))
             except (orjson.JSONDecodeError, TypeError):
                 continue
         return found

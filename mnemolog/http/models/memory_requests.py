@@ -5,7 +5,7 @@ from typing import Annotated, Final, Self
 import orjson
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from mnemolog.http.models.requests import Body, Content, Id, Instant, Metadata, Unit, UserId, Value, not_blank
+from mnemolog.http.models.requests import AppId, Body, Content, Id, Instant, Metadata, Unit, UserId, Value, not_blank
 from projections.profile.attribute_values import fault_of
 from schemas.identity import no_controls
 from schemas.vocabulary.words import DOCUMENT, AnyKind, Category, MemoryType, Scope
@@ -18,6 +18,7 @@ class NewMemory(Body):
     content: Content
     agent_id: Id | None = None
     session_id: Id | None = None
+    app_id: AppId | None = None
     scope: Scope = "personal"
     kind: AnyKind = "semantic"
     memory_type: MemoryType = "long_term"

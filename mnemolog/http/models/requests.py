@@ -199,6 +199,7 @@ def _filters_of(text: object) -> SearchFilters:
         raise ValueError(f"is no filter: {f'at {place}: ' * bool(place)}{plain(fault)}") from None
 
 
+AppId = Annotated[Id, Field(description="the application: `app_id` of the metadata")]
 FiltersInQuery = Annotated[
     Any,
     BeforeValidator(_filters_of),
@@ -213,6 +214,8 @@ class MemoriesAsked(Asked):
 
     user_id: UserId | None = None
     agent_id: Id | None = None
+    session_id: Id | None = None
+    app_id: AppId | None = None
     kind: AnyKind | None = None
     memory_type: MemoryType | None = None
     category: Category | None = None
@@ -236,6 +239,8 @@ class MemoriesUnwanted(Asked):
 
     user_id: UserId
     agent_id: Id | None = None
+    session_id: Id | None = None
+    app_id: AppId | None = None
     kind: AnyKind | None = None
     memory_type: MemoryType | None = None
     category: Category | None = None
@@ -339,6 +344,7 @@ class Conversation(Body):
     user_id: UserId
     agent_id: Id | None = None
     session_id: Id | None = None
+    app_id: AppId | None = None
     messages: Annotated[list[Message], Field(max_length=MAX_EVENTS)]
     end_session: bool = True
     infer: bool = True

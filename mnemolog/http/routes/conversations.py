@@ -16,6 +16,7 @@ from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routes.publishing import Wait, publish_checked
 from mnemolog.http.routing import answers, refused, routes
 from mnemolog.log.turn_ids import TurnIds
+from projections.queries.conditions.fields import APP_ID
 from schemas.identity import derived_id
 from schemas.inputs.input_events import Fault, InvalidEvent, new_event
 from schemas.inputs.slices import in_slices
@@ -77,10 +78,18 @@ def _turns(body: Conversation, session_id: str) -> list[dict[str, Any]]:
             agent_id=body.agent_id,
             session_id=session_id,
             infer=None if body.infer else False,
-            **message.model_dump(),
+            **_with_app(message.model_dump(), body.app_id),
         )
         for message in body.messages
     ]
+
+
+def _with_app(message: dict[str, Any], app_id: str | None) -> dict[str, Any]:
+    """Return a message whose metadata name the application."""
+    metadata = message["metadata"]
+    if app_id is None or not (metadata is None or isinstance(metadata, dict)):
+        return message  # what is no object is refused with its place
+    return message | {"metadata": (metadata or {}) | {APP_ID: app_id}}
 
 
 def _id(

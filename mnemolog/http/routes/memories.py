@@ -33,6 +33,9 @@ from mnemolog.operations.erasure import NotErasedYet, NotRewritable
 from mnemolog.worker.worker import Worker
 from projections.partitions.shards import Shards
 from projections.profile.attribute_values import fault_of
+from projections.queries.conditions.condition import AllOf
+from projections.queries.conditions.fields import APP_ID
+from projections.queries.conditions.parser import condition_of
 from projections.queries.filters import Filters
 from projections.queries.queries import Queries, UnknownMemory
 from projections.queries.validity import dated_view
@@ -60,7 +63,10 @@ COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPSt
 async def remember(body: NewMemory, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
     """Remember as is: 201 with the memory, 200 with the known one when it is an exact duplicate."""
     redaction = worker.redactions.of(tenant, body.agent_id)
-    given = redacted_fields(redaction, body.model_dump(exclude={"user_id"}), REMEMBERED_TEXTS)
+    asked = body.model_dump(exclude={"user_id", "app_id"})
+    if body.app_id is not None:
+        asked["metadata"] = (body.metadata or {}) | {APP_ID: body.app_id}
+    given = redacted_fields(redaction, asked, REMEMBERED_TEXTS)
     fact = Fact(**given)
     owner = Owner(tenant, GLOBAL_USER if fact.scope == "global" else body.user_id)
     command = await worker.commands.remember(Owner(tenant, body.user_id), fact, command_id)
@@ -270,6 +276,11 @@ def _filters(query: MemoriesAsked | MemoriesUnwanted) -> Filters:
     if twice := given.keys() & fields.keys():
         fault = Fault(f"$.{min(twice)}", "is in the filters too: say it in one place")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([fault]), [fault])
+    scopes = {name: one for name in ("session_id", "app_id") if (one := getattr(query, name)) is not None}
+    if scopes:
+        said = given.pop("condition", None)
+        condition = condition_of(scopes)
+        given["condition"] = condition if said is None else AllOf((condition, said))
     return Filters(**given, **fields)
 
 

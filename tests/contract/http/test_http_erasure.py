@@ -82,6 +82,14 @@ async def test_every_answer_is_as_for_somebody_who_never_was(door: FrontDoor):
     assert (await door.get("/v1/events/t-zara?user_id=zara")).status_code == 404
 
 
+async def test_the_key_that_checks_receipts_is_told_before_there_are_any(tmp_path: Path):
+    async with front_door(tmp_path / "fresh") as door:
+        listed = (await door.get("/v1/erasures")).json()
+        assert listed["items"] == []
+        await door.remember("keeps a quokka", "zara")
+        assert is_signed((await door.http.delete("/v1/users/zara")).json(), listed["public_key"])
+
+
 async def test_the_receipt_counts_what_went_and_is_signed(door: FrontDoor):
     await lives(door, "zara")
     held = await total(door, "zara")

@@ -12,6 +12,7 @@ from mnemolog.diagnostics.checks import checked
 from mnemolog.settings import from_environment
 from schemas.log import LogError
 from streams.sealing.key_files import file_of, make_key
+from streams.sealing.user_keys import UserKeys
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,3 +73,20 @@ async def test_a_copy_of_before_a_rotation_starts_with_the_old_key_behind_the_ne
     assert path.read_text() == new
     async with front_door(folder) as door:
         assert (await door.get("/v1/memories", user_id="zara")).json()["total"] == 1
+
+
+async def test_a_master_key_that_still_wraps_something_is_not_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    async def stopped(_: UserKeys) -> int:
+        return 0
+
+    path = file_of(tmp_path)
+    async with front_door(tmp_path) as door:
+        await door.remember("zara keeps a quokka", "zara")
+        with monkeypatch.context() as patched:
+            patched.setattr(UserKeys, "rotate", stopped)  # as where a key is made while the others are wrapped anew
+            assert (await door.post("/v1/admin/keys/rotate")).status_code == 200
+        assert len(path.read_text().split()) == 2
+    async with front_door(tmp_path) as door:
+        assert (await door.get("/v1/memories", user_id="zara")).json()["total"] == 1
+        assert (await door.post("/v1/admin/keys/rotate")).json()["wrapped"] > 0
+    assert len(path.read_text().split()) == 1

@@ -409,3 +409,20 @@ async def test_memories_are_counted_by_what_they_name(door: FrontDoor):
     assert ([one["name"] for one in rest["items"]], rest["next"]) == (["u2-counts"], None)
     sessions = (await door.get("/v1/stats", by="session", agent_id="bea-counts")).json()
     assert [one["name"] for one in sessions["items"]] == ["s2-counts"]
+
+
+async def test_a_session_and_an_application_are_scopes(door: FrontDoor):
+    kept = await door.remember("kept by the web", "scoped", app_id="web", session_id="s1", metadata={"a": 1})
+    assert kept["metadata"] == {"a": 1, "app_id": "web"}
+    await door.remember("kept by the phone", "scoped", app_id="phone", session_id="s1")
+    said = {"user_id": "scoped", "app_id": "web", "messages": [{"role": "user", "content": "I live in Berlin."}]}
+    assert (await door.post("/v1/conversations?wait=10", said)).status_code == 200
+    items = (await door.get("/v1/memories", user_id="scoped", app_id="web")).json()["items"]
+    assert {one["content"] for one in items} == {"kept by the web", "User lives in Berlin"}
+    both = (await door.get("/v1/memories", user_id="scoped", app_id="web", session_id="s1")).json()["items"]
+    assert [one["content"] for one in both] == ["kept by the web"]
+    narrowed = (await door.get("/v1/memories", user_id="scoped", session_id="s1", filters='{"app_id": "phone"}')).json()
+    assert [one["content"] for one in narrowed["items"]] == ["kept by the phone"]
+    await door.http.delete("/v1/memories?user_id=scoped&session_id=s1&app_id=web")
+    left = (await door.get("/v1/memories", user_id="scoped")).json()["items"]
+    assert {one["content"] for one in left} == {"kept by the phone", "User lives in Berlin"}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pytest
 
 from mnemolog.operations.receipts import LIST_FILE, Erasure, Receipts, is_signed
@@ -69,3 +71,17 @@ def test_behind_a_line_that_a_crash_cut_off_the_next_erasure_is_kept(receipts: R
     assert receipts.kept() == [erasure(1), erasure(3)]
     receipts.keep(erasure(2), erasure(3))
     assert receipts.kept() == [erasure(1), erasure(3), erasure(2)]
+
+
+def test_what_a_later_version_says_besides_is_passed_over(receipts: Receipts, tmp_path: Path):
+    receipts.keep(erasure(1))
+    path = tmp_path / "keys" / LIST_FILE
+    path.write_bytes(orjson.dumps(asdict(erasure(2)) | {"why": "asked for"}) + b"\n" + path.read_bytes())
+    assert receipts.kept() == [erasure(2), erasure(1)]
+
+
+def test_without_a_secret_the_key_is_made_for_the_first_receipt(tmp_path: Path):
+    own = Receipts(tmp_path, None)
+    assert not own.has_key
+    own.sign(RECEIPT)
+    assert own.has_key
