@@ -273,3 +273,23 @@ async def test_every_operation_is_a_route(tmp_path: Path):
             with suppress(AttributeError):
                 routes |= {(method, route.path_format) for method in route.methods or ()}  # type: ignore[attr-defined]
         assert set(OPERATIONS) <= routes
+
+
+async def test_what_others_protocols_ask_is_an_operation_too(tmp_path: Path):
+    """mem0's clients and MCP ask our own routes from within, in the same trace."""
+    async with heard(tmp_path) as worker:
+        door = worker.door
+        memory = await door.remember("likes oolong tea")
+        asked = {"query": "oolong", "filters": {"user_id": "u1"}}
+        answer = await door.post("/v3/memories/search/", asked, traceparent=TRACEPARENT)
+        assert answer.status_code == 200, answer.text
+        assert memory["memory_id"] in answer.text
+        call = {"name": "memory_search", "arguments": {"query": "oolong"}}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        accepted = {"accept": "application/json, text/event-stream", "traceparent": OTHER_PARENT}
+        answer = await door.post("/mcp?user_id=u1", body, **accepted)
+        assert answer.status_code == 200, answer.text
+        for trace in (TRACE, OTHER):
+            [search] = worker.named("search_memory", trace)
+            assert search.attributes is not None
+            assert search.attributes["gen_ai.memory.record.count"] == 1
