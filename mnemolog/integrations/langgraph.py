@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar
@@ -24,9 +25,11 @@ from mnemolog.integrations.langgraph_items import (
     key_of,
     put_call,
 )
+from mnemolog.integrations.sweeper import Sweeper
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
+    from concurrent.futures import Future
     from types import TracebackType
 
     from langgraph.store.base import Item, MatchCondition, Op, Result, SearchItem
@@ -37,6 +40,7 @@ T = TypeVar("T")
 Steps: TypeAlias = "Generator[Call[Json], Json, T]"
 """What an operation asks the server, one call after the other; each gives the answer, and the last what is returned."""
 PAGE: Final = 200
+SWEEP_MINUTES: Final = 5.0
 MOST_FOUND: Final = 100
 """As many a search by words gives, with a score; those after them come without."""
 DECISIONS_AWAITED: Final = 6
@@ -58,7 +62,7 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
 
     supports_ttl = True
 
-    __slots__ = ("_async_client", "_client", "_fields", "_known", "_make", "_place", "ttl_config")
+    __slots__ = ("_async_client", "_client", "_fields", "_known", "_make", "_place", "_sweeper", "ttl_config")
 
     def __init__(
         self,
@@ -78,6 +82,7 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
         self._client = Client(url, api_key, **connection)
         self._make: Mapping[str, Any] = {"url": url, "api_key": api_key, **connection}
         self._async_client: AsyncClient | None = None
+        self._sweeper: Sweeper | None = None
         self._place = Place(user_part, user_id)
         self._fields = list(fields)
         self._known: set[str] = set()
@@ -96,6 +101,22 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
     def sweep_ttl(self) -> int:
         """Delete the items whose time is over, of all users; return how many. Until then they are only hidden."""
         return self._run(self._sweep())
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """Sweep again and again in a thread of its own; return what is done when it was stopped.
+
+        Without minutes those of the store's `ttl`, else 5. A sweep that fails is told to the log, and tried again.
+        """
+        if self._sweeper is None:
+            minutes = sweep_interval_minutes or (self.ttl_config or {}).get("sweep_interval_minutes") or SWEEP_MINUTES
+            self._sweeper = Sweeper(self.sweep_ttl, minutes * 60)
+        return self._sweeper.done
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Stop it, waiting so many seconds for a sweep to end; return whether it has stopped."""
+        if self._sweeper is None or self._sweeper.stop(timeout):
+            self._sweeper = None
+        return self._sweeper is None
 
     def _run(self, steps: Steps[T]) -> T:
         answer: Any = None
@@ -126,14 +147,25 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
             return result
 
     def close(self) -> None:
-        """Give the connections of calls without await back."""
+        """Stop the sweeper, and give the connections of calls without await back."""
+        self.stop_ttl_sweeper()
         self._client.close()
 
     async def aclose(self) -> None:
-        """Give all connections back."""
-        self._client.close()
+        """Stop the sweeper, and give all connections back."""
+        await asyncio.to_thread(self.close)
         if self._async_client is not None:
             await self._async_client.close()
+
+    async def __aenter__(self) -> Self:
+        """Return the store, which is closed at the end of the block."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the store."""
+        await self.aclose()
 
     def __enter__(self) -> Self:
         """Return the store, which is closed at the end of the block."""

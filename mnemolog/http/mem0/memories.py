@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 
 MOST_USERS: Final = 1_000
 """Whom one request is about, where it names none of them."""
+MOST_NAMED: Final = 100
+"""Whom one request names: each is a search or a list of its own."""
 MOST_FOUND: Final = 100
 MOST_A_PAGE: Final = 200
 MOST_LISTED: Final = 1_000
@@ -378,6 +380,8 @@ class Memories:
         """Return the users whose memories may pass a filter. Raises Problem where these cannot be told."""
         users = named(filters, USER)
         if users is not None:
+            if len(users) > MOST_NAMED:
+                raise Problem(HTTPStatus.BAD_REQUEST, f"{len(users)} users are named: ask about at most {MOST_NAMED}")
             return sorted(users)
         names = {entity: named(filters, entity) for entity in (AGENT, APP, RUN)}
         made = [made_user(entity, name) for entity, some in names.items() for name in sorted(some or ())]

@@ -202,6 +202,7 @@ class Mem0Suite:
     def test_refusals_are_the_clients_own_errors(self, client: Any, server: str):
         from mem0.exceptions import MemoryNotFoundError, ValidationError  # noqa: PLC0415 - after it was made quiet
 
+        many = [f"user-{number}" for number in range(101)]
         cases: list[tuple[type[Exception], Callable[[], Any], str]] = [
             (MemoryNotFoundError, lambda: client.get(str(uuid4())), "Memory not found"),
             (MemoryNotFoundError, lambda: client.delete(str(uuid4())), "Memory not found"),
@@ -210,6 +211,7 @@ class Mem0Suite:
             (ValidationError, lambda: client.search("x", filters={"metadata": {"a": 1}}), "say whose"),
             (ValidationError, lambda: client.add([], user_id="u"), "no message"),
             (ValidationError, lambda: client.add("x"), "say whose"),
+            (ValidationError, lambda: client.get_all(filters={"user_id": {"in": many}}), "101 users are named"),
             (
                 ValidationError,
                 lambda: client.search("x", filters={"AND": [{"user_id": "u"}, {"n": {"~": 1}}]}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -175,3 +176,26 @@ def test_a_document_needs_a_key(client: Client, ann: str) -> None:
 def test_what_json_cannot_carry_is_refused(store: MnemologStore, ann: str) -> None:
     with pytest.raises(Refused, match="cannot be kept"):
         store.put((ann,), "a", {"n": float("nan")})
+
+
+def test_a_sweeper_deletes_what_has_ended_until_it_is_stopped(url: str, client: Client, ann: str) -> None:
+    with MnemologStore(url) as store:
+        store.put((ann, "notes"), "short", {"text": "gone soon"}, ttl=0.005)
+        done = store.start_ttl_sweeper(0.005)
+        assert store.start_ttl_sweeper(0.005) is done
+        deadline = time.monotonic() + 20
+        while client.query_memories(ann, {"kind": "document"})["total"] and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert client.memories(ann, kind="document", status="forgotten")["total"] == 1
+        assert store.stop_ttl_sweeper(10)
+        assert done.done()
+        assert store.stop_ttl_sweeper()  # once more changes nothing
+
+
+@pytest.mark.asyncio
+async def test_a_store_is_closed_at_the_end_of_an_asynchronous_block(url: str, ann: str) -> None:
+    async with MnemologStore(url) as store:
+        await store.aput((ann, "notes"), "a", {"text": "likes tea"})
+        item = await store.aget((ann, "notes"), "a")
+    assert item is not None
+    assert item.value == {"text": "likes tea"}

@@ -1,0 +1,42 @@
+"""A thread that does the same again and again until it is stopped."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import Future
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+from mnemolog.client.errors import MnemologError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+log = logging.getLogger("mnemolog.integrations")
+
+
+class Sweeper:
+    """Calls a function every so many seconds, in a thread that does not keep the program from ending."""
+
+    def __init__(self, sweep: Callable[[], object], every_seconds: float) -> None:
+        self._sweep = sweep
+        self._every_seconds = every_seconds
+        self._stopping = Event()
+        self.done: Future[None] = Future()
+        """Done when the thread has ended."""
+        self._thread = Thread(target=self._run, name="mnemolog-sweeper", daemon=True)
+        self._thread.start()
+
+    def stop(self, timeout: float | None = None) -> bool:
+        """Have it end, and wait for so many seconds, without end for None; return whether it has ended."""
+        self._stopping.set()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._every_seconds):
+            try:
+                self._sweep()
+            except MnemologError as error:
+                log.warning("what has ended could not be deleted, and is tried again: %s", error)
+        self.done.set_result(None)
