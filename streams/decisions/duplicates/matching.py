@@ -75,10 +75,12 @@ def in_order(memories: Iterable[Memory]) -> list[Memory]:
 
 
 def _near(state: UserState, statement: Statement, vectors: Mapping[str, bytes], threshold: float) -> Iterator[Memory]:
-    words = content_words(statement.content) if state.memories else ()
-    for memory in state.memories.values():
-        if content_words(memory.content) != words:
-            continue  # `equivalence` would reject it, and this is one comparison for each memory
+    if not state.memories:
+        return
+    memories = list(state.memories.values())
+    # `equivalence` would reject all others, and this is one comparison for each memory
+    for place in content_words.same(content_words(statement.content), [m.content for m in memories]):
+        memory = memories[place]
         if (
             memory.status not in (ACTIVE, FORGOTTEN)
             or memory.kind != statement.kind
