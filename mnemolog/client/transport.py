@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
 import httpx
 
 from mnemolog.client.errors import ServerFailed, Unavailable, error_of
+from mnemolog.client.trace import trace_headers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +68,7 @@ def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[T], timeout_se
         call.path,
         params=dict(call.query),
         json=call.body,
-        headers={} if call.key is None else {"Idempotency-Key": call.key},
+        headers=({} if call.key is None else {"Idempotency-Key": call.key}) | trace_headers(),
         timeout=timeout_seconds + call.wait_seconds,
     )
 

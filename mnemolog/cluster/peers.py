@@ -13,6 +13,7 @@ import orjson
 from mnemolog.cluster.peer_hosts import PeerHosts
 from mnemolog.cluster.trust import PeerTrust
 from projections.partitions.assignment import NotHeld
+from schemas import telemetry
 from schemas.log import RecordTooLarge
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ class Peers:
             raise PeerUnavailable(refusal)
         connections = self._current()
         timeout = httpx.Timeout(seconds, connect=CONNECT_SECONDS)
+        headers = {**headers, **telemetry.outgoing()}
         request = connections.http.build_request(method, url + target, content=body, headers=headers, timeout=timeout)
         self._trust.mark(request, url, self._own)
         sending = asyncio.ensure_future(_response(connections.http, request))

@@ -21,6 +21,7 @@ from mnemolog.http.mem0.paths import speaks_mem0
 from mnemolog.http.origin import READING, reason_to_refuse
 from mnemolog.http.peer_door import FROM_PEER, let_in
 from mnemolog.http.problems import MEDIA_TYPE, problem
+from mnemolog.http.tracing import operation_span, request_span
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -96,7 +97,7 @@ class Edge:
             await send(message)
 
         try:
-            with ExitStack() as until_answered:
+            with request_span(scope, statuses), ExitStack() as until_answered:
                 await self._pass(scope, receive, watched, statuses, until_answered)
         finally:
             if statuses:
@@ -112,7 +113,8 @@ class Edge:
             until_answered.enter_context(self._streams.counted(scope))
             scope[BODY] = body = await self._bodies.read(scope, receive, until_answered)
             _add_key(scope)
-            with in_name_of(scope[FROM_PEER] if FROM_PEER in scope else scope.get(PRINCIPAL)):
+            principal = scope[FROM_PEER] if FROM_PEER in scope else scope.get(PRINCIPAL)
+            with in_name_of(principal), operation_span(scope, statuses):
                 await self._app(scope, _replay(body, receive), send)
         except Gone:
             return

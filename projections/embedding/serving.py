@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from projections.embedding.languages import LanguageEmbedder, View
+from schemas import telemetry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from projections.embedding.embedder import Embedder, Vectors
 
@@ -29,7 +31,8 @@ class ServingEmbedder:
         """As of Embedder; texts that were asked of one that no longer serves are asked again."""
         while True:
             asked = self.current
-            vectors = await asked.embed(texts, urgent=urgent)
+            with _span_of(asked):
+                vectors = await asked.embed(texts, urgent=urgent)
             if asked is self.current:
                 return vectors
 
@@ -45,6 +48,14 @@ async def views_of(embedder: Embedder, question: str) -> Sequence[View]:
 
 
 async def _views(embedder: Embedder, question: str) -> Sequence[View]:
-    if isinstance(embedder, LanguageEmbedder):
-        return await embedder.views(question)
-    return [View(embedder.model, (await embedder.embed([question], urgent=True))[0])]
+    with _span_of(embedder):
+        if isinstance(embedder, LanguageEmbedder):
+            return await embedder.views(question)
+        return [View(embedder.model, (await embedder.embed([question], urgent=True))[0])]
+
+
+def _span_of(embedder: Embedder) -> AbstractContextManager[telemetry.Span]:
+    """Return the span of texts that an embedder turns into vectors."""
+    model = embedder.model
+    asked = {"gen_ai.operation.name": "embeddings", "gen_ai.request.model": model}
+    return telemetry.span(f"embeddings {model}", asked, kind="client")

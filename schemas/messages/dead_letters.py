@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from schemas.telemetry import is_trace
+
 if TYPE_CHECKING:
     from schemas.log import Headers, Record
     from schemas.messages.envelope import Envelope
@@ -35,8 +37,11 @@ class DeadLetter:
 
 
 def headers_in_clear(headers: Headers) -> Headers:
-    """Return of a record's headers those that a sealed one keeps, for headers are not sealed: a place says no word."""
-    return tuple(header for header in headers if header[0] == SENT_BACK_FROM)
+    """Return of a record's headers those that a sealed one keeps, for headers are not sealed.
+
+    A place says no word, and neither do the ids of a trace.
+    """
+    return tuple(header for header in headers if header[0] == SENT_BACK_FROM or is_trace(*header))
 
 
 def first_position(record: Record) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_cut_off, is_decided
-from schemas import codec
+from schemas import codec, telemetry
 from schemas.identity import Owner, derived_id
 from schemas.inputs.decoding import ForeignKey, InRegistryAvro, digest_of, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
@@ -26,6 +26,7 @@ from streams.extraction.window import OpenWindow, closes_before, pieces_of, wind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
@@ -185,7 +186,7 @@ class Observe:
         if self._pending.join(partition, owner, event_id, delivery.ack):
             self._counted("observe", "repeated")
             return
-        pieces = pieces_of(message, delivery.record.recorded_at, delivery.record.position)
+        pieces = _pieces_of(message, delivery.record)
         extracted = self._shards.at(partition).observations.extracted(owner, [p.piece_id for p in pieces])
         pieces = [p for p in pieces if p.piece_id not in extracted]
         if not pieces:
@@ -338,7 +339,7 @@ class Observe:
             if record is None:
                 continue
             message = observation_of_record(record)
-            pieces = [p for p in pieces_of(message, record.recorded_at, position) if p.piece_id in piece_ids]
+            pieces = [p for p in _pieces_of(message, record) if p.piece_id in piece_ids]
             event_id = message.envelope.event_id
             if self._pending.has(partition, owner, event_id):
                 continue
@@ -384,11 +385,12 @@ class Observe:
         pieces = [piece for window in windows for piece in window.pieces]
         if len(self._surviving(owner, pieces)) < len(pieces):
             return False
-        items = await self._extraction.extract_together(windows, self._verbatim)
+        with _span_of(windows[-1]):
+            items = await self._extraction.extract_together(windows, self._verbatim)
         if items is None or owner in self._erasing or len(self._surviving(owner, pieces)) < len(pieces):
             return False
         try:
-            end = await append_answers(self._log, partition, items)
+            end = await append_answers(self._log, partition, items, [_traceparent(window) for window in windows])
         except RecordTooLarge:
             return False
         for item, window in zip(items, windows, strict=True):
@@ -407,7 +409,7 @@ class Observe:
         meanwhile is left out. Returns None where nothing is left.
         """
         messages = [(observation_of_record(record), record) for record in records]
-        found = [p for message, r in messages for p in pieces_of(message, r.recorded_at, r.position)]
+        found = [p for message, r in messages for p in _pieces_of(message, r)]
         last, _ = messages[-1]
         window = replace(window_of(last, ()), rejected_at=version)
         owner = Owner(window.tenant, window.user_id)
@@ -424,17 +426,19 @@ class Observe:
 
         Raises Erased where some of the words were erased meanwhile: then nothing of the answer is appended.
         """
-        item = await self._extraction.extract(window, extractor, waits)
+        with _span_of(window) as span:
+            item = await self._extraction.extract(window, extractor, waits)
+        traceparents = [span.traceparent]
         owner = Owner(window.tenant, window.user_id)
         while (erasing := self._erasing.get(owner)) is not None:
             await erasing.wait()
         if len(self._surviving(owner, window.pieces)) < len(window.pieces):
             raise Erased("some of the words were erased meanwhile")
         try:
-            end = await append_answers(self._log, partition, [item])
+            end = await append_answers(self._log, partition, [item], traceparents)
         except RecordTooLarge as error:
             item = too_large(window, extractor, item, error)
-            end = await append_answers(self._log, partition, [item])
+            end = await append_answers(self._log, partition, [item], traceparents)
         self._counted("extract", type(item).__name__)
         self._extracted(item, window)
         await catch_up(self._shards, INBOX.name, partition, end)
@@ -462,6 +466,25 @@ class Observe:
         await put_aside(self._log, delivery.record, reason, detail)
         self._counted("observe", "dead")
         delivery.ack()
+
+
+def _pieces_of(message: Observation, record: Record) -> list[Piece]:
+    """Return the pieces of an observation, each with the trace that its record came with."""
+    carrier = telemetry.carried(record.headers)
+    traceparent = None if carrier is None else carrier[telemetry.TRACEPARENT]
+    return pieces_of(message, record.recorded_at, record.position, traceparent)
+
+
+def _traceparent(window: Window) -> str | None:
+    """Return the trace that a window belongs to: that of the last piece that came with one, which closed it."""
+    return next((piece.traceparent for piece in reversed(window.pieces) if piece.traceparent is not None), None)
+
+
+def _span_of(window: Window) -> AbstractContextManager[telemetry.Span]:
+    """Return the span of what is made of a window, in the trace that it belongs to."""
+    traceparent = _traceparent(window)
+    carrier = None if traceparent is None else {telemetry.TRACEPARENT: traceparent}
+    return telemetry.span("extract", {"mnemolog.pieces": len(window.pieces)}, kind="consumer", of=carrier)
 
 
 def _nothing() -> None:

@@ -7,12 +7,13 @@ from collections import ChainMap, deque
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, assert_never, cast
 
 from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from projections.state.evolve import ERASE, Unfit, events_of, evolve, is_cut_off, is_decided, is_passed
-from schemas import codec
+from schemas import codec, telemetry
 from schemas.disclosure import describe
 from schemas.identity import GLOBAL_USER, InvalidOwner, Owner, partition_owner
 from schemas.log import LogUnavailable, NewRecord, RecordTooLarge
@@ -35,6 +36,7 @@ from streams.delivery.retry import append_with_retry, catch_up, retry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from projections.index.sync import IndexSync
@@ -56,6 +58,8 @@ MANY_MEMORIES: Final = 1_000
 MOST_TOGETHER: Final = 64
 BYTES_TOGETHER: Final = 256 * 1024
 """Decisions of one user that are appended together: so many, or so much of their events and one more."""
+MADE: Final = frozenset({"formed", "revised", "superseded"})
+"""Actions after which there is a memory that no search has found yet."""
 ERASURES: Final = (EraseMemory, EraseUser)
 """What is decided by itself: after an erasure nothing that stood in memory before it may be gone by."""
 
@@ -76,6 +80,14 @@ class _Queued:
     delivery: Delivery
     owner: Owner
     item: UserItem
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """A decision, and the span that made it."""
+
+    decision: Decision
+    traceparent: str | None
 
 
 class _Undecidable(Exception):
@@ -209,13 +221,14 @@ class Remember:
                 await self._settle(left.popleft())
                 continue
             try:
-                decisions = await self._decide(owner, left, most)
+                made = await self._decide(owner, left, most)
             except _Undecidable as error:
                 await self._give_up(first.delivery.record, str(error))
                 await self._settle(left.popleft())
                 continue
+            decisions = [one.decision for one in made]
             try:
-                await self._append(owner, decisions)
+                await self._append(owner, decisions, [one.traceparent for one in made])
             except RecordTooLarge as error:
                 if len(decisions) > 1:
                     most = 1  # only the item whose record it is must fail
@@ -223,8 +236,9 @@ class Remember:
                     await self._give_up(first.delivery.record, str(error))
                     await self._settle(left.popleft())
                 continue
-            for decision in decisions:
-                self._counted("remember", _outcome(decision))
+            for one in made:
+                self._counted("remember", _outcome(one.decision))
+                telemetry.made(_memories(one.decision), one.traceparent)
 
     async def _settle(self, one: _Queued) -> None:
         """Acknowledge an item about which nothing more will be decided."""
@@ -238,13 +252,13 @@ class Remember:
         ):
             self._resume(owner)
 
-    async def _decide(self, owner: Owner, items: Iterable[_Queued], most: int) -> list[Decision]:
+    async def _decide(self, owner: Owner, items: Iterable[_Queued], most: int) -> list[_Decided]:
         """Return decisions to append together, at least one: each is made of the state that the one before leaves.
 
         Raises _Undecidable where the first item is.
         """
         state = self._shards.state(owner)
-        decisions: list[Decision] = []
+        decisions: list[_Decided] = []
         last: Decision | None = None
         vectors: dict[str, bytes] = {}
         size, clock = 0, asyncio.get_running_loop().time
@@ -263,12 +277,14 @@ class Remember:
             if is_decided(state, one.item.envelope.event_id):
                 continue
             try:
-                last = self._decision(state, one, vectors)
+                with _span_of(one) as span:
+                    last = self._decision(state, one, vectors)
+                    span.note({"mnemolog.outcome": _outcome(last)})
             except _Undecidable:
                 if decisions:
                     break  # its turn as the first comes
                 raise
-            decisions.append(last)
+            decisions.append(_Decided(last, span.traceparent))
             size += sum(map(len, last.events))
             if isinstance(one.item, ERASURES) or not last.last_part:
                 break
@@ -415,8 +431,13 @@ class Remember:
         global_owners = [o for o in self._shards.globals.ledger.owners() if self._shards.partition(o) == partition]
         return [*users, *global_owners]
 
-    async def _append(self, owner: Owner, decisions: Sequence[Decision]) -> None:
-        """Append decisions, then fold and index them. State is never updated before the log has acknowledged."""
+    async def _append(
+        self, owner: Owner, decisions: Sequence[Decision], traceparents: Sequence[str | None] = ()
+    ) -> None:
+        """Append decisions, then fold and index them. State is never updated before the log has acknowledged.
+
+        `traceparents` are the spans that made them; what is folded together is told of in the trace of the last one.
+        """
         topic, partition = self._shards.ledger_of(owner)
         records = [
             NewRecord(
@@ -425,12 +446,14 @@ class Remember:
                 key=owner.key,
                 value=codec.encode_cached(decision),
                 outlives_user=decision.item_type == ERASE,
+                headers=telemetry.headers_of(traceparent),
             )
-            for decision in decisions
+            for decision, traceparent in zip_longest(decisions, traceparents)
         ]
         appended = await append_with_retry(self._log, records)
-        await catch_up(self._shards, topic, partition, appended[-1].position.offset + 1)
-        await self._index_sync.try_flush()
+        with telemetry.following("fold", {"mnemolog.decisions": len(records)}, records[-1].headers):
+            await catch_up(self._shards, topic, partition, appended[-1].position.offset + 1)
+            await self._index_sync.try_flush()
 
     async def _give_up(self, record: Record, detail: str) -> None:
         await put_aside(self._log, record, "failed", detail)
@@ -455,6 +478,16 @@ def _after(state: UserState, decision: Decision, vectors: dict[str, bytes]) -> U
 
 def _place(record: Record) -> ItemPosition:
     return ItemPosition(record.position.partition, record.position.offset, record.recorded_at)
+
+
+def _span_of(one: _Queued) -> AbstractContextManager[telemetry.Span]:
+    """Return the span of the decision on an item, in the trace that came with it."""
+    return telemetry.following("decide", {"mnemolog.item": type(one.item).__name__}, one.delivery.record.headers)
+
+
+def _memories(decision: Decision) -> list[str]:
+    """Return the memories that a decision made, or gave other words."""
+    return [one.memory_id for one in decision.outcomes if one.memory_id is not None and one.action in MADE]
 
 
 def _outcome(decision: Decision) -> str:

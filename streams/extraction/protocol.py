@@ -39,6 +39,8 @@ class Piece:
     """The id of the key that its observation was published with."""
     position: Position | None = None
     """Where its observation stands in the log."""
+    traceparent: str | None = field(default=None, compare=False)
+    """Of the trace that its observation came with, where anybody listens."""
     metadata: str = "{}"
     """That of its observation, a JSON object."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ import orjson
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.embedding.stored_vector import vector_bytes
 from projections.shard.observations import WITHOUT_MODEL
-from schemas import codec
+from schemas import codec, telemetry
 from schemas.disclosure import describe
 from schemas.identity import derived_id
 from schemas.inputs.images import VisionPolicy
@@ -33,6 +33,7 @@ from streams.extraction.redacted_window import redacted_extraction, redacted_win
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from projections.embedding.embedder import Embedder, Vectors
     from schemas.log import Log, RecordTooLarge
@@ -235,11 +236,27 @@ async def _redacted(readable: _Readable, extractor: Extractor) -> Extraction:
 async def _extracted(window: Window, extractor: Extractor) -> Extraction:
     """Return the extractor's answer. Raises Outage, and Rejected, also for a bug of the extractor."""
     try:
-        extraction = await extractor.extract(window)
+        with _span_of(extractor) as span:
+            extraction = await extractor.extract(window)
+            span.note(
+                {
+                    "gen_ai.usage.input_tokens": extraction.tokens_in,
+                    "gen_ai.usage.output_tokens": extraction.tokens_out,
+                }
+            )
     except _BUGS as bug:
         log.exception("the extractor failed at a window of %d pieces", len(window.pieces))
         raise Rejected(f"the extractor failed: {describe(bug)}") from bug
     return _allowed(window, replace(extraction, proposals=tuple(map(_without_many_marks, extraction.proposals))))
+
+
+def _span_of(extractor: Extractor) -> AbstractContextManager[telemetry.Span]:
+    """Return the span of a question to a model, or of the rules."""
+    model = extractor.model
+    if model in WITHOUT_MODEL:
+        return telemetry.span(f"extract by {model}")
+    asked = {"gen_ai.operation.name": "chat", "gen_ai.request.model": model}
+    return telemetry.span(f"chat {model}", asked, kind="client")
 
 
 def _allowed(window: Window, extraction: Extraction) -> Extraction:
@@ -330,11 +347,25 @@ def too_large(
     return replace(rejected, model=item.model, prompt_hash=item.prompt_hash, tokens_by_model=item.tokens_by_model)
 
 
-async def append_answers(log: Log, partition: int, items: Sequence[CandidatesExtracted | ExtractionRejected]) -> int:
-    """Append answers to a partition's inbox; return the offset behind the last. Raises RecordTooLarge."""
+async def append_answers(
+    log: Log,
+    partition: int,
+    items: Sequence[CandidatesExtracted | ExtractionRejected],
+    traceparents: Sequence[str | None] = (),
+) -> int:
+    """Append answers to a partition's inbox; return the offset behind the last. Raises RecordTooLarge.
+
+    `traceparents`: of the trace that each belongs to, where that is not the current one.
+    """
     records = [
-        NewRecord(topic=INBOX.name, partition=partition, key=item.envelope.owner.key, value=codec.encode_cached(item))
-        for item in items
+        NewRecord(
+            topic=INBOX.name,
+            partition=partition,
+            key=item.envelope.owner.key,
+            value=codec.encode_cached(item),
+            headers=telemetry.headers_of(traceparent),
+        )
+        for item, traceparent in zip_longest(items, traceparents)
     ]
     appended = await append_with_retry(log, records)
     return appended[-1].position.offset + 1

@@ -67,7 +67,9 @@ def closes_before(window: OpenWindow, piece: Piece, limits: WindowLimits) -> boo
     return max(gaps) >= limits.idle
 
 
-def pieces_of(message: Observation, recorded_at: datetime, position: Position | None = None) -> list[Piece]:
+def pieces_of(
+    message: Observation, recorded_at: datetime, position: Position | None = None, traceparent: str | None = None
+) -> list[Piece]:
     """Return an observation's pieces, without the text that an agent had recalled into a turn."""
     speaker, name = _speaker(message)
     context = message.context if isinstance(message, TurnRecorded) else None
@@ -87,6 +89,7 @@ def pieces_of(message: Observation, recorded_at: datetime, position: Position | 
             image=None if number else image_of(message),
             by=message.envelope.by,
             position=position,
+            traceparent=traceparent,
             metadata="{}" if isinstance(message, SessionEnded) else message.metadata,
         )
         for number, text in enumerate(texts)

@@ -7,6 +7,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from schemas import telemetry
 from schemas.identity import InvalidOwner, Owner
 from schemas.log import ERASED_VALUE, NewRecord
 from schemas.messages.dead_letters import headers_in_clear
@@ -37,7 +38,7 @@ class SealedLog:
     A record that lies in clear is read as it is: what upstream publishes itself, and what is older than the keys. One
     whose key was destroyed is read as erased, without its key and value. One that was tampered with stays as it lies,
     so that whoever decodes it puts it aside as a dead letter. Headers would lie in clear, and what they say stands in
-    the value too, so a sealed record has none but where it was sent back from.
+    the value too, so a sealed record has none but where it was sent back from, and the ids of its trace.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class SealedLog:
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
         """See `Log.append`. A user's first record waits until the user's key is durable."""
+        records = telemetry.with_trace(records)
         if not self._seals:
             return await self._log.append(records)
         if not self._keys.are_fresh:

@@ -73,11 +73,13 @@ class _AcknowledgesBeforeItAppends(Remember):
 
 
 class _UpdatesStateBeforeTheAcknowledgement(Remember):
-    async def _append(self, owner: Owner, decisions: Sequence[Decision]) -> None:
+    async def _append(
+        self, owner: Owner, decisions: Sequence[Decision], traceparents: Sequence[str | None] = ()
+    ) -> None:
         ledger = self._shards.of(owner).ledger
         for decision in decisions:
             ledger.states.keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
-        await super()._append(owner, decisions)
+        await super()._append(owner, decisions, traceparents)
 
 
 class _WakesBeforeTheTime(Remember):

@@ -1,5 +1,6 @@
 """`mnemolog up`: a worker, the whole system in one process."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 from mnemolog.cli.data_directory import wait_until_free
 from mnemolog.cli.invocation import ENV_FILE, FAILED, CommandFailed, Surroundings, exit_code
 from mnemolog.cli.logs import start_logging
+from mnemolog.telemetry.start import telemetry
 from schemas.log import LogLocked
 
 
@@ -44,4 +46,6 @@ def up(
     start_logging(settings.log_level, settings.log_format)
     from mnemolog.server import run  # noqa: PLC0415 - as above
 
-    raise typer.Exit(FAILED if run(settings) else 0)
+    with telemetry(os.environ):
+        code = run(settings)
+    raise typer.Exit(FAILED if code else 0)

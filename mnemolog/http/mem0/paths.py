@@ -4,8 +4,19 @@ from typing import Final
 
 OF_SERVER: Final = ("/memories", "/search", "/reset")
 """The paths of mem0's open-source server; one more is below the first."""
+OF_PLATFORM: Final = ("ping", "memories", "event", "entities", "batch", "feedback")
+"""What follows the version in the paths of mem0's platform, which end with a slash, as none of ours does."""
+
+VERSIONS: Final = ("v1", "v2", "v3")
+_NAMED: Final = 2
+"""Where that stands among the parts of a path."""
 
 
 def speaks_mem0(path: str) -> bool:
-    """Return whether a path is mem0's: its platform's paths end with a slash, and none of ours does."""
-    return path in OF_SERVER or path.startswith(f"{OF_SERVER[0]}/") or (path.endswith("/") and path != "/")
+    """Return whether a path is mem0's."""
+    if path in OF_SERVER or path.startswith(f"{OF_SERVER[0]}/"):
+        return True
+    parts = path.split("/")
+    if not path.endswith("/") or len(parts) <= _NAMED:
+        return False
+    return parts[_NAMED - 1] in VERSIONS and parts[_NAMED] in OF_PLATFORM

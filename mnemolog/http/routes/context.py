@@ -14,6 +14,7 @@ from mnemolog.http.permissions import OF_USERS, reads
 from mnemolog.http.routes.agents import fold_turns, recent_turns
 from mnemolog.http.routes.search import result
 from mnemolog.http.routing import answer, routes
+from mnemolog.http.tracing import note_found
 from mnemolog.log.deadline import suspend_deadline
 from projections.queries.context import ContextAsked
 from projections.queries.filters import Filters
@@ -59,6 +60,7 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
         asked = ContextAsked(**{n: getattr(body, n) for n in names}, filters=Filters(**scoped))
         memory_context = await worker.contexts.context(owner, asked, now)
     worker.metrics.counted("query", "found" if memory_context.memories else "nothing")
+    note_found(body.query, [*memory_context.memories, *memory_context.relevant_episodes])
     if body.recall:
         _note_recalls(worker.recalls, owner, [*memory_context.memories, *memory_context.relevant_episodes], now)
     view = _context_view(owner, memory_context, working, now)

@@ -28,6 +28,7 @@ from mnemolog.http.models.requests import (
 from mnemolog.http.permissions import OF_USERS, check_erasing, reads
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
+from mnemolog.http.tracing import note_memory
 from mnemolog.operations.erasure import NotErasedYet, NotRewritable
 from mnemolog.worker.worker import Worker
 from projections.partitions.shards import Shards
@@ -361,5 +362,6 @@ def command_answer(
         refusal, detail = refusal_of(outcome.reason)
         raise Problem(HTTPStatus.NOT_FOUND if refusal is Refusal.UNKNOWN else HTTPStatus.CONFLICT, detail)
     memory = shards.state(owner).memories[outcome.memory_id]
+    note_memory(memory)
     shown = view(memory) if view else dated_view(owner, memory, shards.state(owner).memories, clock.now())
     return answer(shown, (statuses or {}).get(outcome.action, HTTPStatus.OK))

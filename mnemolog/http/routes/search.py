@@ -11,6 +11,7 @@ from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Search
 from mnemolog.http.permissions import OF_USERS, reads
 from mnemolog.http.routing import answer, routes, takes_long
+from mnemolog.http.tracing import note_found
 from projections.queries.filters import Filters
 from projections.queries.search import Found, FoundTurn, Question
 from projections.queries.validity import dated_view
@@ -55,6 +56,7 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
         else:
             results = await worker.queries.search(owner, question, now=now, visibility=visibility)
     worker.metrics.counted("query", "found" if results else "nothing")
+    note_found(body.query, results)
     # A search of the past is no recall, and global memories have no user whose recall it would be.
     shown = [f.memory.memory_id for f in results if isinstance(f, Found) and not f.owner.is_global]
     if body.recall and shown and at >= now:

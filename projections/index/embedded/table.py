@@ -12,6 +12,7 @@ import numpy as np
 
 from projections.index.embedded.bm25 import Bm25
 from projections.index.protocol import SCORE_DIGITS, Hit, Legs
+from schemas import telemetry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,12 +97,15 @@ class UserTable:
     def search(self, query: IndexQuery) -> Legs:
         """Return both legs over the rows that the filters leave."""
         visible = self._visible(query)
-        keyword = self._bm25.scores(query.tokens)
-        rows = np.flatnonzero((keyword > 0) & visible)
-        return Legs(
-            keyword=self._best(rows, keyword[rows], query.limit),
-            semantic=self._semantic(query, visible),
-        )
+        return Legs(keyword=self._keyword(query, visible), semantic=self._semantic(query, visible))
+
+    def _keyword(self, query: IndexQuery, visible: Mask) -> tuple[Hit, ...]:
+        if not query.tokens:
+            return ()
+        with telemetry.span("keyword"):
+            keyword = self._bm25.scores(query.tokens)
+            rows = np.flatnonzero((keyword > 0) & visible)
+            return self._best(rows, keyword[rows], query.limit)
 
     def _semantic(self, query: IndexQuery, visible: Mask) -> tuple[Hit, ...]:
         if query.vector is None or query.embedding_model is None:
@@ -109,11 +113,12 @@ class UserTable:
         block = self._blocks.get((query.embedding_model, len(query.vector)))
         if block is None:
             return ()
-        rows = np.frombuffer(block.rows, dtype=np.int64)
-        cosines = block.vectors[: len(rows)] @ query.vector.astype(np.float32)
-        # Rounded, because equal vectors may differ in the last bit of their product, and ties are broken by id.
-        seen = visible[rows]
-        return self._best(rows[seen], np.round(cosines[seen], SCORE_DIGITS), query.limit)
+        with telemetry.span("vector"):
+            rows = np.frombuffer(block.rows, dtype=np.int64)
+            cosines = block.vectors[: len(rows)] @ query.vector.astype(np.float32)
+            # Rounded, because equal vectors may differ in the last bit of their product, and ties are broken by id.
+            seen = visible[rows]
+            return self._best(rows[seen], np.round(cosines[seen], SCORE_DIGITS), query.limit)
 
     def _visible(self, query: IndexQuery) -> Mask:
         visible = self._bm25.live()

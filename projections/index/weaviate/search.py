@@ -17,6 +17,7 @@ from projections.index.remote.object_ids import owner_id, partition_name
 from projections.index.weaviate.collection import SEARCH_SECONDS, WeaviateCollection, unless_missing
 from projections.index.weaviate.objects import accepted_values, exactly, microseconds
 from projections.index.weaviate.schema import vector_name
+from schemas import telemetry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +51,8 @@ class WeaviateSearch:
         ours = (await self.collection.open()).with_tenant(tenant)
         keyword = await self._local.keyword(query)  # it may load from the shard: not in the time that Weaviate is given
         nothing: list[Hit] = []
-        hits = await self.collection.reach(unless_missing(self._nearest(ours, query), nothing), SEARCH_SECONDS)
+        with telemetry.span("vector"):
+            hits = await self.collection.reach(unless_missing(self._nearest(ours, query), nothing), SEARCH_SECONDS)
         if hits is nothing:  # a user of whom nothing has been put yet, or a collection that was emptied
             await self.collection.check_identity()
         return Legs(keyword, await self._local.semantic(query) if hits is None else tuple(hits))

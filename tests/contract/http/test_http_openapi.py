@@ -263,6 +263,8 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await ask_for_each_status(asks, decided=True)
     async with open_wake_stream(make_http(door.worker)) as stream:
         seen["GET", "/v1/wakes/stream"].add(stream.status)
+    async with open_wake_stream(make_http(door.worker), path="/v1/changes/stream") as stream:
+        seen["GET", "/v1/changes/stream"].add(stream.status)
     await asks("GET", "/v1/admin/digest", 200)
     await asks("GET", "/v1/admin/usage?by=day", 200)
     await asks("GET", "/v1/admin/lag", 200)

@@ -46,7 +46,7 @@ def check(response: httpx.Response, status: int) -> str:
 
 async def test_an_unknown_route_is_a_problem(door: FrontDoor):
     assert check(await door.get("/v2/memories"), 404).startswith("there is no route GET /v2/memories")
-    assert check(await door.get("/v1/memories/"), 404)
+    assert check(await door.get("/v1/search/"), 404)
 
 
 async def test_a_method_that_is_not_offered_is_a_problem(door: FrontDoor):

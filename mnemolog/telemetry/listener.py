@@ -1,0 +1,149 @@
+"""The listener that makes OpenTelemetry's spans and metrics; the one file that speaks to its interface."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.trace import SpanKind, Status, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from schemas.telemetry import TRACEPARENT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import TracerProvider
+
+    from schemas.telemetry import Attributes, Carrier, Kind, Span
+
+SCOPE: Final = "mnemolog"
+OPERATION: Final = "gen_ai.operation.name"
+ERROR: Final = "error.type"
+MEMORIES_KEPT: Final = 10_000
+"""Of which it is known what trace they came from, until they are found."""
+OF_OPERATIONS: Final = (OPERATION, "gen_ai.request.model", ERROR)
+OF_REQUESTS: Final = ("http.request.method", "http.route", "http.response.status_code", "url.scheme", ERROR)
+"""The attributes that a duration is told apart by; ids of memories, tenants and users are never among them."""
+SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
+_KINDS: Final = {
+    "internal": SpanKind.INTERNAL,
+    "server": SpanKind.SERVER,
+    "client": SpanKind.CLIENT,
+    "consumer": SpanKind.CONSUMER,
+}
+_W3C: Final = TraceContextTextMapPropagator()
+
+
+class OpenSpan:
+    """One of OpenTelemetry's spans, and what its duration will be told apart by."""
+
+    def __init__(self, inner: trace.Span, attributes: Attributes, *, has_words: bool) -> None:
+        self._inner = inner
+        self._has_words = has_words
+        self.noted: dict[str, str | int | float | bool] = dict(attributes)
+
+    @property
+    def traceparent(self) -> str | None:
+        """See `Span`."""
+        carrier: dict[str, str] = {}
+        _W3C.inject(carrier, trace.set_span_in_context(self._inner, Context()))
+        return carrier.get(TRACEPARENT)
+
+    def note(self, attributes: Attributes) -> None:
+        """See `Span`."""
+        self.noted.update(attributes)
+        self._inner.set_attributes(dict(attributes))
+
+    def reveal(self, attributes: Callable[[], Attributes]) -> None:
+        """See `Span`."""
+        if self._has_words and self._inner.is_recording():
+            self._inner.set_attributes(dict(attributes()))
+
+    def rename(self, name: str) -> None:
+        """See `Span`."""
+        self._inner.update_name(name)
+
+    def fail(self, kind: str) -> None:
+        """See `Span`."""
+        self.note({ERROR: kind})
+        self._inner.set_status(Status(StatusCode.ERROR))
+
+
+class OpenTelemetry:
+    """Passes spans and durations on to providers, which are the caller's to shut down."""
+
+    def __init__(self, tracers: TracerProvider, meters: MeterProvider, *, has_words: bool = False) -> None:
+        """`has_words`: queries and contents of memories become attributes, too."""
+        self._tracer = tracers.get_tracer(SCOPE)
+        meter = meters.get_meter(SCOPE)
+        self._operations = meter.create_histogram(
+            "gen_ai.client.operation.duration",
+            unit="s",
+            description="GenAI operation duration.",
+            explicit_bucket_boundaries_advisory=SECONDS,
+        )
+        self._requests = meter.create_histogram(
+            "http.server.request.duration",
+            unit="s",
+            description="Duration of HTTP server requests.",
+            explicit_bucket_boundaries_advisory=SECONDS,
+        )
+        self._has_words = has_words
+        self._made: OrderedDict[str, str] = OrderedDict()
+
+    @contextmanager
+    def span(
+        self, name: str, attributes: Attributes, *, kind: Kind, of: Carrier | None, is_measured: bool
+    ) -> Iterator[Span]:
+        """See `Listener`. What the carrier names is the parent; else the current span is, if there is one."""
+        parent = None if of is None else _W3C.extract(of)
+        began = time.perf_counter()
+        with self._tracer.start_as_current_span(
+            name,
+            context=parent or None,
+            kind=_KINDS[kind],
+            attributes=dict(attributes),
+            record_exception=False,  # its text may quote what a user said
+            set_status_on_exception=False,
+        ) as inner:
+            opened = OpenSpan(inner, attributes, has_words=self._has_words)
+            try:
+                yield opened
+            except Exception as error:
+                opened.fail(type(error).__name__)
+                raise
+            finally:
+                if is_measured:
+                    self._measure(opened, kind, time.perf_counter() - began)
+
+    def current(self) -> Span:
+        """See `Listener`."""
+        return OpenSpan(trace.get_current_span(), {}, has_words=self._has_words)
+
+    def made(self, memory_id: str, traceparent: str) -> None:
+        """See `Listener`. Of many memories the oldest are given up."""
+        self._made[memory_id] = traceparent
+        self._made.move_to_end(memory_id)
+        while len(self._made) > MEMORIES_KEPT:
+            self._made.popitem(last=False)
+
+    def found(self, memory_ids: Iterable[str]) -> None:
+        """See `Listener`."""
+        now = trace.get_current_span()
+        for memory_id in memory_ids:
+            if (traceparent := self._made.pop(memory_id, None)) is not None:
+                context = trace.get_current_span(_W3C.extract({TRACEPARENT: traceparent})).get_span_context()
+                now.add_link(context, {"gen_ai.memory.record.id": memory_id})
+
+    def _measure(self, opened: OpenSpan, kind: Kind, seconds: float) -> None:
+        if kind == "server":
+            self._requests.record(seconds, {name: opened.noted[name] for name in OF_REQUESTS if name in opened.noted})
+        elif OPERATION in opened.noted:
+            told = {name: opened.noted[name] for name in OF_OPERATIONS if name in opened.noted}
+            self._operations.record(seconds, told | {"gen_ai.provider.name": SCOPE})

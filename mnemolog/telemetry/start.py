@@ -1,0 +1,101 @@
+"""Starts telemetry for a worker where the variables of OpenTelemetry ask for it, and leaves it out with a warning else.
+
+A worker serves without it: who sets the variables for a whole cluster does not keep it from starting.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from mnemolog.telemetry.choice import NotPossible, chosen
+from schemas.telemetry import listen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+
+    from mnemolog.telemetry.choice import Choice, Exporter
+
+log = logging.getLogger("mnemolog")
+MISSING = "OTEL_* variables ask for telemetry, and its packages are missing: pip install 'mnemolog[otel]'"
+
+
+@contextmanager
+def telemetry(environment: Mapping[str, str]) -> Iterator[None]:
+    """Export what the block does as the variables ask; what is still to be sent is sent when it ends."""
+    try:
+        choice = chosen(environment)
+    except NotPossible as error:
+        log.warning("no telemetry: %s", error)
+        choice = None
+    if choice is None:
+        yield
+        return
+    try:
+        from mnemolog.telemetry.listener import OpenTelemetry  # noqa: PLC0415 - only where it is asked for
+
+        tracers, meters = _providers(choice, environment)
+    except ImportError:
+        log.warning(MISSING)
+        yield
+        return
+    try:
+        with listen(OpenTelemetry(tracers, meters, has_words=choice.has_words)):
+            yield
+    finally:
+        tracers.shutdown()
+        meters.shutdown()
+
+
+def _providers(choice: Choice, environment: Mapping[str, str]) -> tuple[TracerProvider, MeterProvider]:
+    """Return providers of our own: whoever has set the process-wide ones keeps them. Raises ImportError.
+
+    The SDK reads the variables of the exporters, the sampler, the batches and the resource by itself.
+    """
+    from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415 - only where it is asked for
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+
+    given = environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
+    is_named = environment.get("OTEL_SERVICE_NAME") or "service.name=" in given
+    named = {} if is_named else {"service.name": "mnemolog"}
+    resource = Resource.create({**named, "service.version": version("mnemolog")})
+    return _tracers(TracerProvider, resource, choice.traces), _meters(MeterProvider, resource, choice.metrics)
+
+
+def _tracers(make: type[TracerProvider], resource: Resource, exporter: Exporter) -> TracerProvider:
+    from opentelemetry.sdk.trace.export import (  # noqa: PLC0415 - as above
+        BatchSpanProcessor,
+        ConsoleSpanExporter,
+        SimpleSpanProcessor,
+    )
+
+    provider = make(resource=resource, shutdown_on_exit=False)
+    if exporter == "console":
+        provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter()))
+    elif exporter == "otlp":
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
+
+        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return provider
+
+
+def _meters(make: type[MeterProvider], resource: Resource, exporter: Exporter) -> MeterProvider:
+    from opentelemetry.sdk.metrics.export import (  # noqa: PLC0415 - as above
+        ConsoleMetricExporter,
+        PeriodicExportingMetricReader,
+    )
+
+    if exporter == "none":
+        return make((), resource=resource, shutdown_on_exit=False)
+    if exporter == "console":
+        return make([PeriodicExportingMetricReader(ConsoleMetricExporter())], resource, shutdown_on_exit=False)
+    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter  # noqa: PLC0415
+
+    return make([PeriodicExportingMetricReader(OTLPMetricExporter())], resource, shutdown_on_exit=False)

@@ -1,0 +1,97 @@
+"""`mnemolog up` sends its traces to a collector where OTEL_* variables ask for it, and starts without the packages."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from contract.telemetry.otlp_receiver import running_receiver
+from support.free_ports import free_ports
+from support.mnemolog_up import TIMEOUT_SECONDS, Up, environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECRET = "likes quokkaquandary tea"  # noqa: S105 - a user's words
+WITHOUT_PACKAGES = """
+import sys
+sys.modules["opentelemetry.sdk"] = None
+from mnemolog.cli import main
+main()
+"""
+IMPORTED = """
+import sys
+import mnemolog.server, mnemolog.cli.commands.up
+assert not [name for name in sys.modules if name.startswith(("opentelemetry.sdk", "opentelemetry.exporter"))]
+assert "mnemolog.telemetry.listener" not in sys.modules
+"""
+
+
+@pytest.mark.parametrize("has_words", [False, True])
+def test_a_collector_gets_the_spans_and_the_durations(tmp_path: Path, has_words: bool):  # noqa: FBT001 - an example
+    [port] = free_ports(1)
+    with running_receiver() as collector:
+        up = Up(
+            tmp_path,
+            port,
+            OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
+            OTEL_SERVICE_NAME="memory-of-agents",
+            OTEL_BSP_SCHEDULE_DELAY="100",
+            OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=str(has_words).lower(),
+        )
+        try:
+            up.wait_until_ready()
+            up.client.remember(SECRET, "u1")
+            assert up.client.search("u1", query="tea")
+            collector.until("create_memory", "decide", "fold", "search_memory", "keyword", "vector")
+        finally:
+            code, said = up.end(signal.SIGTERM)
+        assert code == 0, said
+        assert collector.services() == {"memory-of-agents"}
+        assert {"gen_ai.client.operation.duration", "http.server.request.duration"} <= collector.metric_names()
+        exported = b"".join(one.SerializeToString() for one in (*collector.traces, *collector.metrics))
+        assert (SECRET.encode() in exported) is has_words
+
+
+def test_a_collector_that_is_away_keeps_nobody_waiting(tmp_path: Path):
+    [port, nobody] = free_ports(2)
+    up = Up(tmp_path, port, OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{nobody}", OTEL_EXPORTER_OTLP_TIMEOUT="1")
+    try:
+        up.wait_until_ready()
+        up.client.remember("likes tea", "u1")
+    finally:
+        code, said = up.end(signal.SIGTERM)
+    assert code == 0, said
+
+
+@pytest.mark.parametrize(
+    ("program", "variables", "told"),
+    [
+        (WITHOUT_PACKAGES, {}, "pip install 'mnemolog[otel]'"),
+        ("from mnemolog.cli import main; main()", {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "no telemetry: OTEL_EXP"),
+    ],
+)
+def test_a_worker_serves_without_telemetry_that_cannot_be_had(
+    tmp_path: Path, program: str, variables: dict[str, str], told: str
+):
+    [port] = free_ports(1)
+    around = environment(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9", **variables)
+    command = [sys.executable, "-c", program, "up", "--data", str(tmp_path), "--port", str(port)]
+    with subprocess.Popen(command, env=around, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - ours
+        lines = []
+        assert process.stderr is not None
+        for line in process.stderr:
+            lines.append(line)
+            if "answers at" in line:
+                break
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=TIMEOUT_SECONDS)
+    assert told in "".join(lines)
+    assert "answers at" in lines[-1]
+
+
+def test_nothing_is_imported_for_it_unasked():
+    subprocess.run([sys.executable, "-c", IMPORTED], check=True)  # noqa: S603 - our own interpreter
