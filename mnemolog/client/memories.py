@@ -29,6 +29,7 @@ def add(
     end_session: bool = True,
     infer: bool = True,
     wait_seconds: float = 0.0,
+    app_id: str | None = None,
 ) -> Call[Json]:
     """Publish a conversation `[{role, content}]`; sending a whole context again adds only what is new.
 
@@ -45,7 +46,7 @@ def add(
     ]
     if not messages:
         return Call(method="", read=lambda _: {"accepted": [], "session_id": session_id})
-    body = given(user_id=user_id, agent_id=agent_id, session_id=session_id)
+    body = given(user_id=user_id, agent_id=agent_id, session_id=session_id, app_id=app_id)
     return Call(
         method="POST",
         path="/v1/conversations",
@@ -82,6 +83,7 @@ def search(  # noqa: PLR0913 - one for each field of the request
     include: Sequence[str] | None = None,
     understand_time: bool | None = None,
     hops: int | None = None,
+    app_id: str | None = None,
 ) -> Call[Json]:
     """Find memories by words and by meaning; returns `{"results": [{"memory": text, "score": …, …}]}`, best first.
 
@@ -106,6 +108,7 @@ def search(  # noqa: PLR0913 - one for each field of the request
         include=None if include is None else list(include),
         understand_time=understand_time,
         hops=hops,
+        app_id=app_id,
     )
     # Recalls are counted once for each user and minute, however often they are reported.
     return Call(method="POST", path="/v1/search", body=body, is_repeatable=True, read=whole)

@@ -25,7 +25,8 @@ def carried_metadata(pieces: Iterable[Piece], redaction: Redaction) -> bytes | N
     part of it.
     """
     merged: dict[str, Any] = {}
-    for metadata in dict.fromkeys(piece.metadata for piece in pieces):
+    said = [piece.metadata for piece in pieces]
+    for metadata in reversed(dict.fromkeys(reversed(said))):  # where one is said again, its last place counts
         if metadata == "{}":
             continue
         given: dict[str, Any] = redaction.replacing().value(orjson.loads(metadata))

@@ -415,7 +415,7 @@ def _covered(window: Window) -> list[CoveredPiece]:
 
 def _candidate(window: Window, proposal: Proposal, vector: Vectors, redaction: Redaction) -> Candidate:
     dialogue = list(proposal.key_dialogue)
-    metadata = carried_metadata((window.pieces[i] for i in proposal.sources), redaction)
+    metadata = carried_metadata((window.pieces[i] for i in sorted(proposal.sources)), redaction)
     return Candidate(
         content=Sealed.clear(proposal.content),
         vector=Sealed.clear(vector_bytes(vector)),

@@ -7,6 +7,7 @@ from pydantic import Field
 from mnemolog.http.models.requests import (
     MAX_FOUND,
     MAX_PAGE_SIZE,
+    AppId,
     Asked,
     Body,
     ExcludedSources,
@@ -32,6 +33,7 @@ class Context(Body):
     user_id: UserId
     agent_id: Id | None = None
     session_id: Annotated[Id, Field(description="by default that of conversations without one")] | None = None
+    app_id: AppId | None = None
     query: Query
     tier: Tier = "paid"
     intimacy: (

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 import orjson
 from fastapi import Path
@@ -19,6 +19,8 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 from starlette.convertors import Convertor, register_url_convertor
 
+from projections.queries.conditions.condition import AllOf
+from projections.queries.conditions.fields import APP_ID
 from projections.queries.conditions.parser import condition_of
 from projections.queries.model_usage import Grouping
 from schemas.identity import check_user_id, no_controls
@@ -182,6 +184,15 @@ class SearchFilters(Body):
         said = {name: one for name, one in value.items() if name not in flat}
         return flat | {"condition": condition_of(said)} if said else flat
 
+    def within(self, *, session_id: str | None = None, app_id: str | None = None) -> Self:
+        """Return these filters for the memories of a session and an application alone, where they are given."""
+        scopes = {name: one for name, one in (("session_id", session_id), (APP_ID, app_id)) if one is not None}
+        if not scopes:
+            return self
+        inside = condition_of(scopes)
+        both = inside if self.condition is None else AllOf((inside, self.condition))
+        return self.model_copy(update={"condition": both})
+
 
 def _filters_of(text: object) -> SearchFilters:
     """Return the filters that a query string has as JSON."""
@@ -287,6 +298,8 @@ class MemoriesQuery(Body):
 
     user_id: UserId | None = None
     agent_id: Id | None = None
+    session_id: Id | None = None
+    app_id: AppId | None = None
     filters: SearchFilters = SearchFilters()
     scope: Scope | None = None
     include_global: Annotated[bool, Field(description="besides the user's own; without a scope")] = False
@@ -310,6 +323,7 @@ class Search(Body):
     query: Question
     agent_id: Id | None = None
     session_id: Annotated[Id, Field(description="who asks; memories of all sessions are searched")] | None = None
+    app_id: AppId | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5
     scope: Literal["all", "personal", "global"] = "all"
     include_global: bool = True

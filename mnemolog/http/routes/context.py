@@ -43,6 +43,7 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
     now = worker.clock.now()
     if body.include_global:
         await worker.fold_globals()
+    scoped = dict(body.filters.within(app_id=body.app_id))
     names = (
         "query",
         "agent_id",
@@ -56,7 +57,7 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
         "exclude_sources",
     )
     with worker.metrics.timed("query"), suspend_deadline():  # the query is embedded, perhaps far away
-        asked = ContextAsked(**{n: getattr(body, n) for n in names}, filters=Filters(**dict(body.filters)))
+        asked = ContextAsked(**{n: getattr(body, n) for n in names}, filters=Filters(**scoped))
         memory_context = await worker.contexts.context(owner, asked, now)
     worker.metrics.counted("query", "found" if memory_context.memories else "nothing")
     note_found(body.query, [*memory_context.memories, *memory_context.relevant_episodes])
@@ -70,7 +71,7 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
             filters=Filters(
                 agent_id=body.agent_id,
                 exclude_sources=(*body.exclude_sources, *SHOWN.values()),
-                **dict(body.filters),
+                **scoped,
             ),
             limit=body.top_k,
             include_global=False,

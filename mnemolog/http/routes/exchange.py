@@ -14,7 +14,15 @@ from mnemolog.http.bounds.json_body import NDJSON, read_events
 from mnemolog.http.bounds.redacted import agent_of, redacted_line
 from mnemolog.http.dependencies import Caller, CommandId, CurrentQuota, CurrentWorker, Tenant
 from mnemolog.http.models.exchange_responses import ErasuresListed, Imported, Preview, Receipt
-from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, NO_FILTERS, FiltersInQuery, UserOrNone
+from mnemolog.http.models.requests import (
+    MAX_EVENTS,
+    MAX_WAIT_SECONDS,
+    NO_FILTERS,
+    AppId,
+    FiltersInQuery,
+    Id,
+    UserOrNone,
+)
 from mnemolog.http.permissions import IMPORTING, OF_ERASURES, OF_TENANT, check_owner, needs
 from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
@@ -57,23 +65,27 @@ router = routes("exchange", "/v1", OF_TENANT)
 
 @router.get("/users/{user_id:text}/export", response_class=StreamingResponse, responses=_LINES)
 async def export(
+    *,
     user_id: str,
     worker: CurrentWorker,
     tenant: Tenant,
     scope: Annotated[Scope, Query(description="`global`: what everyone knows, instead of the user's own")] = "personal",
     filters: Annotated[FiltersInQuery, Query()] = NO_FILTERS,
+    session_id: Id | None = None,
+    app_id: AppId | None = None,
 ) -> Response:
     """Return a user's memories, whatever their status, wakes to come, then every event about the memories, one a line.
 
-    Wakes to come are the reminders that wait, and the periodic wake unless it is the settings' own. With filters it is
-    the memories that meet them with their events, and no wakes.
+    Wakes to come are the reminders that wait, and the periodic wake unless it is the settings' own. With filters, a
+    session or an application it is the memories that meet them with their events, and no wakes.
     The last line has the type `Exported` and counts the others: without it the export is not whole.
     """
     check_user_id(user_id)
     if scope == "global":
         await worker.fold_globals()
     owner = Owner(tenant, GLOBAL_USER if scope == "global" else user_id)
-    lines = export_of(worker.shards, owner, worker.clock.now(), Filters(**dict(filters)))
+    scoped = filters.within(session_id=session_id, app_id=app_id)
+    lines = export_of(worker.shards, owner, worker.clock.now(), Filters(**dict(scoped)))
     return StreamingResponse(_chunks(lines, worker.is_in_session), media_type=NDJSON[0])
 
 

@@ -33,9 +33,7 @@ from mnemolog.operations.erasure import NotErasedYet, NotRewritable
 from mnemolog.worker.worker import Worker
 from projections.partitions.shards import Shards
 from projections.profile.attribute_values import fault_of
-from projections.queries.conditions.condition import AllOf
 from projections.queries.conditions.fields import APP_ID
-from projections.queries.conditions.parser import condition_of
 from projections.queries.filters import Filters
 from projections.queries.queries import Queries, UnknownMemory
 from projections.queries.validity import dated_view
@@ -91,7 +89,8 @@ async def listed(query: Annotated[MemoriesAsked, Query()], worker: CurrentWorker
 async def queried(body: MemoriesQuery, worker: CurrentWorker, tenant: Tenant) -> Response:
     """List the memories that meet a filter, in the order of the list; an unknown user has none."""
     _check_whose(body.user_id, body.scope)
-    filters = Filters(agent_id=body.agent_id, **dict(body.filters))
+    scoped = body.filters.within(session_id=body.session_id, app_id=body.app_id)
+    filters = Filters(agent_id=body.agent_id, **dict(scoped))
     return await _listed(body, filters, worker, tenant, page=body.page, size=body.page_size)
 
 
@@ -270,17 +269,13 @@ def paged(
 
 def _filters(query: MemoriesAsked | MemoriesUnwanted) -> Filters:
     """Return what a query string asks for: its fields and its filters. Raises Problem where they say the same twice."""
-    given = {name: value for name, value in query.filters if value is not None}
+    scoped = query.filters.within(session_id=query.session_id, app_id=query.app_id)
+    given = {name: value for name, value in scoped if value is not None}
     names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
     fields = {name: getattr(query, name) for name in names if getattr(query, name) is not None}
     if twice := given.keys() & fields.keys():
         fault = Fault(f"$.{min(twice)}", "is in the filters too: say it in one place")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([fault]), [fault])
-    scopes = {name: one for name in ("session_id", "app_id") if (one := getattr(query, name)) is not None}
-    if scopes:
-        said = given.pop("condition", None)
-        condition = condition_of(scopes)
-        given["condition"] = condition if said is None else AllOf((condition, said))
     return Filters(**given, **fields)
 
 

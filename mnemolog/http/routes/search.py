@@ -33,7 +33,8 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
     with worker.metrics.timed("query"):
         if body.scope == "global" or body.include_global:
             await worker.fold_globals()
-        filters = Filters(agent_id=body.agent_id, exclude_sources=body.exclude_sources, **dict(body.filters))
+        scoped = body.filters.within(app_id=body.app_id)
+        filters = Filters(agent_id=body.agent_id, exclude_sources=body.exclude_sources, **dict(scoped))
         question = Question(
             text=body.query,
             filters=filters,

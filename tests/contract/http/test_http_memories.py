@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
@@ -423,6 +424,18 @@ async def test_a_session_and_an_application_are_scopes(door: FrontDoor):
     assert [one["content"] for one in both] == ["kept by the web"]
     narrowed = (await door.get("/v1/memories", user_id="scoped", session_id="s1", filters='{"app_id": "phone"}')).json()
     assert [one["content"] for one in narrowed["items"]] == ["kept by the phone"]
+    scope = {"user_id": "scoped", "app_id": "phone"}
+    found = (await door.post("/v1/search", scope | {"query": "kept by the web", "session_id": "s2"})).json()["results"]
+    assert [one["memory"] for one in found] == ["kept by the phone"]
+    listed = (await door.post("/v1/memories/query", scope | {"session_id": "s1"})).json()["items"]
+    assert [one["content"] for one in listed] == ["kept by the phone"]
+    assert (await door.post("/v1/memories/query", scope | {"session_id": "s2"})).json()["items"] == []
+    context = (await door.post("/v1/context", scope | {"query": "kept by the web"})).json()
+    assert "kept by the phone" in context["block"]
+    assert not [words for words in ("kept by the web", "Berlin") if words in context["block"]]
+    lines = (await door.get("/v1/users/scoped/export", app_id="phone", session_id="s1")).text.splitlines()
+    exported = [line["content"] for line in map(orjson.loads, lines) if line["type"] == "Memory"]
+    assert exported == ["kept by the phone"]
     await door.http.delete("/v1/memories?user_id=scoped&session_id=s1&app_id=web")
     left = (await door.get("/v1/memories", user_id="scoped")).json()["items"]
     assert {one["content"] for one in left} == {"kept by the phone", "User lives in Berlin"}

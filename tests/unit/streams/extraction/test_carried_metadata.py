@@ -37,6 +37,7 @@ def test_without_metadata_nothing_is_carried():
 
 def test_of_two_members_with_one_name_the_later_counts():
     assert carried(piece(a=1, b=1), piece(b={"c": [2]})) == {"a": 1, "b": {"c": [2]}}
+    assert carried(piece(b=1), piece(b=2), piece(b=1)) == {"b": 1}
 
 
 def test_what_makes_it_too_long_is_left_out():
