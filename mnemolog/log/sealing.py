@@ -57,7 +57,8 @@ async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str
     turn_ids = TurnIds(keys)
     if seals:
         await keys.make([INSTALLATION])
-        await turn_ids.prepare(inner)
+        if settings.encryption == "strict":
+            await turn_ids.prepare(inner)
     unlock(settings.data_dir, keys.derive(SHARDS) if seals else None)
     replacements = None if settings.is_embedded else Replacements(inner, keys)
     return Sealing(SealedLog(inner, keys, seals=seals, counted=counted, replacements=replacements), keys, turn_ids)

@@ -20,8 +20,9 @@ _PURPOSE = "ids of turns"
 class TurnIds:
     """Derives the same id of the same words in the same session, at every worker, also after the master key changed.
 
-    An installation that had turns before there were keys goes on with the ids that it has: whoever sends a whole
-    context again would else have every turn twice.
+    A key goes in where one was prepared, which is so with `ENCRYPTION=strict`: ids, and with them digests, are then
+    those of this installation alone. One that has turns goes on with the ids that it has: whoever sends a whole context
+    again would else have every turn twice.
     """
 
     def __init__(self, keys: UserKeys) -> None:
@@ -29,7 +30,7 @@ class TurnIds:
         self._key: bytes | None = None
 
     async def prepare(self, log: Log) -> None:
-        """Make the key, if there are no turns yet. Raises LogError."""
+        """Make the key, if there is none and there are no turns yet. Raises LogError."""
         if self._keys.has_key(IDS):
             return
         for partition in range(await log.partitions(CONVERSATIONS.name)):

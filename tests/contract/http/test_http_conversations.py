@@ -126,6 +126,9 @@ async def test_a_message_id_with_another_body_is_a_conflict(door: FrontDoor):
     assert (response.status_code, response.json()["errors"][0]["path"]) == (409, "$.messages[0].event_id")
 
 
+UNKEYED = derived_id("turn", "", "s", "user", FIRST[0]["content"], 0)
+
+
 async def ids_of(folder: Path, **settings: object) -> list[str]:
     """Start a worker in a folder, send it a conversation, and return the ids that it gave to the turns."""
     async with front_door(folder, **settings) as door:
@@ -135,15 +138,20 @@ async def ids_of(folder: Path, **settings: object) -> list[str]:
         return [item["event_id"] for item in accepted]
 
 
-async def test_without_the_keys_nobody_can_try_a_guess_at_the_words_of_an_id(tmp_path: Path):
+async def test_where_encryption_is_strict_nobody_can_try_a_guess_at_the_words_of_an_id(tmp_path: Path):
+    ids = await ids_of(tmp_path / "one", encryption="strict")
+    assert await ids_of(tmp_path / "one", encryption="strict") == ids  # started again, the same turns are the same
+    assert await ids_of(tmp_path / "one") == ids
+    assert UNKEYED not in ids
+    assert not set(ids) & set(await ids_of(tmp_path / "another", encryption="strict"))
+
+
+async def test_two_installations_have_the_same_ids_and_so_can_compare_their_digests(tmp_path: Path):
     ids = await ids_of(tmp_path / "one")
-    assert await ids_of(tmp_path / "one") == ids  # started again, the same turns are the same
-    guessed = derived_id("turn", "", "s", "user", FIRST[0]["content"], 0)
-    assert guessed not in ids
-    assert not set(ids) & set(await ids_of(tmp_path / "another"))
+    assert ids[0] == UNKEYED
+    assert await ids_of(tmp_path / "another") == ids
 
 
-async def test_who_had_turns_before_there_were_keys_goes_on_with_their_ids(tmp_path: Path):
+async def test_who_has_turns_goes_on_with_their_ids(tmp_path: Path):
     ids = await ids_of(tmp_path, encryption="off")
-    assert ids[0] == derived_id("turn", "", "s", "user", FIRST[0]["content"], 0)
-    assert await ids_of(tmp_path, encryption="on") == ids
+    assert await ids_of(tmp_path, encryption="strict") == ids
