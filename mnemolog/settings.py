@@ -137,6 +137,7 @@ class Settings(BaseModel):
     master_key: Secret | None = None
     master_key_file: Path | None = None
     redaction: Annotated[str, AfterValidator(_is_redaction)] | None = None
+    webhook_hosts: str | None = None
     api_keys_file: Path | None = None
     tls_cert_file: Path | None = None
     tls_key_file: Path | None = None
@@ -189,6 +190,12 @@ class Settings(BaseModel):
         return VisionPolicy(
             sees=self.llm_vision and self.extracts_with == "model", hosts=frozenset(filter(None, hosts))
         )
+
+    @property
+    def private_receivers(self) -> frozenset[str]:
+        """The hosts of webhooks that may be private, and be spoken to without TLS."""
+        hosts = (host.strip().lower().strip("[]") for host in (self.webhook_hosts or "").split(","))
+        return frozenset(filter(None, hosts))
 
     @property
     def is_embedded(self) -> bool:

@@ -20,6 +20,7 @@ from schemas.messages import decision, envelope, erasure, events, inbox, observa
 from schemas.messages.data_keys import DataKey
 from schemas.messages.dead_letters import DeadLetter
 from schemas.messages.policy import PolicySet
+from schemas.messages.webhooks import WebhookMoved, WebhookProgress, WebhookRemoved, WebhookSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,10 @@ MESSAGES: Final[tuple[type, ...]] = (
     DeadLetter,
     PolicySet,
     DataKey,
+    WebhookSet,
+    WebhookMoved,
+    WebhookRemoved,
+    WebhookProgress,
 )
 _RECORDS: Final = {
     c.__name__: c

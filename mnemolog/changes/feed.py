@@ -107,6 +107,17 @@ class ChangeFeed:
         more = bool(left) or any(part["more"] for part in parts.values())
         return {"items": items, "next": _cursor(reached | left), "more": more}
 
+    async def begin(self, wanted: ChangesWanted, after: str | None) -> str:
+        """Return the cursor that one stands for: itself, that of now for `now`, and of the first change for None.
+
+        Raises UnknownCursor, and PeerUnavailable while a partition moves.
+        """
+        if after in (None, NOW):
+            page = await self.page(wanted, NOW, 1)
+            return str(page["next"]) if after == NOW else _cursor(dict.fromkeys(_read(str(page["next"])), 0))
+        await self.page(wanted, after, 1)
+        return str(after)
+
     def changes_here(self, wanted: ChangesWanted, since: Mapping[int, int | None], limit: int) -> dict[str, Any]:
         """Return what this worker's partitions have since an offset of each ledger, and how far that reaches.
 
@@ -223,15 +234,26 @@ def _cursor(positions: Mapping[int, int]) -> str:
 
 def _positions(cursor: str, partitions: list[int]) -> dict[int, int]:
     """Return the positions in these partitions that a cursor spells. Raises UnknownCursor."""
-    try:
-        text = urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)).decode()
-    except ValueError:
-        text = ""
-    found = {}
-    if _POSITIONS.fullmatch(text) is not None:
-        pairs = [entry.split(":") for entry in text.split(",")]
-        found = {int(partition): int(offset) for partition, offset in pairs}
+    found = _read(cursor)
     if not found.keys() >= set(partitions):
         detail = f"the cursor {cursor[:100]!r} is not of this feed: give the `next` of its last answer, or none"
         raise UnknownCursor(detail)
     return {partition: found[partition] for partition in partitions}
+
+
+def _read(cursor: str) -> dict[int, int]:
+    """Return the positions that a cursor spells, none for a text that is no cursor."""
+    try:
+        text = urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)).decode()
+    except ValueError:
+        return {}
+    if _POSITIONS.fullmatch(text) is None:
+        return {}
+    pairs = [entry.split(":") for entry in text.split(",")]
+    return {int(partition): int(offset) for partition, offset in pairs}
+
+
+def earliest(one: str, other: str) -> str:
+    """Return the cursor that has, in each partition of the first, the earlier position of two cursors."""
+    positions, others = _read(one), _read(other)
+    return _cursor({each: min(at, others.get(each, at)) for each, at in positions.items()})

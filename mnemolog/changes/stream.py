@@ -41,8 +41,7 @@ class ChangeStreams:
 
         Raises UnknownCursor, PeerUnavailable.
         """
-        page = await self._feed.page(wanted, after or NOW, 1)
-        return after if after not in (None, "", NOW) else str(page["next"])
+        return await self._feed.begin(wanted, after or NOW)
 
     async def stream(
         self,

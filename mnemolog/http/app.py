@@ -44,6 +44,7 @@ from mnemolog.http.routes import (
     tools,
     wakes,
 )
+from mnemolog.http.webhooks import route as webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +67,7 @@ ROUTES: Final = (
     agents,
     wakes,
     changes,
+    webhooks,
     stats,
     exchange,
     tools,

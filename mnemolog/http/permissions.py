@@ -96,6 +96,8 @@ OF_POLICIES: Final = Access(
 """What a tenant wants remembered is no user's: nobody's words stand in it."""
 OF_ERASURES: Final = _one(Role.TENANT_ADMIN, Reach.TENANT)
 """That somebody was erased, without the name."""
+OF_WEBHOOKS: Final = _one(Role.TENANT_ADMIN, Reach.TENANT)
+"""What is posted elsewhere holds the words of users."""
 IMPORTING: Final = Access(
     reading=frozenset(), changing=frozenset({Role.TENANT_ADMIN}), reach=Reach.USERS, checks_itself=True
 )

@@ -27,11 +27,13 @@ from projections.state.erased_words import ErasedWords
 from projections.state.evolve import events_of
 from projections.state.memory import ACTIVE
 from schemas.codec import decoded_cache
-from schemas.identity import derived_id
+from schemas.identity import GLOBAL_USER, derived_id
 from schemas.instant import instant
 from schemas.log import LogUnavailable
+from schemas.messages.envelope import Envelope
 from schemas.messages.erasure import Cut, EraseMemory, EraseUser, MemoryErased, UserErased
-from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER
+from schemas.messages.webhooks import WebhookRemoved
+from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER, WEBHOOKS
 from streams.agents.observe import ErasureRunning
 from streams.delivery.retry import pauses
 from streams.sealing.user_keys import INSTALLATION, LEASE_SECONDS
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from mnemolog.log.sealing import Sealing
     from mnemolog.operations.memory_erasure import WordsOfMemories
     from mnemolog.settings import Settings
+    from mnemolog.webhooks.registered import Webhooks
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.state.memory import Memory
@@ -90,6 +93,7 @@ class Erasures:
         commands: Commands,
         index_sync: IndexSync,
         ask_others: AskOthers,
+        webhooks: Webhooks,
         clock: Clock,
     ) -> None:
         """Take the log as it lies (`inner`), what seals it, and how the other workers of the group are asked."""
@@ -101,6 +105,7 @@ class Erasures:
         self._commands = commands
         self._index_sync = index_sync
         self._ask_others = ask_others
+        self._webhooks = webhooks
         self._clock = clock
         self._one_at_a_time = asyncio.Lock()
         """Of the memories whose words go: two of one user would put back each other's."""
@@ -409,6 +414,7 @@ class Erasures:
     async def _delete_beside(self, owner: Owner, event: UserErased) -> int:
         """Delete what lies beside the active shards; return from how many generations the user is gone."""
         generations = await self._delete_copies(owner)
+        await self._remove_webhooks(owner, event.erased_at)
         if isinstance(self._inner, SqliteLog):
             partition = self._shards.partition(owner)
             # Of the erasure itself the item and the decision stay: they say it again to who folds the log anew.
@@ -425,6 +431,25 @@ class Erasures:
                 await clear_stale_bytes(self._inner)
         await run_in_thread(self._shards.of(owner).checkpoints.close)
         return generations
+
+    async def _remove_webhooks(self, owner: Owner, erased_at: datetime) -> None:
+        """Remove the webhooks of a user's changes: they name the user. Who has returned since keeps the new ones."""
+        await self._webhooks.follow()
+        mine = [
+            one
+            for one in self._webhooks.of(owner.tenant)
+            if one.user_id == owner.user_id and one.message.envelope.occurred_at <= erased_at
+        ]
+        if mine and isinstance(self._inner, SqliteLog):
+            await overwrite(self._inner, WEBHOOKS.name, 0, owner.key, max(one.offset for one in mine) + 1)
+        for one in mine:
+            envelope = Envelope(
+                event_id=derived_id("webhook-erased", one.webhook_id),
+                tenant=owner.tenant,
+                user_id=GLOBAL_USER,
+                occurred_at=erased_at,
+            )
+            await self._webhooks.remove(WebhookRemoved(envelope=envelope, webhook_id=one.webhook_id))
 
     async def _delete_copies(self, owner: Owner, memory_ids: Sequence[str] | None = None) -> int:
         """Delete other generations, files set aside and vectors of other encoders; return how many generations had it.

@@ -47,8 +47,12 @@ from mnemolog.operations.ticks import Ticks
 from mnemolog.publishing.publisher import Publisher
 from mnemolog.publishing.router import PublishRouter
 from mnemolog.publishing.states import EventStates
+from mnemolog.tls import client_context
 from mnemolog.wakes.settings import WakeSettings
 from mnemolog.wakes.stream import WakeStreams
+from mnemolog.webhooks.deliveries import Deliveries
+from mnemolog.webhooks.receivers import Receivers
+from mnemolog.webhooks.registered import Webhooks
 from mnemolog.worker import components
 from mnemolog.worker.background import (
     BackgroundTasks,
@@ -208,11 +212,20 @@ class Worker:
         self._retrying_log = RetryingReads(self.log)
         self.policies = Policies(self._retrying_log)
         await self.policies.follow()
+        await self._open_webhooks(inner)
         self.redactions = Redactions(self.policies, actions_of(self.settings.redaction or ""), self.metrics.redacted)
         if isinstance(inner, KafkaLog):
             # As early as possible: the group settles while this worker starts.
             self._membership = Membership(self.settings, inner, self.url)
             await self._membership.release_former_process()
+
+    async def _open_webhooks(self, inner: SqliteLog | KafkaLog) -> None:
+        """Read whom changes are posted to, and what they are posted with; Kafka compacts by itself."""
+        compact = inner.compact if isinstance(inner, SqliteLog) else None
+        self.webhooks = Webhooks(self._retrying_log, RetryingReads(inner), compact=compact)
+        await self.webhooks.follow()
+        self.receivers = Receivers(self.settings.private_receivers, tls=client_context(None))
+        self._exits.push_async_callback(self.receivers.aclose)
 
     def _close_files(self) -> None:
         """Close what an older version, or a careless copy, left open to other users of this machine."""
@@ -402,6 +415,16 @@ class Worker:
         )
         self.change_feed = ChangeFeed(shards, peers, clock, is_in_session=self.is_in_session, fail=self.fail)
         self.change_streams = ChangeStreams(self.change_feed, self.stopping)
+        self.deliveries = Deliveries(
+            self.webhooks,
+            self.change_feed,
+            self.receivers,
+            log=self.log,
+            shards=shards,
+            clock=clock,
+            is_in_session=self.is_in_session,
+            counted=self.metrics.counted,
+        )
         memory_importer = MemoryImporter(shards, self.commands, self.embedder, clock)
         wake_importer = WakeImporter(shards, self.commands, self.wake_commands, self.embedder, clock)
         self.importer = Importer(shards, peers, clock, memory_importer, wake_importer)
@@ -425,6 +448,7 @@ class Worker:
             commands=self.commands,
             index_sync=self.index_sync,
             ask_others=self.cluster.ask_others,
+            webhooks=self.webhooks,
             clock=self.clock,
         )
         self.digests = Digests(self.shards, self.cluster)
@@ -470,6 +494,7 @@ class Worker:
             self.retention.run,
             self.wake_scheduler.run,
             self.wake_settings.run,
+            self.deliveries.run,
             self.usage.run,
             self.reembedder.run,
             *(scheduler.run for scheduler in self.tick_schedulers),

@@ -17,6 +17,9 @@ RETRIED: Final = "retried"
 TOO_LARGE: Final = "too_large"
 """The reason of a letter whose record the log does not take, or not whole: it is not sent back."""
 
+UNDELIVERED: Final = "undelivered"
+"""The reason of a letter about changes that a webhook's receiver did not take: sent back, they are posted again."""
+
 SENT_BACK_FROM: Final = "mnemolog-sent-back-from"
 """The header that says where a record that was sent back stood first, however often it was."""
 
@@ -32,7 +35,7 @@ class DeadLetter:
     key: bytes | None = None
     value: bytes
     reason: str
-    """decode, key, body_differs, failed or too_large; retried for a note about a letter that was sent back."""
+    """decode, key, body_differs, failed, too_large, undelivered; retried for a note about one that was sent back."""
     detail: str
 
 

@@ -1,0 +1,81 @@
+"""Bodies and answers about webhooks."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from mnemolog.changes.feed import TYPES
+from mnemolog.http.changes.models import MAX_CURSOR_CHARACTERS, ChangeType
+from mnemolog.http.models.requests import Body, Id, UserOrNone
+from mnemolog.http.models.responses import Shape
+from mnemolog.webhooks.receivers import MAX_URL_CHARACTERS
+from mnemolog.webhooks.signature import read_secret
+
+MAX_SECRET_CHARACTERS = 128
+
+
+def _is_secret(text: str) -> str:
+    read_secret(text)
+    return text
+
+
+Cursor = Annotated[str, Field(max_length=MAX_CURSOR_CHARACTERS)]
+Url = Annotated[str, Field(min_length=1, max_length=MAX_URL_CHARACTERS)]
+Secret = Annotated[str, Field(max_length=MAX_SECRET_CHARACTERS), AfterValidator(_is_secret)]
+
+
+class NewWebhook(Body):
+    """Where to post which changes, and from where on: from now on, unless `after` says otherwise."""
+
+    url: Url
+    types: Annotated[list[ChangeType], Field(max_length=len(TYPES), description="none: all types"), Field(default_factory=list)]
+    user_id: UserOrNone | None = None
+    agent_id: Id | None = None
+    after: Annotated[Cursor, Field(description="`next` of the feed, `now`, or null for the first change")] | None = (
+        "now"
+    )
+    secret: Annotated[Secret, Field(description="`whsec_…`; left out, one is made")] | None = None
+
+
+class Replay(Body):
+    """From where on to post again: null is the first change."""
+
+    after: Cursor | None
+
+
+class Webhook(Shape):
+    """A webhook, and how far it has come: all before `reached` is delivered or given up."""
+
+    webhook_id: str
+    url: str
+    types: list[str]
+    user_id: str | None
+    agent_id: str | None
+    created_at: str
+    by: str | None
+    reached: str
+    deliveries: int
+    delivered_at: str | None
+    given_up: int
+    attempts: int
+    failing_since: str | None
+    failure: str | None
+
+
+class RegisteredWebhook(Webhook):
+    """A new webhook, with the secret that its deliveries are signed with: it is shown here only."""
+
+    secret: str
+
+
+class Webhooks(Shape):
+    """The webhooks of a tenant, oldest first."""
+
+    items: list[Webhook]
+
+
+class Removed(Shape):
+    """That a webhook is no more."""
+
+    webhook_id: str
+    removed: bool

@@ -1,0 +1,151 @@
+"""Webhooks over HTTP: whom changes are posted to."""
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Response
+
+from mnemolog.changes.feed import ChangesWanted
+from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
+from mnemolog.http.permissions import OF_WEBHOOKS
+from mnemolog.http.problems import Problem
+from mnemolog.http.routing import answer, refused, routes
+from mnemolog.http.webhooks.models import NewWebhook, RegisteredWebhook, Removed, Replay, Webhook, Webhooks
+from mnemolog.webhooks import registered
+from mnemolog.webhooks.signature import new_secret, read_secret, spelt
+from schemas.identity import GLOBAL_USER, derived_id
+from schemas.instant import instant
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.webhooks import WebhookMoved, WebhookRemoved, WebhookSet
+
+router = routes("webhooks", "/v1/webhooks", OF_WEBHOOKS)
+UNKNOWN = refused(HTTPStatus.NOT_FOUND)
+
+
+@router.post("", status_code=201, response_model=RegisteredWebhook, responses=refused(HTTPStatus.CONFLICT))
+async def register(
+    body: NewWebhook, worker: CurrentWorker, caller: Caller, tenant: Tenant, command_id: CommandId
+) -> Response:
+    """Post changes to an address from now on, signed; the answer holds the secret that signs them."""
+    try:
+        await worker.receivers.look_up(body.url)
+    except ValueError as refusal:
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"url: {refusal}") from refusal
+    wanted = ChangesWanted(tenant=tenant, user_id=body.user_id, agent_id=body.agent_id)
+    message = WebhookSet(
+        envelope=Envelope(
+            event_id=command_id,
+            tenant=tenant,
+            user_id=body.user_id or GLOBAL_USER,
+            agent_id=body.agent_id,
+            occurred_at=worker.clock.now(),
+            by=caller.key_id,
+        ),
+        webhook_id=derived_id("webhook", tenant, command_id),
+        url=Sealed.clear(body.url),
+        secret=Sealed.clear(new_secret() if body.secret is None else read_secret(body.secret)),
+        types=list(dict.fromkeys(body.types)),
+        after=await worker.change_feed.begin(wanted, body.after),
+    )
+    try:
+        webhook = await worker.webhooks.set(message)
+    except registered.TooManyWebhooks as refusal:
+        raise Problem(HTTPStatus.CONFLICT, str(refusal)) from refusal
+    if not _says_the_same(webhook.message, message, keeps_secret=body.secret is None):
+        raise Problem(HTTPStatus.CONFLICT, "the Idempotency-Key was used for another webhook: use a new one")
+    return answer(_view(webhook) | {"secret": spelt(webhook.message.secret.data)}, HTTPStatus.CREATED)
+
+
+@router.get("", response_model=Webhooks)
+async def webhooks(worker: CurrentWorker, caller: Caller, tenant: Tenant) -> Response:
+    """Return the tenant's webhooks and how far they have come; a key for some users sees those of its users."""
+    await worker.webhooks.follow()
+    return answer({"items": [_view(one) for one in worker.webhooks.of(tenant) if _may_see(caller, one)]})
+
+
+@router.get("/{webhook_id}", response_model=Webhook, responses=UNKNOWN)
+async def webhook(webhook_id: str, worker: CurrentWorker, caller: Caller, tenant: Tenant) -> Response:
+    """Return one webhook and how far it has come."""
+    return answer(_view(await _known(worker, caller, tenant, webhook_id)))
+
+
+@router.delete("/{webhook_id}", response_model=Removed, responses=UNKNOWN)
+async def remove(
+    webhook_id: str, worker: CurrentWorker, caller: Caller, tenant: Tenant, command_id: CommandId
+) -> Response:
+    """Post nothing for a webhook any more; what is on its way may still arrive."""
+    await _known(worker, caller, tenant, webhook_id)
+    await worker.webhooks.remove(
+        WebhookRemoved(envelope=_envelope(worker, caller, tenant, command_id), webhook_id=webhook_id)
+    )
+    return answer({"webhook_id": webhook_id, "removed": True})
+
+
+@router.post("/{webhook_id}/replay", response_model=Webhook, responses=UNKNOWN)
+async def replay(
+    *,
+    webhook_id: str,
+    body: Replay,
+    worker: CurrentWorker,
+    caller: Caller,
+    tenant: Tenant,
+    command_id: CommandId,
+) -> Response:
+    """Post what happened after a cursor again, as far as the ledger goes back, and go on from there."""
+    known = await _known(worker, caller, tenant, webhook_id)
+    wanted = ChangesWanted(tenant=tenant, user_id=known.user_id, agent_id=known.message.envelope.agent_id)
+    after = await worker.change_feed.begin(wanted, body.after)
+    move = WebhookMoved(
+        envelope=_envelope(worker, caller, tenant, command_id), webhook_id=webhook_id, after=after, only_back=False
+    )
+    return answer(_view(await worker.webhooks.move(move)))
+
+
+def _envelope(worker: CurrentWorker, caller: Caller, tenant: str, command_id: str) -> Envelope:
+    return Envelope(
+        event_id=command_id, tenant=tenant, user_id=GLOBAL_USER, occurred_at=worker.clock.now(), by=caller.key_id
+    )
+
+
+async def _known(worker: CurrentWorker, caller: Caller, tenant: str, webhook_id: str) -> registered.Webhook:
+    """Return a webhook of the tenant. Raises Problem."""
+    await worker.webhooks.follow()
+    known = worker.webhooks.get(webhook_id)
+    if known is None or known.tenant != tenant or not _may_see(caller, known):
+        raise Problem(HTTPStatus.NOT_FOUND, f"there is no webhook {webhook_id!r}")
+    return known
+
+
+def _may_see(caller: Caller, known: registered.Webhook) -> bool:
+    if not caller.is_narrowed:
+        return True
+    is_of_users = known.user_id is not None and caller.has_user(known.user_id)
+    return is_of_users and caller.has_agent(known.message.envelope.agent_id)
+
+
+def _says_the_same(known: WebhookSet, asked: WebhookSet, *, keeps_secret: bool) -> bool:
+    """Return whether a request is the repeat of the one that has set a webhook; where it begins may be later by now."""
+    has_secret = keeps_secret or known.secret == asked.secret
+    one, other = known.envelope, asked.envelope
+    is_of_same = (one.user_id, one.agent_id) == (other.user_id, other.agent_id)
+    return is_of_same and has_secret and (known.url, known.types) == (asked.url, asked.types)
+
+
+def _view(known: registered.Webhook) -> dict[str, Any]:
+    message, state = known.message, known.state
+    return {
+        "webhook_id": message.webhook_id,
+        "url": message.url.text,
+        "types": message.types,
+        "user_id": known.user_id,
+        "agent_id": message.envelope.agent_id,
+        "created_at": instant(message.envelope.occurred_at),
+        "by": message.envelope.by,
+        "reached": state.reached,
+        "deliveries": state.deliveries,
+        "delivered_at": None if state.delivered_at is None else instant(state.delivered_at),
+        "given_up": state.given_up,
+        "attempts": state.attempts,
+        "failing_since": None if state.failing_since is None else instant(state.failing_since),
+        "failure": state.failure,
+    }

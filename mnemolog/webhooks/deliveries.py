@@ -1,0 +1,280 @@
+"""Deliveries: the feed of changes, posted page by page to the receivers of webhooks, at least once and in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import httpcore
+import orjson
+
+from mnemolog.changes.feed import ChangesWanted, UnknownCursor
+from mnemolog.cluster.peers import PeerUnavailable
+from mnemolog.webhooks.receivers import AddressRefused
+from mnemolog.webhooks.signature import signed_headers
+from projections.partitions.assignment import NotHeld
+from projections.shard.errors import ShardUnavailable
+from schemas import codec
+from schemas.identity import Owner, derived_id
+from schemas.log import LogUnavailable, NewRecord
+from schemas.messages.dead_letters import UNDELIVERED, DeadLetter
+from schemas.messages.envelope import Envelope
+from schemas.messages.webhooks import WebhookMoved
+from schemas.topics import DEAD_LETTERS, WEBHOOKS, partition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from mnemolog.changes.feed import ChangeFeed
+    from mnemolog.webhooks.receivers import Receivers
+    from mnemolog.webhooks.registered import Webhook, Webhooks
+    from projections.partitions.shards import Shards
+    from schemas.clock import Clock
+    from schemas.log import Log
+    from schemas.messages.webhooks import WebhookProgress
+
+log = logging.getLogger("mnemolog")
+FOLLOW_EVERY_SECONDS: Final = 1.0
+LOOK_SECONDS: Final = 0.25
+"""Between two looks into the feed while changes come; up to four times as long where none did."""
+LONGEST_LOOK_SECONDS: Final = 1.0
+CHANGES_AT_ONCE: Final = 100
+WRITE_EVERY: Final = timedelta(seconds=1)
+"""While deliveries follow each other their progress is written no more often: after a crash those are sent again."""
+PASSED_OVER_EVERY: Final = timedelta(minutes=1)
+"""How often it is written that changes were passed which nobody wants."""
+FIRST_PAUSE_SECONDS: Final = 1.0
+LONGEST_PAUSE_SECONDS: Final = 3_600.0
+GIVEN_UP_AFTER: Final = timedelta(hours=24)
+_SUCCESS: Final = range(200, 300)
+_SLOW_DOWN: Final = (429, 503)
+"""Statuses whose Retry-After is heeded."""
+
+
+class Deliveries:
+    """Posts what happens to the webhooks whose partition this worker holds.
+
+    A webhook is no partition's, so its id says which worker posts for it. While partitions move two workers may post
+    the same; a receiver tells repeats by `webhook-id`, and changes by their `event_id`.
+    """
+
+    def __init__(
+        self,
+        webhooks: Webhooks,
+        feed: ChangeFeed,
+        receivers: Receivers,
+        *,
+        log: Log,
+        shards: Shards,
+        clock: Clock,
+        is_in_session: Callable[[], bool],
+        counted: Callable[[str, str], None],
+        given_up_after: timedelta = GIVEN_UP_AFTER,
+        first_pause_seconds: float = FIRST_PAUSE_SECONDS,
+    ) -> None:
+        """Take where changes come from and where they go; `counted` gets `webhook` and the outcome of each attempt."""
+        self._webhooks = webhooks
+        self._feed = feed
+        self._receivers = receivers
+        self._log = log
+        self._shards = shards
+        self._clock = clock
+        self._is_in_session = is_in_session
+        self._counted = counted
+        self._given_up_after = given_up_after
+        self._first_pause_seconds = first_pause_seconds
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Post for the webhooks that are this worker's, whichever they are at the time, until it is cancelled."""
+        try:
+            while True:
+                try:
+                    await self._webhooks.follow()
+                except LogUnavailable:
+                    pass  # those that are known go on
+                else:
+                    self._start_and_stop()
+                await asyncio.sleep(FOLLOW_EVERY_SECONDS)
+        finally:
+            for task in self._running.values():
+                task.cancel()
+            await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    def _start_and_stop(self) -> None:
+        for webhook_id, task in list(self._running.items()):
+            if task.done():
+                del self._running[webhook_id]
+                task.result()  # a bug ends the worker, as in its other tasks
+            elif not self._is_ours(webhook_id):
+                task.cancel()
+                del self._running[webhook_id]
+        for webhook in self._webhooks.all():
+            if webhook.webhook_id not in self._running and self._is_ours(webhook.webhook_id):
+                self._running[webhook.webhook_id] = asyncio.create_task(self._post_changes(webhook))
+
+    def _is_ours(self, webhook_id: str) -> bool:
+        is_known = self._webhooks.get(webhook_id) is not None
+        return is_known and partition_of(webhook_id.encode(), self._shards.partitions) in self._shards.held()
+
+    async def _post_changes(self, webhook: Webhook) -> None:
+        """Post the changes behind a webhook's cursor, and go on for as long as it is there."""
+        one = _Posting(webhook)
+        while self._webhooks.get(webhook.webhook_id) is webhook:
+            try:
+                pause = await self._step(one)
+            except (LogUnavailable, NotHeld, PeerUnavailable, ShardUnavailable):
+                pause = LONGEST_LOOK_SECONDS  # a partition moves, or the log is down: asked again in a moment
+            except UnknownCursor as error:
+                log.error("the webhook %s is not delivered: %s", webhook.webhook_id, error)  # noqa: TRY400 - its log is another's
+                pause = LONGEST_PAUSE_SECONDS
+            await one.wait(pause)
+
+    async def _step(self, one: _Posting) -> float:
+        """Post one page, if there is any; return how many seconds to wait before the next. Raises as the feed does."""
+        one.take_moves()
+        # Read again for each attempt: who was erased meanwhile is not in it any more.
+        page = await self._feed.page(one.wanted, one.state.reached, CHANGES_AT_ONCE)
+        items = [item for item in page["items"] if not one.types or item["type"] in one.types]
+        if items:
+            if not self._is_in_session():
+                return LONGEST_LOOK_SECONDS  # the process was frozen: another worker may have gone on
+            failure, retry_after = await self._attempt(one, items, page)
+            if failure is not None:
+                return await self._fail(one, failure, retry_after, str(page["next"]))
+            self._counted("webhook", "delivered")
+            one.succeed(self._clock.now())
+        one.state = replace(one.state, reached=str(page["next"]))
+        await self._write(one)
+        return 0.0 if page["more"] else one.next_look(found=bool(items))
+
+    async def _fail(self, one: _Posting, failure: str, retry_after: float | None, behind: str) -> float:
+        """Note that an attempt failed, and give the delivery up if its time is over; return the seconds to wait."""
+        self._counted("webhook", "failed")
+        now = self._clock.now()
+        since = one.state.failing_since or now
+        failed = replace(one.state, attempts=one.state.attempts + 1, failing_since=since, failure=failure)
+        if now - since < self._given_up_after:
+            one.state = failed
+            await self._write(one, at_once=True)
+            return self._pause(failed.attempts, retry_after)
+        await self._put_aside(one.webhook, failed)
+        self._counted("webhook", "given_up")
+        one.state = replace(failed, reached=behind, given_up=failed.given_up + 1, attempts=0, failing_since=None)
+        await self._write(one, at_once=True)
+        return 0.0
+
+    async def _attempt(
+        self, one: _Posting, items: list[dict[str, Any]], page: dict[str, Any]
+    ) -> tuple[str | None, float | None]:
+        """Post a page; return why it was not taken, None where it was, and the seconds that the receiver asks for."""
+        message, state = one.webhook.message, one.state
+        answered = {"webhook_id": message.webhook_id, "items": items, "next": page["next"], "more": page["more"]}
+        body = orjson.dumps(answered)
+        delivery_id = "msg_" + derived_id("delivery", message.webhook_id, state.move, state.reached)
+        headers = {
+            "content-type": "application/json",
+            "user-agent": "mnemolog",
+            **signed_headers(message.secret.data, delivery_id, self._clock.now(), body),
+        }
+        try:
+            answer = await self._receivers.post(message.url.text, headers, body)
+        except AddressRefused as refused:
+            return str(refused), None
+        except TimeoutError:
+            return "no answer in time", None
+        except (OSError, httpcore.ConnectError):
+            return "no connection", None
+        except Exception as error:  # noqa: BLE001 - whatever a stranger makes of the connection
+            return type(error).__name__, None
+        if answer.status in _SUCCESS:
+            return None, None
+        asked = answer.retry_after if answer.status in _SLOW_DOWN else None
+        return f"status {answer.status}", asked
+
+    async def _write(self, one: _Posting, *, at_once: bool = False) -> None:
+        """Write how far a webhook has come, unless something was written a moment ago. Raises LogUnavailable."""
+        state, now = one.state, self._clock.now()
+        every = WRITE_EVERY if state.deliveries != one.written.deliveries else PASSED_OVER_EVERY
+        is_early = one.written_at is not None and timedelta(0) <= now - one.written_at < every
+        if state != one.written and (at_once or not is_early):
+            await self._webhooks.write(state)
+            one.written, one.written_at = state, now
+
+    async def _put_aside(self, webhook: Webhook, failed: WebhookProgress) -> None:
+        """Append the dead letter of a delivery. Sent back, it moves the webhook back to where the delivery began."""
+        tenant, now = webhook.tenant, self._clock.now()
+        owner = Owner.of_key(webhook.message.envelope.owner.key)
+        letter_id = derived_id("dead-letter", failed.webhook_id, failed.move, failed.reached)
+        envelope = Envelope(event_id=letter_id, tenant=tenant, user_id=owner.user_id, occurred_at=now)
+        move = WebhookMoved(envelope=envelope, webhook_id=failed.webhook_id, after=failed.reached, only_back=True)
+        letter = DeadLetter(
+            envelope=envelope,
+            topic=WEBHOOKS.name,
+            partition=0,
+            offset=failed.move,
+            key=owner.key,
+            value=codec.encode(move),
+            reason=UNDELIVERED,
+            detail=f"webhook {failed.webhook_id}: {failed.attempts} attempts failed, the last with: {failed.failure}",
+        )
+        partition = partition_of(owner.key, await self._log.partitions(DEAD_LETTERS.name))
+        record = NewRecord(topic=DEAD_LETTERS.name, partition=partition, key=owner.key, value=codec.encode(letter))
+        await self._log.append([record])
+        log.warning("a delivery of the webhook %s was given up, and is a dead letter now", failed.webhook_id)
+
+    def _pause(self, attempts: int, retry_after: float | None) -> float:
+        """Return for how many seconds to leave a receiver alone: twice as long after each failure, and never exactly.
+
+        Else all webhooks of a receiver that was down would come back at the same moment.
+        """
+        longest = min(LONGEST_PAUSE_SECONDS, self._first_pause_seconds * 2 ** min(attempts - 1, 20))
+        pause = random.uniform(longest / 2, longest)  # noqa: S311 - no secret
+        return max(pause, min(retry_after or 0.0, LONGEST_PAUSE_SECONDS))
+
+
+class _Posting:
+    """What a worker knows of a webhook that it posts for."""
+
+    def __init__(self, webhook: Webhook) -> None:
+        self.webhook = webhook
+        self.state = self.written = webhook.state
+        self.written_at: datetime | None = None
+        envelope = webhook.message.envelope
+        self.wanted = ChangesWanted(tenant=webhook.tenant, user_id=webhook.user_id, agent_id=envelope.agent_id)
+        self.types = frozenset(webhook.message.types)
+        self._look_seconds = LOOK_SECONDS
+
+    def take_moves(self) -> None:
+        """Go on where a move leads that has come since."""
+        self.webhook.moved.clear()
+        if self.webhook.state.move > self.state.move:
+            self.state = self.webhook.state
+
+    def succeed(self, now: datetime) -> None:
+        """Note that a delivery was taken."""
+        self.state = replace(
+            self.state,
+            deliveries=self.state.deliveries + 1,
+            delivered_at=now,
+            attempts=0,
+            failing_since=None,
+            failure=None,
+        )
+
+    def next_look(self, *, found: bool) -> float:
+        """Return after how many seconds to look into the feed again: later, the longer nothing was found."""
+        self._look_seconds = LOOK_SECONDS if found else min(LONGEST_LOOK_SECONDS, self._look_seconds * 2)
+        return self._look_seconds
+
+    async def wait(self, seconds: float) -> None:
+        """Wait, until a move comes at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.webhook.moved.wait()

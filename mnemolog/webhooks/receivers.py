@@ -1,0 +1,197 @@
+"""The receivers of webhooks, reached over HTTP: no redirects, no proxies, no private addresses unless allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+import httpcore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from ssl import SSLContext
+
+CONNECT_SECONDS: Final = 10.0
+ANSWER_SECONDS: Final = 20.0
+"""From the first byte sent until the answer's status is known."""
+IDLE_SECONDS: Final = 30.0
+"""For which a connection is kept."""
+MAX_CONNECTIONS: Final = 64
+MAX_ANSWER_BYTES: Final = 64 << 10
+"""Of a longer answer the rest is left, with its connection."""
+MAX_URL_CHARACTERS: Final = 2_048
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+Address = IPv4Address | IPv6Address
+SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
+
+
+class AddressRefused(ValueError):
+    """Nothing is posted to this address; the text says why, and what can be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a receiver has answered: a status, and how many seconds it asks to be left alone."""
+
+    status: int
+    retry_after: float | None = None
+
+
+class Receivers:
+    """Posts to the receivers of webhooks, on connections that are kept.
+
+    An address is looked at when it is connected to, not when the webhook is set: what a name means may change.
+    """
+
+    def __init__(self, allowed: Iterable[str] = (), *, tls: SSLContext | None = None) -> None:
+        """Take the hosts that may be private, and be spoken to without TLS; `tls` says which certificates are good."""
+        self._allowed = frozenset(allowed)
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=tls,
+            max_connections=MAX_CONNECTIONS,
+            max_keepalive_connections=MAX_CONNECTIONS // 2,
+            keepalive_expiry=IDLE_SECONDS,
+            network_backend=_PublicNetwork(self._allowed),
+        )
+
+    def check(self, url: str) -> None:
+        """Check the form of an address. Raises AddressRefused."""
+        parts = urlsplit(url)  # a ValueError of its own says what is wrong with a bracket or a port
+        host = parts.hostname or ""
+        if (
+            parts.scheme not in ("https", "http")
+            or not host
+            or not url.isascii()
+            or not url.isprintable()
+            or " " in url
+        ):
+            raise AddressRefused("must be an https:// address, percent-encoded")
+        if parts.username is not None or parts.password is not None:
+            raise AddressRefused("holds a name or a password: deliveries are signed instead, leave them out")
+        if parts.fragment:
+            raise AddressRefused("has a fragment, which nobody sends: leave it out")
+        if parts.port == 0:
+            raise AddressRefused("has the port 0")
+        if host in self._allowed:
+            return
+        if parts.scheme != "https":
+            raise AddressRefused(
+                "must begin with https://: what is posted holds memories. "
+                "MNEMOLOG_WEBHOOK_HOSTS names hosts that need none"
+            )
+        if (literal := _literal(host)) is not None:
+            _require_public(host, literal)
+
+    async def look_up(self, url: str) -> None:
+        """Check the form of an address, and whether its name means a private one by now. Raises AddressRefused."""
+        self.check(url)
+        parts = urlsplit(url)
+        host = str(parts.hostname)
+        if host not in self._allowed:
+            try:
+                await _public_addresses(host, parts.port or 443)
+            except OSError:
+                return  # nobody knows it yet: each attempt looks again
+
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Post a body and return what was answered; what the answer says beyond its head is of no interest.
+
+        Raises AddressRefused, OSError, TimeoutError, and httpcore's errors.
+        """
+        self.check(url)
+        timeout = {"connect": CONNECT_SECONDS, "read": ANSWER_SECONDS, "write": ANSWER_SECONDS, "pool": ANSWER_SECONDS}
+        given = [(name.encode(), value.encode()) for name, value in headers.items()]
+        host = urlsplit(url).netloc.encode()
+        async with (
+            asyncio.timeout(CONNECT_SECONDS + ANSWER_SECONDS),
+            self._pool.stream(
+                "POST", url, headers=[(b"host", host), *given], content=body, extensions={"timeout": timeout}
+            ) as response,
+        ):
+            answer = Answer(response.status, _retry_after(response.headers))
+            read = 0
+            async for part in response.aiter_stream():  # to its end, so that the connection can be used again
+                read += len(part)
+                if read > MAX_ANSWER_BYTES:
+                    break
+            return answer
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._pool.aclose()
+
+
+class _PublicNetwork(httpcore.AsyncNetworkBackend):
+    """Connects to public addresses, and to the hosts that may be private.
+
+    It looks a name up once and connects to what it has looked at, so that a name which changes its meaning in between
+    leads nowhere else.
+    """
+
+    def __init__(self, allowed: frozenset[str]) -> None:
+        self._allowed = allowed
+        self._network = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the library's own signature
+        local_address: str | None = None,
+        socket_options: Iterable[SocketOption] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        addresses = [host] if host in self._allowed else await _public_addresses(host, port)
+        for number, address in enumerate(addresses, 1):
+            try:
+                return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+            except httpcore.ConnectError:
+                if number == len(addresses):
+                    raise
+        raise OSError(f"{host} has no address")
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+async def _public_addresses(host: str, port: int) -> list[str]:
+    """Return what a name means. Raises OSError, AddressRefused where any of it is private."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
+    for address in addresses:
+        _require_public(host, ip_address(address.partition("%")[0]))
+    return addresses
+
+
+def _require_public(host: str, address: Address) -> None:
+    if not is_public(address):
+        raise AddressRefused(
+            f"{host} is or means a private address: MNEMOLOG_WEBHOOK_HOSTS names hosts that may be private"
+        )
+
+
+def is_public(address: Address) -> bool:
+    """Return whether an address is one of the public internet; of one that wraps another, whether that is."""
+    if isinstance(address, IPv6Address):
+        if address in _NAT64:
+            return is_public(IPv4Address(int(address) & 0xFFFF_FFFF))
+        inner = address.ipv4_mapped or address.sixtofour or (address.teredo and address.teredo[1])
+        if inner:
+            return is_public(inner)
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def _literal(host: str) -> Address | None:
+    try:
+        return ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+
+
+def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> float | None:
+    """Return the seconds of a Retry-After; None without one, and for a date."""
+    said = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
+    return float(said) if said.isdigit() and len(said) < 7 else None  # noqa: PLR2004 - eleven days

@@ -1,0 +1,220 @@
+"""The webhooks that tenants have registered, and how far each has come, as the log has them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from mnemolog.changes.feed import earliest
+from schemas import codec
+from schemas.identity import GLOBAL_USER
+from schemas.log import NewRecord
+from schemas.messages.webhooks import WebhookMoved, WebhookProgress, WebhookRemoved, WebhookSet
+from schemas.topics import WEBHOOK_PROGRESS, WEBHOOKS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from schemas.log import Log, Record
+
+log = logging.getLogger("mnemolog")
+MAX_WEBHOOKS: Final = 50
+"""Of a tenant: each of them reads the feed."""
+COMPACT_EVERY: Final = 200
+"""Records of progress, of which all but each webhook's last are of no use."""
+Message = WebhookSet | WebhookMoved | WebhookRemoved
+
+
+class TooManyWebhooks(ValueError):
+    """The tenant has as many webhooks as it may have; the text says what to do."""
+
+
+@dataclass(slots=True)
+class Webhook:
+    """A webhook, and how far it has come."""
+
+    message: WebhookSet
+    offset: int
+    """Where the message stands in its topic."""
+    progress: WebhookProgress
+    """The newest that was written; moves that it does not know come on top."""
+    moves: list[tuple[int, WebhookMoved]] = field(default_factory=list)
+    """Those after the progress, by their offsets."""
+    moved: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when a move came: whoever waits for the next attempt looks again."""
+
+    @property
+    def webhook_id(self) -> str:
+        """Its id."""
+        return self.message.webhook_id
+
+    @property
+    def tenant(self) -> str:
+        """Whose it is."""
+        return self.message.envelope.tenant
+
+    @property
+    def user_id(self) -> str | None:
+        """The user whose changes are wanted, None for those of all users."""
+        user_id = self.message.envelope.user_id
+        return None if user_id == GLOBAL_USER else user_id
+
+    @property
+    def state(self) -> WebhookProgress:
+        """How far it has come: what was written, and the moves since."""
+        state = self.progress
+        for offset, move in self.moves:
+            reached = earliest(state.reached, move.after) if move.only_back else move.after
+            state = replace(state, reached=reached, move=offset, attempts=0, failing_since=None, failure=None)
+        return state
+
+
+class Webhooks:
+    """Folds the topic of webhooks and that of their progress from the beginning, and follows both.
+
+    Every worker reads all of both: webhooks are few, and no partition owns a tenant. What was set is sealed. Progress
+    says nobody's words and lies in clear, since a compacted topic has to have its keys.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        inner: Log,
+        *,
+        compact: Callable[[str], Awaitable[object]] | None = None,
+        max_webhooks: int = MAX_WEBHOOKS,
+    ) -> None:
+        """Read a log, and beside it the same log as it lies (`inner`).
+
+        `compact` leaves of a topic each key's newest record; None where the broker does that by itself.
+        """
+        self._log = log
+        self._inner = inner
+        self._compact = compact
+        self._max_webhooks = max_webhooks
+        self._next = {WEBHOOKS.name: 0, WEBHOOK_PROGRESS.name: 0}
+        self._held: dict[str, Webhook] = {}
+        self._removed: set[str] = set()
+        self._uncompacted = 0
+        self._following = asyncio.Lock()
+
+    async def follow(self) -> None:
+        """Read what the topics hold by now. Raises LogUnavailable."""
+        async with self._following:
+            for source, topic, fold in (
+                (self._log, WEBHOOKS.name, self._fold),
+                (self._inner, WEBHOOK_PROGRESS.name, self._fold_progress),
+            ):
+                while records := await source.read(topic, 0, self._next[topic]):
+                    for record in records:
+                        fold(record)
+                    self._next[topic] = records[-1].position.offset + 1
+
+    def all(self) -> list[Webhook]:
+        """Return the webhooks of all tenants."""
+        return list(self._held.values())
+
+    def of(self, tenant: str) -> list[Webhook]:
+        """Return a tenant's webhooks, oldest first."""
+        return [one for one in self._held.values() if one.tenant == tenant]
+
+    def get(self, webhook_id: str) -> Webhook | None:
+        """Return a webhook; None for one that nobody has set, or that was removed."""
+        return self._held.get(webhook_id)
+
+    async def set(self, message: WebhookSet) -> Webhook:
+        """Register a webhook, durably when this returns; one of the same id stays as it is.
+
+        Raises LogUnavailable, RecordTooLarge, TooManyWebhooks.
+        """
+        await self.follow()
+        known = self._held.get(message.webhook_id)
+        if known is not None:
+            return known
+        if len(self.of(message.envelope.tenant)) >= self._max_webhooks:
+            raise TooManyWebhooks(f"there are {self._max_webhooks} webhooks already: remove one first")
+        return await self._append(message)
+
+    async def move(self, message: WebhookMoved) -> Webhook:
+        """Let a webhook go on behind another cursor. Raises KeyError where there is none, LogUnavailable."""
+        return await self._append(message)
+
+    async def remove(self, message: WebhookRemoved) -> None:
+        """Remove a webhook; again it changes nothing. Raises LogUnavailable."""
+        await self._log.append([_record(message)])
+        await self._inner.append([_progress_record(message.webhook_id, b"")])
+        await self.follow()
+
+    async def write(self, progress: WebhookProgress) -> None:
+        """Write how far a webhook has come. Raises LogUnavailable."""
+        await self._inner.append([_progress_record(progress.webhook_id, codec.encode(progress))])
+        await self.follow()
+        if self._compact is not None and self._uncompacted >= COMPACT_EVERY:
+            self._uncompacted = 0
+            await self._compact(WEBHOOK_PROGRESS.name)
+
+    async def _append(self, message: WebhookSet | WebhookMoved) -> Webhook:
+        await self._log.append([_record(message)])
+        await self.follow()
+        return self._held[message.webhook_id]
+
+    def _fold(self, record: Record) -> None:
+        if record.is_erased:
+            return
+        try:
+            message = codec.decode(record.value)
+        except codec.Undecodable:
+            message = None
+        offset = record.position.offset
+        match message:
+            case WebhookSet():
+                self._fold_set(offset, message)
+            case WebhookMoved():
+                webhook = self._held.get(message.webhook_id)
+                if webhook is not None and webhook.tenant == message.envelope.tenant:
+                    webhook.moves.append((offset, message))
+                    webhook.moved.set()
+            case WebhookRemoved():
+                webhook = self._held.get(message.webhook_id)
+                if webhook is not None and webhook.tenant == message.envelope.tenant:
+                    del self._held[message.webhook_id]
+                    self._removed.add(message.webhook_id)
+                    webhook.moved.set()
+            case _:
+                log.error("the record at %s is about no webhook: it is passed over", record.position)
+
+    def _fold_set(self, offset: int, message: WebhookSet) -> None:
+        if message.webhook_id in self._held or message.webhook_id in self._removed:
+            return  # it was sent again
+        if len(self.of(message.envelope.tenant)) >= self._max_webhooks:  # two workers, at the same moment
+            log.error("the webhook %s is one too many: it is passed over", message.webhook_id)
+            return
+        begin = WebhookProgress(
+            webhook_id=message.webhook_id, reached=message.after, move=offset, deliveries=0, given_up=0
+        )
+        self._held[message.webhook_id] = Webhook(message=message, offset=offset, progress=begin)
+
+    def _fold_progress(self, record: Record) -> None:
+        self._uncompacted += 1
+        if not record.value:
+            return
+        try:
+            progress = codec.decode_as(record.value, WebhookProgress)
+        except codec.Undecodable:
+            log.error("the record at %s is no webhook's progress: it is passed over", record.position)  # noqa: TRY400 - who wrote it is not us
+            return
+        webhook = self._held.get(progress.webhook_id)
+        if webhook is None or progress.move < webhook.progress.move:
+            return  # removed; or written by who did not know of a move yet
+        webhook.progress = progress
+        webhook.moves = [move for move in webhook.moves if move[0] > progress.move]
+
+
+def _record(message: Message) -> NewRecord:
+    return NewRecord(topic=WEBHOOKS.name, partition=0, key=message.envelope.owner.key, value=codec.encode(message))
+
+
+def _progress_record(webhook_id: str, value: bytes) -> NewRecord:
+    return NewRecord(topic=WEBHOOK_PROGRESS.name, partition=0, key=webhook_id.encode(), value=value)
