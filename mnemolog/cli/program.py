@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli import erasure, keys
+from mnemolog.cli import erasure, keys, webhooks
 from mnemolog.cli.commands import (
     context,
     dead_letters,
@@ -56,6 +56,7 @@ for noun, explanation in (
     (topics, "The topics of the log."),
     (tick, "Say what time it is."),
     (dead_letters, "What could not be read or handled."),
+    (webhooks, "Whom changes are posted to."),
     (keys, "API keys: who may use a server, and what for."),
 ):
     group = typer.Typer(help=explanation, no_args_is_help=True, rich_markup_mode=None)

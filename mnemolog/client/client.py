@@ -28,6 +28,7 @@ from mnemolog.client.transport import (
     unreachable,
 )
 from mnemolog.client.wakes import AsyncWakeMethods, WakeMethods
+from mnemolog.client.webhooks import AsyncWebhookMethods, WebhookMethods
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
@@ -45,6 +46,7 @@ class AsyncClient(
     AsyncWakeMethods,
     AsyncExchangeMethods,
     AsyncPolicyMethods,
+    AsyncWebhookMethods,
     AsyncAdminMethods,
 ):
     """Speaks to a mnemolog server. Every failure raises a MnemologError; what is safe to repeat is, a few times.
@@ -131,7 +133,7 @@ class AsyncClient(
         lines.end()
 
 
-class Client(MemoryMethods, ContextMethods, WakeMethods, ExchangeMethods, PolicyMethods, AdminMethods):
+class Client(MemoryMethods, ContextMethods, WakeMethods, ExchangeMethods, PolicyMethods, WebhookMethods, AdminMethods):
     """The same as AsyncClient, without await."""
 
     def __init__(

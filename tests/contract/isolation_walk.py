@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from itertools import cycle, product
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from contract.front_door import turn
@@ -21,6 +22,7 @@ from contract.isolation_world import (
     USERS,
     Place,
     World,
+    hook,
     remind,
     steer,
     wake,
@@ -31,7 +33,7 @@ from mnemolog.http.authentication import STREAMS
 from mnemolog.http.mem0.paths import speaks_mem0
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
     from contextlib import AbstractAsyncContextManager
 
     import httpx
@@ -41,6 +43,12 @@ POLICY: Final = "/v1/policy"
 ERASING: Final = ("DELETE", "/v1/users/{user_id}")
 FORGETTING: Final = ("DELETE", "/v1/memories")
 """By a filter: of the walk only its preview, which answers with the same memories and leaves them to later requests."""
+SUBJECTS: Final[dict[str, Callable[[Place], str]]] = {
+    "{reminder_id}": attrgetter("reminder"),
+    "{entity_id}": attrgetter("entity"),
+    "{webhook_id}": attrgetter("webhook"),
+}
+"""What of a place the ids in paths name."""
 MCP: Final = "/mcp"
 MCP_HEADERS: Final = {"Accept": "application/json, text/event-stream"}
 CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
@@ -113,10 +121,9 @@ def _of_ours(world: World, name: str, method: str, template: str) -> Iterator[Re
         yield from _of_mcp(world)
     elif "{memory_id}" in template:
         yield from _of_memories(world, name, asked, named)
-    elif "{reminder_id}" in template or "{entity_id}" in template:
+    elif (subject_of := next((get for part, get in SUBJECTS.items() if part in template), None)) is not None:
         for place, agent in product(world.places, _agents(named)):
-            subject = place.reminder if "{reminder_id}" in template else place.entity
-            yield _filled(world, replace(asked, place=place), About(place.user, agent, subject))
+            yield _filled(world, replace(asked, place=place), About(place.user, agent, subject_of(place)))
     elif "{event_id}" in template:
         for place in world.places:
             yield from (_filled(world, asked, About(place.user, subject=event)) for event in place.events)
@@ -249,7 +256,7 @@ def _filled(world: World, asked: Request, about: About) -> Request:
     """Return a request for a route about a user and an agent, with a body that asks for as much as it gives."""
     document = _document(world, asked)
     path = asked.template
-    ids = dict.fromkeys(("memory_id", "reminder_id", "entity_id", "event_id"), about.subject)
+    ids = dict.fromkeys(("memory_id", "reminder_id", "entity_id", "event_id", "webhook_id"), about.subject)
     for name, value in (ids | {"user_id": about.user, "session_id": SHARED_SESSION}).items():
         path = path.replace(f"{{{name}}}", value)
     known = {each["name"] for each in document.get("parameters", ()) if each["in"] == "query"}
@@ -278,6 +285,7 @@ def _body(world: World, asked: Request, document: dict[str, Any], about: About) 
     body |= {"encoder": world.door.worker.reembedder.active}
     body |= {"questions": [{"user_id": user, "query": "the garden", "expected": memories}]}
     body |= {"limit": 100} if "search" in asked.template else {}
+    body |= {"url": "https://receiver.invalid/", "after": "now"} if "webhooks" in asked.template else {}
     body |= {"what": "forecast"} if "reembed" in asked.template else {}
     body |= {"as_of": "2026-01-01T00:00:00Z"} if "ticks" in asked.template else {}
     return {name: value for name, value in body.items() if name in fields and value is not None}
@@ -384,6 +392,8 @@ async def _put_back(world: World, request: Request) -> None:
         assert restored.status_code == 200, restored.text
     elif request.method == "DELETE" and place is not None and place.reminder in request.path:
         await remind(world.full[place.tenant], place)
+    elif request.method == "DELETE" and place is not None and place.webhook in request.path:
+        await hook(world.full[place.tenant], place)
 
 
 # -- the whole

@@ -58,6 +58,7 @@ class Place:
     """A memory without the word: what may change it does."""
     events: list[str] = field(default_factory=list)
     reminder: str = ""
+    webhook: str = ""
 
     @property
     def friend(self) -> str:
@@ -71,7 +72,8 @@ class Place:
     @property
     def ids(self) -> list[str]:
         """What only this place's callers may be told: of two tenants some ids are the same on purpose."""
-        return [*self.memories, self.common, self.reminder, self.entity, *(e for e in self.events if e != SHARED_EVENT)]
+        events = (event for event in self.events if event != SHARED_EVENT)
+        return [*self.memories, self.common, self.reminder, self.webhook, self.entity, *events]
 
     def is_of(self, caller: Caller) -> bool:
         """Return whether a key is for this place."""
@@ -246,6 +248,7 @@ async def fill(caller: Caller, place: Place, number: int) -> None:
         said = turn(event_id, f"I saw the {place.word} in the garden", session_id=SHARED_SESSION, **more)
         assert (await caller.ask("POST", "/v1/events", said)).status_code == 202
     await remind(caller, place)
+    await hook(caller, place)
     past = {"due_at": "2020-01-01", "content": f"water the {place.word} now", "agent_id": place.agent}
     assert (await caller.ask("POST", f"/v1/users/{place.user}/reminders", past)).status_code == 201
     if place.agent == "mia":
@@ -258,6 +261,14 @@ async def remind(caller: Caller, place: Place) -> None:
     made = await caller.ask("POST", f"/v1/users/{place.user}/reminders", waits)
     assert made.status_code == 201, made.text
     place.reminder = made.json()["reminder_id"]
+
+
+async def hook(caller: Caller, place: Place) -> None:
+    """Have a place have its webhook."""
+    body = {"url": f"https://{place.word}.invalid/", "user_id": place.user, "agent_id": place.agent}
+    made = await caller.ask("POST", "/v1/webhooks", body)
+    assert made.status_code == 201, made.text
+    place.webhook = made.json()["webhook_id"]
 
 
 async def wake(caller: Caller, place: Place) -> None:
@@ -304,6 +315,8 @@ async def intact(world: World) -> list[str]:
         reminders = (await caller.ask("GET", f"/v1/users/{place.user}/reminders")).json()
         if place.reminder not in {item["reminder_id"] for item in reminders["items"]}:
             changed.append(f"{place.word}: its reminder is gone")
+        if (await caller.ask("GET", f"/v1/webhooks/{place.webhook}")).json().get("attempts") is None:
+            changed.append(f"{place.word}: its webhook is gone")
         configured = (await caller.ask("GET", f"/v1/users/{place.user}/wake")).json()
         if place.agent == "mia" and configured.get("text") != f"look after the {place.word}":
             changed.append(f"{place.word}: its wake is another one")

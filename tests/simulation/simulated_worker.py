@@ -21,6 +21,7 @@ from mnemolog.log.sealing import Sealing
 from mnemolog.log.turn_ids import TurnIds
 from mnemolog.operations.erasure import Erasures
 from mnemolog.settings import from_environment
+from mnemolog.webhooks.registered import Webhooks
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.sync import IndexSync
 from projections.partitions.assignment import NotHeld
@@ -201,6 +202,7 @@ class SimulatedWorker:
             commands=commands,
             index_sync=self.index_sync,
             ask_others=_nobody,
+            webhooks=Webhooks(self.log, world.log),
             clock=world.clock,
         )
         self._start(self._erasures.keep_repeated)

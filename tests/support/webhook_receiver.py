@@ -63,7 +63,9 @@ class WebhookReceiver:
     async def until(self, condition: Callable[[], bool], seconds: float = 20.0) -> None:
         """Wait until something is so."""
         async with asyncio.timeout(seconds):
-            while not condition():
+            while True:
+                if condition():
+                    return
                 await asyncio.sleep(0.02)
 
 

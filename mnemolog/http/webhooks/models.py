@@ -28,7 +28,7 @@ class NewWebhook(Body):
     """Where to post which changes, and from where on: from now on, unless `after` says otherwise."""
 
     url: Url
-    types: Annotated[list[ChangeType], Field(max_length=len(TYPES), description="none: all types"), Field(default_factory=list)]
+    types: Annotated[list[ChangeType], Field(max_length=len(TYPES))] | None = None
     user_id: UserOrNone | None = None
     agent_id: Id | None = None
     after: Annotated[Cursor, Field(description="`next` of the feed, `now`, or null for the first change")] | None = (
@@ -48,7 +48,7 @@ class Webhook(Shape):
 
     webhook_id: str
     url: str
-    types: list[str]
+    types: Annotated[list[ChangeType], Field(max_length=len(TYPES))] | None = None
     user_id: str | None
     agent_id: str | None
     created_at: str

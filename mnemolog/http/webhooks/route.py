@@ -44,7 +44,7 @@ async def register(
         webhook_id=derived_id("webhook", tenant, command_id),
         url=Sealed.clear(body.url),
         secret=Sealed.clear(new_secret() if body.secret is None else read_secret(body.secret)),
-        types=list(dict.fromkeys(body.types)),
+        types=list(dict.fromkeys(body.types or ())),
         after=await worker.change_feed.begin(wanted, body.after),
     )
     try:

@@ -22,6 +22,7 @@ from mnemolog.http.models import context_responses, responses, wakes
 from mnemolog.http.routes.evatar import EvatarMemories
 from mnemolog.http.routes.tools import Tools
 from mnemolog.http.stats import NamedCounts
+from mnemolog.http.webhooks import models as webhook_models
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (wakes.Reminders, "/v1/users/u1/reminders"),
         (wakes.Wakes, "/v1/users/u1/wakes"),
         (Changes, "/v1/changes"),
+        (webhook_models.Webhooks, "/v1/webhooks"),
         (NamedCounts, "/v1/stats?by=user"),
         (responses.Digest, "/v1/admin/digest"),
         (responses.ModelUsage, "/v1/admin/usage"),
@@ -157,6 +159,20 @@ async def wishes(door: FrontDoor) -> list[tuple[str, str]]:
     return found
 
 
+async def ask_webhooks(door: FrontDoor, asks: Callable[..., Awaitable[None]]) -> None:
+    """Ask for every status of the routes about webhooks."""
+    hook, key = {"url": "https://receiver.invalid/"}, {"idempotency-key": "codes-hook"}
+    await asks("POST", "/v1/webhooks", 201, hook, **key)
+    await asks("POST", "/v1/webhooks", 409, hook | {"user_id": "codes"}, **key)
+    [webhook] = (await door.get("/v1/webhooks")).json()["items"]
+    one = f"/v1/webhooks/{webhook['webhook_id']}"
+    for path, found in (("/v1/webhooks/none", 404), (one, 200)):
+        await asks("GET", path, found)
+        await asks("POST", f"{path}/replay", found, {"after": None})
+        await asks("DELETE", path, found)
+    await asks("GET", "/v1/webhooks", 200)
+
+
 async def ask_wishes(
     door: FrontDoor, asks: Callable[..., Awaitable[None]], one: str, *, is_decided: bool = True
 ) -> None:
@@ -208,6 +224,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
         response = await door.http.request(method, path, json=body, headers=headers)
         assert response.status_code == status, (method, path, response.text)
         template = path.partition("?")[0].replace(memory["memory_id"], "none").replace("codes-1", "none")
+        template = re.sub(r"(?<=/v1/webhooks/)[^/]+", "none", template)
         seen[method, template].add(status)
 
     await asks("POST", "/v1/events", 202, event)
@@ -248,6 +265,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", "/v1/import", 200, snapshot | {"memory_id": "first"})
     await asks("POST", "/v1/import?wait=0", 202, snapshot | {"memory_id": "second"})
     await asks("GET", "/v1/changes", 200)
+    await ask_webhooks(door, asks)
     await asks("GET", "/v1/stats?by=agent", 200)
     await asks("GET", "/v1/tools", 200)
     for status, content in ((201, "likes juice"), (200, "likes juice"), (409, "likes rum")):

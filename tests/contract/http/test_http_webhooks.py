@@ -69,9 +69,11 @@ async def shown(door: FrontDoor, webhook: dict[str, Any]) -> dict[str, Any]:
 async def shown_when(door: FrontDoor, webhook: dict[str, Any], **wanted: object) -> dict[str, Any]:
     """Return a webhook as soon as it is shown so: its progress is written after the receiver has answered."""
     async with asyncio.timeout(20):
-        while not (state := await shown(door, webhook)).items() >= wanted.items():
+        while True:
+            state = await shown(door, webhook)
+            if state.items() >= wanted.items():
+                return state
             await asyncio.sleep(0.02)
-    return state
 
 
 async def test_changes_come_as_the_feed_has_them_signed_by_the_secret(door: FrontDoor, receiver: WebhookReceiver):

@@ -173,6 +173,11 @@ async def test_the_routes_of_operators(memory: AsyncClient) -> None:
     assert (await memory.set_policy({"never": ["salary"]}))["version"] == 1
     assert (await memory.policy(agent_id="luna"))["never"] == ["salary"]
     assert (await memory.set_policy({}))["policy_id"] is None
+    webhook = await memory.add_webhook("https://receiver.invalid/", user_id="u1", types=["MemoryFormed"])
+    assert (await memory.webhook(webhook["webhook_id"]))["user_id"] == "u1"
+    assert (await memory.replay_webhook(webhook["webhook_id"], None))["webhook_id"] == webhook["webhook_id"]
+    assert len((await memory.webhooks())["items"]) == 1
+    assert (await memory.remove_webhook(webhook["webhook_id"]))["removed"]
     assert (await memory.reembed(what="forecast"))["memories"] == 0
     assert (await memory.reembed())["encoder"] == "builtin" == (await memory.reembedding())["active"]
     asked = [{"user_id": "u1", "query": "key", "expected": ["none"]}]

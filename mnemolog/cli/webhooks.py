@@ -1,0 +1,78 @@
+"""`mnemolog webhooks`: whom changes are posted to."""
+
+from typing import Annotated
+
+import typer
+
+from mnemolog.cli.invocation import command
+from mnemolog.cli.options import AGENT, SOME_USER
+from mnemolog.cli.output import Output
+from mnemolog.client.client import AsyncClient
+
+ADDRESS = Annotated[str, typer.Argument(metavar="ADDRESS", help="Where to post: it begins with https://.")]
+WEBHOOK = Annotated[str, typer.Argument(metavar="WEBHOOK", help="The id of a webhook.")]
+TYPES = Annotated[list[str] | None, typer.Option("--type", help="Only changes of this type; may be said again.")]
+AFTER = Annotated[str, typer.Option(help="Begin behind this cursor of the feed; `start`: with the first change.")]
+START = "start"
+
+
+def install(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app, "add", add)
+    command(app, "list", listed, only_reads=True, again=True)
+    command(app, "remove", remove)
+    command(app, "replay", replay)
+
+
+async def add(
+    client: AsyncClient,
+    output: Output,
+    address: ADDRESS,
+    *,
+    user: SOME_USER = None,
+    agent: AGENT = None,
+    type_: TYPES = None,
+    after: AFTER = "now",
+) -> None:
+    """Post changes to an address, and print the secret that signs them: it is shown once."""
+    made = await client.add_webhook(
+        address, types=type_ or (), user_id=user, agent_id=agent, after=None if after == START else after
+    )
+    if output.as_json:
+        output.json(made)
+    else:
+        output.text(f"webhook: {made['webhook_id']}\nsecret: {made['secret']}")
+
+
+async def listed(client: AsyncClient, output: Output) -> None:
+    """List the webhooks, and how far each has come."""
+    found = await client.webhooks()
+    if output.as_json:
+        output.json(found)
+        return
+    output.table(
+        ("webhook", "url", "deliveries", "given up", "failing since", "failure"),
+        [
+            (i["webhook_id"], i["url"], i["deliveries"], i["given_up"], i["failing_since"] or "", i["failure"] or "")
+            for i in found["items"]
+        ],
+        "there are no webhooks",
+    )
+
+
+async def remove(client: AsyncClient, output: Output, webhook_id: WEBHOOK) -> None:
+    """Post nothing for a webhook any more."""
+    found = await client.remove_webhook(webhook_id)
+    if output.as_json:
+        output.json(found)
+    else:
+        output.text(f"removed: {webhook_id}")
+
+
+async def replay(client: AsyncClient, output: Output, webhook_id: WEBHOOK, after: AFTER) -> None:
+    """Post again what happened after a cursor, and go on from there."""
+    found = await client.replay_webhook(webhook_id, None if after == START else after)
+    if output.as_json:
+        output.json(found)
+    else:
+        output.text(f"goes on behind: {found['reached']}")

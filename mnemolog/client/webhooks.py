@@ -1,0 +1,69 @@
+"""The calls about webhooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mnemolog.client.call import Call, Json, command, get, path_of
+from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def add_webhook(
+    url: str,
+    *,
+    types: Sequence[str] = (),
+    user_id: str | None = None,
+    agent_id: str | None = None,
+    after: str | None = "now",
+    secret: str | None = None,
+    key: str | None = None,
+) -> Call[Json]:
+    """Have changes posted to an address; return the webhook, with the `secret` that signs what is posted.
+
+    `after`: the cursor to begin behind, `now`, or None for the first change.
+    """
+    body = {"url": url, "types": list(types), "user_id": user_id, "agent_id": agent_id, "after": after}
+    return command("POST", "/v1/webhooks", body | ({} if secret is None else {"secret": secret}), key)
+
+
+def webhooks() -> Call[Json]:
+    """Return the tenant's webhooks, oldest first, and how far each has come: `{items}`."""
+    return get("/v1/webhooks")
+
+
+def webhook(webhook_id: str) -> Call[Json]:
+    """Return one webhook, and how far it has come."""
+    return get(path_of("v1", "webhooks", webhook_id))
+
+
+def remove_webhook(webhook_id: str, *, key: str | None = None) -> Call[Json]:
+    """Have nothing posted for a webhook any more. Raises NotFound."""
+    return command("DELETE", path_of("v1", "webhooks", webhook_id), None, key)
+
+
+def replay_webhook(webhook_id: str, after: str | None, *, key: str | None = None) -> Call[Json]:
+    """Have what happened after a cursor (None: from the first change on) posted again. Raises NotFound."""
+    return command("POST", path_of("v1", "webhooks", webhook_id, "replay"), {"after": after}, key)
+
+
+class AsyncWebhookMethods(AsyncCarrier):
+    """The methods of these calls, with await."""
+
+    add_webhook = awaited(add_webhook)
+    webhooks = awaited(webhooks)
+    webhook = awaited(webhook)
+    remove_webhook = awaited(remove_webhook)
+    replay_webhook = awaited(replay_webhook)
+
+
+class WebhookMethods(Carrier):
+    """The same methods, without await."""
+
+    add_webhook = direct(add_webhook)
+    webhooks = direct(webhooks)
+    webhook = direct(webhook)
+    remove_webhook = direct(remove_webhook)
+    replay_webhook = direct(replay_webhook)
