@@ -429,6 +429,8 @@ class Erasures:
             await empty_write_ahead_log(self._inner)
             if lay_in_clear or not self._settings.encrypts:
                 await clear_stale_bytes(self._inner)
+        if (replacements := self._sealing.log.replacements) is not None:
+            await replacements.trim(lambda *_: False)
         await run_in_thread(self._shards.of(owner).checkpoints.close)
         return generations
 

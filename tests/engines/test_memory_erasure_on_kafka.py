@@ -12,7 +12,7 @@ from engines.several import SOON_SECONDS, Several, two_workers
 from support.master_key import MASTER_KEY
 
 from mnemolog.operations.receipts import is_signed
-from schemas.topics import TOPICS
+from schemas.topics import REPLACEMENTS, TOPICS
 from streams.sealing.key_files import read_keys
 from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
@@ -106,3 +106,26 @@ async def test_its_words_are_opened_by_no_key_and_the_rest_is_whole_for_who_fold
     listed = await two.json(0, "GET", "/v1/erasures")
     assert is_signed(receipts[0], listed["public_key"])
     assert (await two.json(1, "GET", f"/v1/memories?user_id={USER}"))["total"] == len(before) - 1
+
+
+async def replacements_left(address: str) -> int:
+    """Return how many replacements are left after compaction, whoever could open them."""
+    inner = KafkaLog([address])
+    await inner.start()
+    try:
+        newest: dict[bytes, bytes] = {}
+        start = 0
+        while records := await inner.read(REPLACEMENTS.name, 0, start):
+            newest |= {record.key or b"": record.value for record in records}
+            start = records[-1].position.offset + 1
+        return sum(bool(value) for value in newest.values())
+    finally:
+        await inner.stop()
+
+
+async def test_with_the_user_what_replaced_the_records_goes_too(two: Several):
+    address = two.workers[0]._environment["MNEMOLOG_BROKER"].removeprefix("kafka://")
+    assert await replacements_left(address) > 0
+    await two.json(0, "DELETE", f"/v1/users/{USER}")
+    assert await replacements_left(address) == 0
+    assert await where_opened(address, OTHER) == []
