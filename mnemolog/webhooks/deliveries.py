@@ -185,8 +185,8 @@ class Deliveries:
         }
         try:
             answer = await self._receivers.post(message.url.text, headers, body)
-        except AddressRefused as refused:
-            return str(refused), None
+        except AddressRefused:  # which names the host, and progress lies in clear
+            return "the address is private, or no https:// address", None
         except TimeoutError:
             return "no answer in time", None
         except (OSError, httpcore.ConnectError):

@@ -27,8 +27,12 @@ COMPACT_EVERY: Final = 200
 Message = WebhookSet | WebhookMoved | WebhookRemoved
 
 
-class TooManyWebhooks(ValueError):
-    """The tenant has as many webhooks as it may have; the text says what to do."""
+class WebhookRefused(ValueError):
+    """The webhook cannot be set; the text says why, and what to do."""
+
+
+class WebhookUnknown(ValueError):
+    """There is no such webhook, or no more."""
 
 
 @dataclass(slots=True)
@@ -127,19 +131,28 @@ class Webhooks:
     async def set(self, message: WebhookSet) -> Webhook:
         """Register a webhook, durably when this returns; one of the same id stays as it is.
 
-        Raises LogUnavailable, RecordTooLarge, TooManyWebhooks.
+        Raises LogUnavailable, RecordTooLarge, WebhookRefused where the tenant has too many, or this one was removed.
         """
         await self.follow()
         known = self._held.get(message.webhook_id)
         if known is not None:
             return known
-        if len(self.of(message.envelope.tenant)) >= self._max_webhooks:
-            raise TooManyWebhooks(f"there are {self._max_webhooks} webhooks already: remove one first")
-        return await self._append(message)
+        if message.webhook_id in self._removed:
+            raise WebhookRefused("this request has set a webhook that was removed since: use a new Idempotency-Key")
+        if len(self.of(message.envelope.tenant)) < self._max_webhooks:
+            await self._append(message)
+        known = self._held.get(message.webhook_id)
+        if known is None:  # or other workers' came between the check and the append
+            raise WebhookRefused(f"there are {self._max_webhooks} webhooks already: remove one first")
+        return known
 
     async def move(self, message: WebhookMoved) -> Webhook:
-        """Let a webhook go on behind another cursor. Raises KeyError where there is none, LogUnavailable."""
-        return await self._append(message)
+        """Let a webhook go on behind another cursor. Raises WebhookUnknown, LogUnavailable."""
+        await self._append(message)
+        known = self._held.get(message.webhook_id)
+        if known is None:
+            raise WebhookUnknown(f"there is no webhook {message.webhook_id!r}")
+        return known
 
     async def remove(self, message: WebhookRemoved) -> None:
         """Remove a webhook; again it changes nothing. Raises LogUnavailable."""
@@ -155,10 +168,9 @@ class Webhooks:
             self._uncompacted = 0
             await self._compact(WEBHOOK_PROGRESS.name)
 
-    async def _append(self, message: WebhookSet | WebhookMoved) -> Webhook:
+    async def _append(self, message: Message) -> None:
         await self._log.append([_record(message)])
         await self.follow()
-        return self._held[message.webhook_id]
 
     def _fold(self, record: Record) -> None:
         if record.is_erased:

@@ -49,7 +49,7 @@ async def register(
     )
     try:
         webhook = await worker.webhooks.set(message)
-    except registered.TooManyWebhooks as refusal:
+    except registered.WebhookRefused as refusal:
         raise Problem(HTTPStatus.CONFLICT, str(refusal)) from refusal
     if not _says_the_same(webhook.message, message, keeps_secret=body.secret is None):
         raise Problem(HTTPStatus.CONFLICT, "the Idempotency-Key was used for another webhook: use a new one")
@@ -98,7 +98,10 @@ async def replay(
     move = WebhookMoved(
         envelope=_envelope(worker, caller, tenant, command_id), webhook_id=webhook_id, after=after, only_back=False
     )
-    return answer(_view(await worker.webhooks.move(move)))
+    try:
+        return answer(_view(await worker.webhooks.move(move)))
+    except registered.WebhookUnknown as unknown:  # removed at this moment
+        raise Problem(HTTPStatus.NOT_FOUND, str(unknown)) from unknown
 
 
 def _envelope(worker: CurrentWorker, caller: Caller, tenant: str, command_id: str) -> Envelope:

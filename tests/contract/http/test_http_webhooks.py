@@ -241,6 +241,10 @@ async def test_a_request_that_is_sent_again_makes_no_second_webhook(door: FrontD
     assert len((await door.get("/v1/webhooks")).json()["items"]) == 1
     other = await door.post("/v1/webhooks", body | {"user_id": "u1"}, **{"Idempotency-Key": "k1"})
     assert other.status_code == 409
+    assert (await door.http.delete(f"/v1/webhooks/{one.json()['webhook_id']}")).status_code == 200
+    late = await door.post("/v1/webhooks", body, **{"Idempotency-Key": "k1"})
+    assert late.status_code == 409
+    assert "was removed" in late.json()["detail"]
 
 
 async def test_an_own_secret_signs_and_a_weak_one_is_refused(door: FrontDoor, receiver: WebhookReceiver):

@@ -1,0 +1,75 @@
+"""Receivers of webhooks: which addresses are public, and that nothing else is connected to."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.webhook_receiver import webhook_receiver
+
+from mnemolog.webhooks.receivers import AddressRefused, Receivers, is_public
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::"]
+)
+def test_addresses_of_the_public_internet(address: str):
+    assert is_public(ip_address(address))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",  # noqa: S104
+        "255.255.255.255", "240.0.0.1", "::1", "::", "fe80::1", "fd00::1", "ff02::1", "::ffff:127.0.0.1",
+        "::7f00:1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2001:0:4136:e378:8000:63bf:f5ff:fffe",
+    ],
+)  # fmt: skip
+def test_addresses_that_are_not(address: str):
+    """Loopback, private, link-local, shared, reserved and multicast ones, and those that wrap one of them."""
+    assert not is_public(ip_address(address))
+
+
+def meaning(*addresses: str) -> Callable[..., Any]:
+    """Return a resolver for which every name means these addresses, one after another with each call."""
+    left = list(addresses)
+
+    async def resolve(_host: str, port: int, **_: object) -> list[Any]:
+        address = left.pop(0) if len(left) > 1 else left[0]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    return resolve
+
+
+async def test_a_name_that_means_a_private_address_is_refused_at_the_door(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", meaning("10.0.0.1"), raising=False)
+    with pytest.raises(AddressRefused, match="private"):
+        await Receivers().look_up("https://hooks.example/")
+
+
+async def test_a_name_that_changes_its_meaning_leads_nowhere(monkeypatch: pytest.MonkeyPatch):
+    async with webhook_receiver() as inside:
+        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", meaning("8.8.8.8", "127.0.0.1"), raising=False)
+        receivers = Receivers()
+        url = f"https://hooks.example:{inside.port}/"
+        await receivers.look_up(url)  # now it is public
+        with pytest.raises(AddressRefused, match="private"):
+            await receivers.post(url, {}, b"{}")
+        await receivers.aclose()
+        assert inside.came == []
+
+
+async def test_a_redirect_is_not_followed_and_a_pause_is_heard():
+    async with webhook_receiver() as receiver:
+        receiver.statuses, receiver.headers = [302, 429], {"Location": f"{receiver.url}&again", "Retry-After": "7"}
+        receivers = Receivers(["127.0.0.1"])
+        answers = [await receivers.post(receiver.url, {}, b"{}") for _ in range(2)]
+        await receivers.aclose()
+        assert [(answer.status, answer.retry_after) for answer in answers] == [(302, 7.0), (429, 7.0)]
+        assert len(receiver.came) == 2
