@@ -20,7 +20,18 @@ from schemas.identity import (
     partition_owner,
     piece_id,
 )
-from schemas.topics import GLOBALS, INBOX, KEYS, LEDGER, POLICIES, REPLACEMENTS, TOPICS, partition_of
+from schemas.topics import (
+    GLOBALS,
+    INBOX,
+    KEYS,
+    LEDGER,
+    POLICIES,
+    REPLACEMENTS,
+    TOPICS,
+    WEBHOOK_PROGRESS,
+    WEBHOOKS,
+    partition_of,
+)
 
 
 @pytest.mark.parametrize("user_id", ["u1", "a/b/c", "张三", "with space", "/", "u" * 256, "**"])
@@ -128,7 +139,7 @@ def java_murmur2(data: bytes) -> int:
 
 
 def test_each_message_travels_on_its_topics_and_only_what_is_for_everyone_has_one_partition():
-    single = [GLOBALS.name, POLICIES.name, KEYS.name, REPLACEMENTS.name]
+    single = [t.name for t in (GLOBALS, POLICIES, KEYS, REPLACEMENTS, WEBHOOKS, WEBHOOK_PROGRESS)]
     assert [t.name for t in TOPICS if t.single_partition] == single
     assert [t.name for t in TOPICS if t.expires] == [
         "mnemolog.conversations",
