@@ -2,7 +2,7 @@
 
 Nothing is queued for anybody: a caller brings the cursor of the last answer, and the shards are asked for what follows.
 They keep every counted decision for as long as the ledger does, so a cursor does not grow old. What was erased is
-absent.
+absent, but that it was erased is not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from projections.state.evolve import events_of
 from projections.state.memory import ACTIVE
 from schemas.identity import Owner
 from schemas.instant import instant
-from schemas.messages.erasure import MemoryErased
+from schemas.messages.erasure import MemoryErased, UserErased
 from schemas.messages.events import MEMORY_EVENTS
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ DECISIONS_AT_ONCE: Final = 500
 """Of one partition: of whom they are is seen only when they are read, so a page may be empty and not the last."""
 NOW: Final = "now"
 """In the place of a cursor: behind everything that there is."""
-CHANGES: Final = (*MEMORY_EVENTS, MemoryErased)
+ERASURES: Final = (MemoryErased, UserErased)
+CHANGES: Final = (*MEMORY_EVENTS, *ERASURES)
 TYPES: Final = tuple(sorted(event.__name__ for event in CHANGES))
 _POSITIONS: Final = re.compile(r"\d{1,9}:\d{1,18}(,\d{1,9}:\d{1,18})*", re.ASCII)
 
@@ -157,17 +158,20 @@ class ChangeFeed:
         for event in events_of(decision):
             if not isinstance(event, CHANGES) or wanted.type not in (None, type(event).__name__):
                 continue
-            memory = memories.get(event.memory_id)
-            if memory is None and not isinstance(event, MemoryErased):
-                continue  # erased, and what is left of its events says nothing
-            if wanted.agent_id is not None and (memory is None or not memory.visible_to(wanted.agent_id)):
-                continue
+            memory_id = None if isinstance(event, UserErased) else event.memory_id
+            memory = None if memory_id is None else memories.get(memory_id)
+            # Erasures are for all agents: who could see what is gone is not known any more, and may hold a copy of it.
+            if not isinstance(event, ERASURES):
+                if memory is None:
+                    continue  # erased, and what is left of its events says nothing
+                if wanted.agent_id is not None and not memory.visible_to(wanted.agent_id):
+                    continue
             is_shown = memory is not None and memory.status_at(now) == ACTIVE
             yield {
                 "type": type(event).__name__,
                 "event_id": event.envelope.event_id,
                 "user_id": owner.user_id,
-                "memory_id": event.memory_id,
+                "memory_id": memory_id,
                 "occurred_at": instant(event.envelope.occurred_at),
                 "recorded_at": instant(decision.envelope.recorded_at),
                 "position": position,

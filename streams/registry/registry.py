@@ -1,4 +1,7 @@
-"""The schema registry, by Confluent's API: schemas by their id, and our input schemas under their subjects."""
+"""The schema registry, by Confluent's API: schemas by their id, and ours under their subjects.
+
+Producers find the input schemas there, and whoever reads the ledger without mnemolog finds what it was written with.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,17 @@ from urllib.parse import quote
 import orjson
 from fastavro.schema import SchemaParseException, parse_schema, to_parsing_canonical_form
 
-from schemas.codec import Undecodable, released_schema
-from schemas.topics import INPUTS
+from schemas.codec import Undecodable, newest_version, released_schema
+from schemas.messages.data_keys import DataKey
+from schemas.messages.events import LEDGER_EVENTS
+from schemas.topics import INPUTS, KEYS, LEDGER
 from streams.delivery.retry import pauses
 from streams.registry.requests import RegistryClient, RegistryUnavailable, json_object, without_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from schemas.topics import Topic
     from streams.registry.cache import SchemaCache
 
 log = logging.getLogger("mnemolog")
@@ -71,13 +77,29 @@ class NoRegistry:
 
 
 def subjects() -> Iterator[tuple[str, str]]:
-    """Yield each subject and our schema there (TopicRecordNameStrategy: a topic has several types)."""
+    """Yield each input message's subject and our schema there (TopicRecordNameStrategy: a topic has several types)."""
     for topic in INPUTS:
         for message in topic.messages:
-            schema = released_schema(message)
-            text = orjson.dumps(schema).decode()
-            # Apicurio 3.0 guesses the type of a schema and fails on "{}" in a text: the same JSON with an escape.
-            yield f"{topic.name}-{schema['namespace']}.{schema['name']}", text.replace('"{}"', r'"\u007b\u007d"')
+            yield _subject(topic, message, newest_version(message))
+
+
+def ledger_subjects() -> Iterator[tuple[str, str]]:
+    """Yield the subject and schema of each version of what the ledger holds, the oldest first.
+
+    A ledger is kept indefinitely, so all versions are in use. The events lie within decisions, under the ledger's name.
+    With them goes the data key, which opens them.
+    """
+    messages = [*((LEDGER, message) for message in (*LEDGER.messages, *LEDGER_EVENTS)), (KEYS, DataKey)]
+    for topic, message in messages:
+        for version in range(1, newest_version(message) + 1):
+            yield _subject(topic, message, version)
+
+
+def _subject(topic: Topic, message: type, version: int) -> tuple[str, str]:
+    schema = released_schema(message, version)
+    text = orjson.dumps(schema).decode()
+    # Apicurio 3.0 guesses the type of a schema and fails on "{}" in a text: the same JSON with an escape.
+    return f"{topic.name}-{schema['namespace']}.{schema['name']}", text.replace('"{}"', r'"\u007b\u007d"')
 
 
 class SchemaRegistry:
@@ -170,22 +192,33 @@ class SchemaRegistry:
         texts[name] = text
 
     async def register(self) -> None:
-        """Register our input schemas, make each subject FULL_TRANSITIVE, and cache their ids; safe to repeat.
+        """Register our schemas, make each subject FULL_TRANSITIVE, and cache the inputs' ids; safe to repeat.
 
-        Raises RegistryUnavailable, and RegistryRefused where a subject holds a version that ours is incompatible with.
+        Raises RegistryUnavailable, and RegistryRefused where the subject of an input holds a version that ours is
+        incompatible with: we could not read what producers write. Nobody writes by the ledger's subjects but we, so a
+        refusal there is logged.
         """
         for subject, schema in subjects():
-            await self._set_compatibility(subject)
-            body = {"schema": schema, "schemaType": "AVRO"}
-            response = await self._client.request("POST", f"/subjects/{subject}/versions", body)
-            if response.status_code in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
-                message = json_object(response).get("message", response.text[:500])
-                raise RegistryRefused(
-                    f"the schema registry at {self.url} refuses our schema for subject {subject} ({message}): it holds "
-                    f"a version that is not {COMPATIBILITY} compatible with mnemolog's. Delete that version if it is a "
-                    "mistake, or unset MNEMOLOG_SCHEMA_REGISTRY_URL"
-                )
-            self._cache_ours(self._client.successful(response).get("id"), schema)
+            self._cache_ours(await self._register(subject, schema), schema)
+        for subject, schema in ledger_subjects():
+            try:
+                await self._register(subject, schema)
+            except RegistryRefused as error:
+                log.error("who reads the ledger by the registry lacks a schema: %s", error)  # noqa: TRY400 - no bug of ours
+
+    async def _register(self, subject: str, schema: str) -> object:
+        """Register a schema, and return its id. Raises RegistryUnavailable, RegistryRefused."""
+        await self._set_compatibility(subject)
+        body = {"schema": schema, "schemaType": "AVRO"}
+        response = await self._client.request("POST", f"/subjects/{subject}/versions", body)
+        if response.status_code in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
+            message = json_object(response).get("message", response.text[:500])
+            raise RegistryRefused(
+                f"the schema registry at {self.url} refuses our schema for subject {subject} ({message}): it holds "
+                f"a version that is not {COMPATIBILITY} compatible with mnemolog's. Delete that version if it is a "
+                "mistake, or unset MNEMOLOG_SCHEMA_REGISTRY_URL"
+            )
+        return self._client.successful(response).get("id")
 
     async def _set_compatibility(self, subject: str) -> None:
         """Set a subject's compatibility; again at once on a 409, which says that another worker sets it too."""
@@ -214,7 +247,7 @@ class SchemaRegistry:
         try:
             await self.register()
         except RegistryUnavailable as error:
-            log.warning("input schemas are not registered yet, tried again until they are: %s", error)
+            log.warning("our schemas are not registered yet, tried again until they are: %s", error)
         else:
             self.is_registered = True
 
@@ -234,26 +267,29 @@ class SchemaRegistry:
                 log.error("%s. This worker goes on, its next start will be refused", error)  # noqa: TRY400 - no bug of ours
                 return
             self.is_registered = True
-            log.info("input schemas are registered at %s", self.url)
+            log.info("our schemas are registered at %s", self.url)
 
     async def unregistered(self) -> tuple[list[str], list[str]]:
-        """Return the subjects that still lack our schema, and those of them that would refuse it.
+        """Return the subjects that still lack our schema, and those of inputs that would refuse it.
 
         Raises RegistryUnavailable.
         """
-        lacking: list[str] = []
+        inputs = list(subjects())
+        lacking: dict[str, None] = {}
         refusing: list[str] = []
-        for subject, schema in subjects():
+        for subject, schema in (*inputs, *ledger_subjects()):
             body = {"schema": schema, "schemaType": "AVRO"}
             response = await self._client.request("POST", f"/subjects/{subject}", body)
             if response.status_code != HTTPStatus.NOT_FOUND or "error_code" not in json_object(response):
                 self._client.successful(response)
                 continue
-            lacking.append(subject)
+            lacking[subject] = None
+            if (subject, schema) not in inputs:
+                continue
             check = await self._client.request("POST", f"/compatibility/subjects/{subject}/versions/latest", body)
             if json_object(check).get("is_compatible") is False:
                 refusing.append(subject)
-        return lacking, refusing
+        return list(lacking), refusing
 
 
 def _are_alike(schema_id: int, texts: list[str], schema: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -15,13 +16,14 @@ from support.registry_avro import SAID_AT, end, in_registry_avro, theirs, turn
 
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
-from schemas.codec import Undecodable, released_schema
+from schemas.codec import Undecodable, newest_version, released_schema
 from schemas.inputs.input_events import parse_event
 from schemas.log import NewRecord
+from schemas.messages.events import MemoryRevised
 from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS
 from streams.registry.cache import SchemaCache
-from streams.registry.registry import RegistryRefused, SchemaRegistry
+from streams.registry.registry import RegistryRefused, SchemaRegistry, ledger_subjects
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -36,6 +38,7 @@ SUBJECTS = {
     "mnemolog.screenshots-mnemolog.ScreenshotAnalysed",
     "mnemolog.articles-mnemolog.ArticleInferred",
 }
+LEDGER = {name for name, _ in ledger_subjects()}
 PATIENCE_S = 30.0
 NOW = datetime(2026, 1, 5, 8, tzinfo=UTC)
 SAID = {"type": "TurnRecorded", "session_id": "s1", "role": "user", "content": "一", "infer": False}
@@ -102,14 +105,28 @@ async def test_our_schemas_are_registered_under_their_subjects_with_full_transit
 ):
     async with client(registry, tmp_path) as one:
         lacking, refusing = await one.unregistered()
-        assert (set(lacking), refusing) == (SUBJECTS, [])
+        assert (set(lacking), refusing) == (SUBJECTS | LEDGER, [])
         await one.register()
         await one.register()
         assert await one.unregistered() == ([], [])
-    assert set(asked(registry, "/subjects")) == SUBJECTS
+    assert set(asked(registry, "/subjects")) == SUBJECTS | LEDGER
     for subject in SUBJECTS:
         assert asked(registry, f"/subjects/{subject}/versions") == [1]
         assert asked(registry, f"/config/{subject}") == {"compatibilityLevel": "FULL_TRANSITIVE"}
+    held = Counter(name for name, _ in ledger_subjects())
+    assert {name: len(asked(registry, f"/subjects/{name}/versions")) for name in LEDGER} == held
+    assert held["mnemolog.memories-mnemolog.MemoryRevised"] == newest_version(MemoryRevised) > 1
+
+
+async def test_a_ledgers_subject_that_refuses_ours_stops_nothing(
+    registry: RegistryServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    other = {"type": "record", "name": "Decision", "namespace": "mnemolog", "fields": [{"name": "x", "type": "int"}]}
+    asked(registry, "/subjects/mnemolog.memories-mnemolog.Decision/versions", {"schema": orjson.dumps(other).decode()})
+    async with client(registry, tmp_path) as one:
+        await one.register()
+        assert await one.unregistered() == (["mnemolog.memories-mnemolog.Decision"], [])
+    assert "who reads the ledger by the registry lacks a schema" in caplog.text
 
 
 async def test_what_our_own_schemas_ids_mean_is_known_before_any_record_names_them(
@@ -147,7 +164,7 @@ async def test_workers_that_start_together_all_register_at_once(registry: Regist
         async with AsyncExitStack() as stack:
             workers = [await stack.enter_async_context(client(registry, tmp_path / str(i))) for i in range(6)]
             await asyncio.gather(*(worker.register() for worker in workers))
-        assert set(asked(registry, "/subjects")) == SUBJECTS
+        assert set(asked(registry, "/subjects")) == SUBJECTS | LEDGER
 
 
 async def test_a_producer_that_would_break_the_subject_is_refused_by_the_registry(
@@ -226,7 +243,7 @@ async def test_a_registry_that_is_down_stops_no_start_and_has_our_schemas_when_i
         await until(lambda: remembered(worker) == ["一"])
         registry.start()
         await until(lambda: worker.registry.is_registered)
-        assert set(asked(registry, "/subjects")) == SUBJECTS
+        assert set(asked(registry, "/subjects")) == SUBJECTS | LEDGER
 
 
 async def test_known_schemas_flow_while_the_registry_is_away_and_after_a_restart_and_others_wait(

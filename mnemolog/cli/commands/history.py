@@ -71,7 +71,8 @@ async def changes(
             if output.as_json:
                 output.json(change)
             else:
-                output.text(" ".join((change["recorded_at"], change["type"], change["user_id"], _words_of(change))))
+                said = (change["recorded_at"], change["type"], change["user_id"], _words_of(change))
+                output.text(" ".join(said).rstrip())
         cursor = page["next"]
         if not follow:
             output.say(f"--after {cursor} shows what comes then")
@@ -81,9 +82,11 @@ async def changes(
 
 
 def _words_of(change: dict[str, Any]) -> str:
-    """Return what the memory of a change says now, its id where that is not shown."""
-    memory = change["memory"]
-    return on_one_line(memory["content"]) if memory else f"({change['memory_id']})"
+    """Return what the memory of a change says now, its id where that is not shown; nothing of an erased user."""
+    memory, memory_id = change["memory"], change["memory_id"]
+    if memory is None:
+        return f"({memory_id})" if memory_id else ""
+    return on_one_line(memory["content"])
 
 
 def _said(observation: dict[str, Any]) -> tuple[object, ...]:

@@ -53,12 +53,15 @@ class ChangesPart(Body):
 
 
 class Change(Shape):
-    """What the ledger says happened to a memory; `memory` is that memory as it is now, if it is active."""
+    """What the ledger says happened to a memory; `memory` is that memory as it is now, if it is active.
+
+    Of a `UserErased` both are null: all memories of the user are gone.
+    """
 
     type: str
     event_id: str
     user_id: str
-    memory_id: str
+    memory_id: str | None
     occurred_at: str
     recorded_at: str
     position: str

@@ -68,7 +68,19 @@ async def test_of_what_was_erased_only_that_is_left(door: FrontDoor):
     assert [(item["type"], item["memory"]) for item in items] == [("MemoryErased", None)]
     await door.remember("likes perry", "leaves")
     assert (await door.http.delete("/v1/users/leaves")).status_code == 200
-    assert await pages(door, start, user_id="leaves") == []
+    [gone] = await pages(door, start, user_id="leaves")
+    assert (gone["type"], gone["user_id"], gone["memory_id"], gone["memory"]) == ("UserErased", "leaves", None, None)
+    await door.remember("likes mead", "leaves")
+    assert [item["type"] for item in await pages(door, start, user_id="leaves")] == ["UserErased", "MemoryFormed"]
+
+
+async def test_who_listens_for_an_agent_hears_of_erasures_too(door: FrontDoor):
+    start = (await page(door, after="now"))["next"]
+    memory = await door.remember("likes stout", "hears", agent_id="mia")
+    assert (await door.http.delete(f"/v1/memories/{memory['memory_id']}?forever=true")).status_code == 200
+    assert (await door.http.delete("/v1/users/hears")).status_code == 200
+    found = [(item["type"], item["memory_id"]) for item in await pages(door, start, user_id="hears", agent_id="luna")]
+    assert found == [("UserErased", None)]  # the first erasure went with the user
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
