@@ -206,7 +206,7 @@ class Mem0Suite:
         cases: list[tuple[type[Exception], Callable[[], Any], str]] = [
             (MemoryNotFoundError, lambda: client.get(str(uuid4())), "Memory not found"),
             (MemoryNotFoundError, lambda: client.delete(str(uuid4())), "Memory not found"),
-            (MemoryNotFoundError, lambda: client.update(str(uuid4()), text="x"), "there is no memory"),
+            (MemoryNotFoundError, lambda: client.update(str(uuid4()), text="x"), "Memory not found"),
             (ValidationError, lambda: client.get_all(filters={}), "say whose"),
             (ValidationError, lambda: client.search("x", filters={"metadata": {"a": 1}}), "say whose"),
             (ValidationError, lambda: client.add([], user_id="u"), "no message"),
