@@ -46,6 +46,7 @@ from mnemolog.http.problems import Problem
 from schemas.identity import derived_id
 from schemas.inputs.nesting import check_depth
 from schemas.instant import END_OF_DAY, instant, read_instant
+from schemas.messages.observations import EXPIRES_AT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -98,6 +99,8 @@ class Memories:
         if body.get("infer") is False:
             return adding, await self._keep(adding, messages, owner, metadata, expires_at)
         said_at = _said_at(body)
+        if expires_at is not None:
+            metadata[EXPIRES_AT] = expires_at
         turns = [
             {
                 "role": message["role"],
