@@ -65,7 +65,8 @@ QUERY: Final = "gen_ai.memory.query.text"
 def request_span(scope: Scope, statuses: Sequence[int]) -> Iterator[None]:
     """Have a request be a span of the trace that it names; `statuses` has the answer's when the block ends.
 
-    One that was sent from within is a part of its sender's. Neither the path nor the query is told, for both may name a user: the route's template is.
+    One that was sent from within is a part of its sender's. Neither the path nor the query is told, for both may name a
+    user: the route's template is.
     """
     if not telemetry.is_listened_to() or scope["path"] in PROBES:
         yield
