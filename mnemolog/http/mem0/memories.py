@@ -496,9 +496,11 @@ def _read_filters(text: str) -> object:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
+        if len(text) > MOST_FILTER_CHARACTERS:
+            return text
         try:
-            return ast.literal_eval(text) if len(text) <= MOST_FILTER_CHARACTERS else text
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return orjson.loads(orjson.dumps(ast.literal_eval(text)))  # Python has values that JSON has not
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return text
 
 

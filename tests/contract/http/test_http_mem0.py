@@ -135,6 +135,14 @@ async def test_what_is_too_much_or_of_no_sense_is_refused_in_mem0s_words(door: K
     await refused(caller, "PUT", f"/v1/memories/{memory_id}/", {"text": "x"}, status=404, told="Memory not found")
 
 
+@pytest.mark.parametrize(
+    "filters", ["{'user_id': 10**30}", "{'user_id': 1000000000000000000000000}", "{'user_id': {1, 2}}", "{1: b'x'}"]
+)
+async def test_what_python_writes_and_json_cannot_is_refused(door: KeyedDoor, filters: str):
+    caller = door.caller(*ADMIN, tenant="python")
+    await refused(caller, "DELETE", f"/v1/memories/?filters={quote(filters)}", status=400, told="must be an object")
+
+
 async def test_an_expiration_date_stays_through_deleting_restoring_and_another_type(door: KeyedDoor):
     caller = door.caller(*ADMIN, tenant="expiry")
     memory_id = await keep(caller, "Gil fasts.", user_id="gil", expiration_date="2090-05-01")
