@@ -18,7 +18,7 @@ from support.master_key import MASTER_KEY
 
 from mnemolog.commands.commands import Commands
 from mnemolog.log.sealing import Sealing
-from mnemolog.log.turn_ids import TurnIds
+from mnemolog.log.word_ids import WordIds
 from mnemolog.operations.erasure import Erasures
 from mnemolog.settings import from_environment
 from mnemolog.webhooks.registered import Webhooks
@@ -196,7 +196,7 @@ class SimulatedWorker:
         self._erasures = Erasures(
             settings=from_environment(environment, data_dir=self.folder),
             inner=world.log,
-            sealing=Sealing(self.log, self.keys, TurnIds(self.keys)),
+            sealing=Sealing(self.log, self.keys, WordIds(self.keys)),
             shards=self.shards,
             observe=self.observe,
             commands=commands,
