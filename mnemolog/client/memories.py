@@ -128,16 +128,21 @@ def profile(user_id: str, agent_id: str | None = None, *, as_of: Instant | None 
 
 
 def publish(
-    events: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None, wait_seconds: float = 0.0
+    events: Sequence[Mapping[str, Any]],
+    *,
+    idempotency_key: str | None = None,
+    derived_ids: bool = False,
+    wait_seconds: float = 0.0,
 ) -> Call[Json]:
     """Publish input events; returns `{"accepted": [{event_id, position}]}` in their order when the log has them.
 
     All or none: one bad event refuses the request. Events without an `event_id` get one from the key.
+    `derived_ids`: each has one that was derived from its words; where encryption is strict, it gets a keyed one for it.
     """
     return Call(
         method="POST",
         path="/v1/events",
-        query=query_of(wait=wait_seconds or None),
+        query=query_of(derived_ids=derived_ids or None, wait=wait_seconds or None),
         body=list(events),
         key=idempotency_key or str(uuid4()),
         wait_seconds=wait_seconds,

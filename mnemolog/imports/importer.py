@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mnemolog.imports.results import Result
     from mnemolog.imports.wake_lines import ImportableWake
     from mnemolog.imports.wakes import WakeImporter
+    from mnemolog.log.word_ids import WordIds
     from projections.partitions.shards import Shards
     from schemas.clock import Clock
 
@@ -26,24 +27,34 @@ MARGIN_SECONDS: Final = 30.0
 """How much longer than the caller's wait another worker is waited for."""
 
 
-def parse_line(raw: object, *, tenant: str, user_id: str | None, accepted_at: datetime) -> Importable | ImportableWake:
+def parse_line(
+    raw: object, *, tenant: str, user_id: str | None, accepted_at: datetime, ids: WordIds
+) -> Importable | ImportableWake:
     """Check one line of an export that is imported. Raises InvalidEvent."""
     if isinstance(raw, dict) and raw.get("type") in WAKE_LINES:
-        return parse_wake_line(raw, tenant=tenant, user_id=user_id)
-    return parse_snapshot(raw, tenant=tenant, user_id=user_id, accepted_at=accepted_at)
+        return parse_wake_line(raw, tenant=tenant, user_id=user_id, hide=ids.hide)
+    return parse_snapshot(raw, tenant=tenant, user_id=user_id, accepted_at=accepted_at, hide=ids.hide)
 
 
 class Importer:
     """Imports lines of any users; those of users of other workers are imported there."""
 
     def __init__(
-        self, shards: Shards, peers: Peers, clock: Clock, memories: MemoryImporter, wakes: WakeImporter
+        self,
+        shards: Shards,
+        peers: Peers,
+        clock: Clock,
+        memories: MemoryImporter,
+        wakes: WakeImporter,
+        *,
+        ids: WordIds,
     ) -> None:
         self._shards = shards
         self._peers = peers
         self._clock = clock
         self._memories = memories
         self._wakes = wakes
+        self._ids = ids
 
     async def import_all(
         self, tenant: str, raws: Sequence[dict[str, Any]], user_id: str | None, wait: float
@@ -54,7 +65,10 @@ class Importer:
         again, each is still once.
         """
         now = self._clock.now()
-        lines = [parse_line(raw, tenant=tenant, user_id=user_id, accepted_at=now) async for raw in in_slices(raws)]
+        lines = [
+            parse_line(raw, tenant=tenant, user_id=user_id, accepted_at=now, ids=self._ids)
+            async for raw in in_slices(raws)
+        ]
         places_by_url: dict[str | None, list[int]] = {}
         for place, line in enumerate(lines):
             url = self._peers.owner(self._shards.partition(line.owner))

@@ -1,5 +1,6 @@
 """Snapshots: memories as an export spells them, checked field by field, and made commands."""
 
+from collections.abc import Callable
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, get_args
@@ -12,6 +13,7 @@ from schemas.codec import field_types
 from schemas.identity import (
     GLOBAL_USER,
     MAX_USER_ID_CHARACTERS,
+    OURS,
     Owner,
     check_user_id,
     commanded_memory_id,
@@ -119,12 +121,14 @@ class Snapshot(StrictObject):
         return value
 
 
-_OURS: Final = frozenset({"envelope", "source_user", "source_memory", "vector", "embedding_model", "happened_at"})
+_IMPORTS_OWN: Final = frozenset(
+    {"envelope", "source_user", "source_memory", "vector", "embedding_model", "happened_at"}
+)
 """Fields of an ImportMemory that no export spells so."""
 _LATER: Final[dict[str, Any]] = {
     field.name: (field_types(ImportMemory)[field.name], field.default)
     for field in fields(ImportMemory)
-    if field.name not in _OURS and field.name not in Snapshot.model_fields
+    if field.name not in _IMPORTS_OWN and field.name not in Snapshot.model_fields
 }
 _Snapshot: Final = create_model("Snapshot", __base__=Snapshot, **_LATER)
 """A snapshot with the fields that an ImportMemory got since, which stand there alone: read as their types say."""
@@ -141,20 +145,25 @@ _as_it_is: Final = copier(
 class Importable:
     """A snapshot and the user whose it becomes: everything of an ImportMemory but its vector and its time."""
 
-    def __init__(self, snapshot: Snapshot, tenant: str, user_id: str | None) -> None:
-        """`user_id` is the new owner; None keeps the exported one. Raises ValueError."""
+    def __init__(self, snapshot: Snapshot, tenant: str, user_id: str | None, hide: Callable[[str], str] = str) -> None:
+        """`user_id` is the new owner; None keeps the exported one. Raises ValueError.
+
+        `hide` is given the names that a memory has elsewhere, which may be words or be derived from some.
+        """
         self.snapshot = snapshot
+        self._hide = str if snapshot.source_system == OURS and snapshot.memory_id is not None else hide
         whose = GLOBAL_USER if snapshot.scope == "global" else check_user_id(user_id or snapshot.user_id)
         self.owner = Owner(tenant, whose)
-        self.source_memory = snapshot.memory_id or _derived(snapshot)
-        named = self.source_memory
+        named = snapshot.memory_id or _derived(snapshot)
+        self.source_memory = self._hide(named)
         if snapshot.source_system == ANYWHERE and snapshot.memory_id is not None:
             named = f"{named}#{digest(snapshot.content).hex()}"  # two systems that are not named may both have a "1"
         self.command_id = self._command_of(named)
         self.memory_id = commanded_memory_id(self.owner, self.command_id)
 
     def _command_of(self, source_memory: str) -> str:
-        return import_id(self.owner, self.snapshot.source_system, self.snapshot.user_id, source_memory)
+        source = self.snapshot.source_system
+        return import_id(self.owner, source, self.snapshot.user_id, self._hide(source_memory))
 
     def shares(self, at: datetime, memory_id: str) -> list[ReviseMemory]:
         """Return the commands that share a memory of the user with the agents that the snapshot was shared with."""
@@ -206,8 +215,10 @@ class Importable:
         )
 
 
-def parse_snapshot(raw: object, *, tenant: str, user_id: str | None, accepted_at: datetime) -> Importable:
-    """Check one line of an export and return what to import. Raises InvalidEvent."""
+def parse_snapshot(
+    raw: object, *, tenant: str, user_id: str | None, accepted_at: datetime, hide: Callable[[str], str] = str
+) -> Importable:
+    """Check one line of an export and return what to import; for `hide` see Importable. Raises InvalidEvent."""
     if not isinstance(raw, dict):
         raise InvalidEvent([Fault("$", "a memory must be a JSON object")])
     try:
@@ -220,7 +231,7 @@ def parse_snapshot(raw: object, *, tenant: str, user_id: str | None, accepted_at
         if moment is not None and moment > accepted_at.astimezone(UTC) + AHEAD:
             raise InvalidEvent([Fault(f"$.{name}", "lies in the future: an import tells of the past")])
     try:
-        return Importable(snapshot, tenant, user_id)
+        return Importable(snapshot, tenant, user_id, hide)
     except ValueError as error:
         raise InvalidEvent([Fault("$.user_id", str(error))]) from None
 

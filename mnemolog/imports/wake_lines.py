@@ -20,6 +20,8 @@ from schemas.text import is_blank
 from streams.decisions.wakes import MAX_REMINDERS, TOO_MANY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mnemolog.commands.wakes import WakeCommands
     from projections.state.memory import UserState
     from schemas.messages.wakes import ConfigureWake, ScheduleReminder
@@ -75,11 +77,14 @@ _LINES: Final[TypeAdapter[_WakeLine]] = TypeAdapter(Annotated[_WakeLine, Field(d
 class ImportableWake:
     """A line, the user whose it becomes, and the id of its command, which is the same each time the line comes."""
 
-    def __init__(self, line: _WakeLine, tenant: str, user_id: str | None) -> None:
-        """`user_id` is the new owner; None keeps the exported one. Raises InvalidOwner."""
+    def __init__(self, line: _WakeLine, tenant: str, user_id: str | None, hide: Callable[[str], str] = str) -> None:
+        """`user_id` is the new owner; None keeps the exported one. Raises InvalidOwner.
+
+        `hide` is given the name that the line has elsewhere, or its words where it has none.
+        """
         self.line = line
         self.owner = Owner(tenant, check_user_id(user_id or line.user_id))
-        self.command_id = self._command_id()
+        self.command_id = self._command_id(hide)
 
     @property
     def key(self) -> tuple[Owner, str]:
@@ -119,20 +124,22 @@ class ImportableWake:
         )
         return commands.periodic(envelope, periodic)
 
-    def _command_id(self) -> str:
+    def _command_id(self, hide: Callable[[str], str]) -> str:
         """Return the same id whichever user's it becomes: a line that comes back to its own system is known there."""
         line = self.line
         if line.source_system == OURS and line.command_id is not None:
             return line.command_id  # here it was a command already, whether raised or cancelled since
         source_id = line.reminder_id if isinstance(line, _Reminder) else line.command_id
         source_id = source_id or line.model_dump_json(exclude_defaults=True)
-        return derived_id("import-wake", line.type, line.source_system, line.user_id, source_id)
+        return derived_id("import-wake", line.type, line.source_system, line.user_id, hide(source_id))
 
 
-def parse_wake_line(raw: dict[str, Any], *, tenant: str, user_id: str | None) -> ImportableWake:
-    """Check one line of an export whose type is of WAKE_LINES. Raises InvalidEvent."""
+def parse_wake_line(
+    raw: dict[str, Any], *, tenant: str, user_id: str | None, hide: Callable[[str], str] = str
+) -> ImportableWake:
+    """Check one line of an export whose type is of WAKE_LINES; for `hide` see ImportableWake. Raises InvalidEvent."""
     try:
-        return ImportableWake(_LINES.validate_python(raw), tenant, user_id)
+        return ImportableWake(_LINES.validate_python(raw), tenant, user_id, hide)
     except ValidationError as error:
         faults = faults_of(error, lambda one: fault_of(one, "this line: remove it", WAKE_LINES))
         raise InvalidEvent(faults) from None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.log.connection import opened_log
-from mnemolog.log.turn_ids import TurnIds
+from mnemolog.log.word_ids import WordIds
 from projections.encrypted_files import unlock
 from schemas.log import UnknownTopic
 from schemas.topics import INBOX, KEYS
@@ -40,7 +40,7 @@ class Sealing:
 
     log: SealedLog
     keys: UserKeys
-    turn_ids: TurnIds
+    word_ids: WordIds
 
 
 async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str], None]) -> Sealing:
@@ -54,14 +54,14 @@ async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str
     await keys.follow()
     if keys.is_empty and await _is_sealed(inner):
         raise KeysMissing(f"{KEYS.name} is empty, and the log is encrypted: restore the topic from a copy")
-    turn_ids = TurnIds(keys)
+    word_ids = WordIds(keys)
     if seals:
         await keys.make([INSTALLATION])
         if settings.encryption == "strict":
-            await turn_ids.prepare(inner)
+            await word_ids.prepare(inner)
     unlock(settings.data_dir, keys.derive(SHARDS) if seals else None)
     replacements = None if settings.is_embedded else Replacements(inner, keys)
-    return Sealing(SealedLog(inner, keys, seals=seals, counted=counted, replacements=replacements), keys, turn_ids)
+    return Sealing(SealedLog(inner, keys, seals=seals, counted=counted, replacements=replacements), keys, word_ids)
 
 
 async def unlock_files(settings: Settings) -> None:

@@ -16,6 +16,7 @@ from schemas.inputs.decoding import ForeignKey, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
 from schemas.log import ERASED_VALUE
 from schemas.messages.dead_letters import DeadLetter
+from schemas.messages.erasure import MemoryErased
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS
 from streams.sealing import sealed_record
 from streams.transports.sqlite.rewriting import offsets_of, replace_records
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
     from schemas.log import Record, TrimmedLog
     from schemas.messages.decision import Decision
-    from schemas.messages.erasure import MemoryErased
     from streams.sealing.replacements import Replacements
     from streams.transports.sqlite.log import SqliteLog
 
@@ -62,18 +62,34 @@ class WordsOfMemories:
 
     def _words(self, owner: Owner, events: Sequence[MemoryErased]) -> ErasedWords:
         memory_ids = frozenset(event.memory_id for event in events)
-        decisions = self._shards.of(owner).ledger.decisions(owner)
-        items = frozenset(
-            decision.item_id
-            for _, decision in decisions
-            if not memory_ids.isdisjoint({one.memory_id for one in decision.outcomes} | _memories_of(decision))
+        items, counted, versions = set[str](), set[int](), dict[str, int]()
+        for offset, decision in self._shards.of(owner).ledger.decisions(owner):
+            counted.add(offset)
+            if not memory_ids.isdisjoint({one.memory_id for one in decision.outcomes} | _memories_of(decision)):
+                items.add(decision.item_id)
+            for event in events_of(decision):
+                if isinstance(event, MemoryErased):
+                    versions[event.memory_id] = decision.version
+        return ErasedWords(
+            memory_ids,
+            frozenset(each for event in events for each in event.event_ids),
+            frozenset(items),
+            versions,
+            frozenset(counted),
         )
-        return ErasedWords(memory_ids, frozenset(each for event in events for each in event.event_ids), items)
 
-    def _places(self, owner: Owner) -> list[tuple[str, int]]:
-        """Return the topics that hold records of an owner, each with its partition."""
+    async def _places(self, owner: Owner) -> list[tuple[str, int]]:
+        """Return the topics that hold records of an owner, each with its partition.
+
+        A dead letter lies in the partition of what it is about, which a foreign partitioner may have chosen.
+        """
         own = self._shards.partition(owner)
-        return [self._shards.ledger_of(owner), *((name, own) for name in _TOPICS)]
+        letters = range(await self._sealing.log.partitions(DEAD_LETTERS.name))
+        return [
+            self._shards.ledger_of(owner),
+            *((name, own) for name in _TOPICS),
+            *((DEAD_LETTERS.name, partition) for partition in letters),
+        ]
 
     @staticmethod
     def _message(record: Record) -> Any:  # noqa: ANN401 - of every class
@@ -99,7 +115,7 @@ class OverwrittenWords(WordsOfMemories):
     async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
         """See `WordsOfMemories.remove`: none stays."""
         words = self._words(owner, events)
-        for place in self._places(owner):
+        for place in await self._places(owner):
             await self._overwrite(owner, *place, words)
         return []
 
@@ -111,7 +127,7 @@ class OverwrittenWords(WordsOfMemories):
                 continue
             if words.is_whole(message):
                 contents[record.position.offset] = None, ERASED_VALUE
-            elif (without := words.without(message)) is not message:
+            elif (without := words.without(message, record.position.offset)) is not message:
                 contents[record.position.offset] = await self._as_it_lay(replace(record, value=codec.encode(without)))
             if len(contents) >= RECORDS_AT_ONCE:
                 await replace_records(self._inner, topic, partition, contents)
@@ -162,7 +178,7 @@ class ResealedWords(WordsOfMemories):
         """Return the topics where the words lie in clear, and whether a living key opens any."""
         in_clear: list[str] = []
         is_sealed = False
-        for topic, partition in self._places(owner):
+        for topic, partition in await self._places(owner):
             async for record, key_id in self._with_keys(owner, topic, partition):
                 if self._without(record, words) is record:
                     continue
@@ -178,7 +194,8 @@ class ResealedWords(WordsOfMemories):
         await keys.renew(owner)
         await asyncio.sleep(keys.lease_seconds)  # until no other worker seals with a former key
         await self._sealing.log.settle(owner)
-        for topic, partition in self._places(owner):
+        places = await self._places(owner)
+        for topic, partition in places:
             some: list[Record] = []
             async for record, key_id in self._with_keys(owner, topic, partition):
                 if key_id in former and (kept := self._without(record, words)) is not None:
@@ -189,7 +206,7 @@ class ResealedWords(WordsOfMemories):
             await self._put(owner, some)
         self._shards.of(owner)  # raises NotHeld: then another worker is at it
         await keys.destroy(former)
-        earliest = {place: await self._inner.earliest(*place) for place in self._places(owner)}
+        earliest = {place: await self._inner.earliest(*place) for place in places}
         await self._replacements.trim(lambda topic, number, offset: offset < earliest.get((topic, number), 0))
 
     async def _put(self, owner: Owner, records: list[Record]) -> None:
@@ -204,7 +221,7 @@ class ResealedWords(WordsOfMemories):
             return record
         if words.is_whole(message):
             return None
-        without = words.without(message)
+        without = words.without(message, record.position.offset)
         return record if without == message else replace(record, value=codec.encode(without))
 
     async def _records(self, owner: Owner, topic: str, partition: int) -> AsyncIterator[Record]:
@@ -232,7 +249,7 @@ class ResealedWords(WordsOfMemories):
             start = lying[-1].position.offset + 1
 
 
-_TOPICS: Final = (*(topic.name for topic in INPUTS), INBOX.name, DEAD_LETTERS.name)
+_TOPICS: Final = (*(topic.name for topic in INPUTS), INBOX.name)
 
 
 def _memories_of(decision: Decision) -> set[str | None]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from projections.shard.tables import ShardConnection
     from schemas.identity import Owner
     from schemas.log import Position
+    from schemas.messages.decision import Decision
     from schemas.messages.erasure import MemoryErased, UserErased
 
 _OF_LEDGER: Final = (
@@ -91,8 +92,11 @@ class ErasedUsers:
         run("delete from erased_sources where owner=?", (name,))
         self.forget()
 
-    def erase_memory(self, owner: Owner, event: MemoryErased, item_id: str) -> None:
-        """Delete a memory's rows and those of its observations, and its words from decisions. The caller commits."""
+    def erase_memory(self, owner: Owner, event: MemoryErased, decision: Decision) -> None:
+        """Delete a memory's rows and those of its observations, and its words from decisions until this one.
+
+        The caller commits.
+        """
         name, run = name_of(owner), self._connection.execute
         for table in ("memories", "vectors", "cited", "shown"):
             run(f"delete from {table} where owner=? and memory_id=?", (name, event.memory_id))  # noqa: S608 - our own tables
@@ -103,12 +107,13 @@ class ErasedUsers:
             run("delete from letters where letter=?", (letter,))
             run("delete from given_up where letter=?", (letter,))
         words = ErasedWords(frozenset({event.memory_id}), frozenset(event.event_ids))
-        for version, body in run("select version, body from decisions where owner=?", (name,)).fetchall():
-            decision = decision_of_row(body)
-            if (without := words.without(decision)) is not decision:
+        until = "select version, body from decisions where owner=? and version<=?"
+        for version, body in run(until, (name, decision.version)).fetchall():
+            former = decision_of_row(body)
+            if (without := words.without(former)) is not former:
                 row = row_of_decision(codec.encode(without), ())
                 run("update decisions set body=? where owner=? and version=?", (row, name, version))
-        run("insert or replace into erased_memories values(?,?,?)", (name, event.memory_id, item_id))
+        run("insert or replace into erased_memories values(?,?,?)", (name, event.memory_id, decision.item_id))
         sources = [(name, source) for source in (*event.event_ids, *event.letters)]
         self._connection.executemany("insert or ignore into erased_sources values(?,?)", sources)
         self.forget()

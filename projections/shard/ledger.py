@@ -74,8 +74,8 @@ class Batch:
     intimacies: set[Owner] = field(default_factory=set)
     erased: dict[Owner, tuple[UserErased, tuple[str, int]]] = field(default_factory=dict)
     """Erasures, each with its cut of the inbox. What the batch holds of the user was decided after it."""
-    erased_memories: list[tuple[Owner, MemoryErased, str]] = field(default_factory=list)
-    """Erasures of single memories, each with its item."""
+    erased_memories: list[tuple[Owner, MemoryErased, Decision]] = field(default_factory=list)
+    """Erasures of single memories, each with its decision."""
     removed: dict[Owner, set[str]] = field(default_factory=dict)
     """The memories that went with an erasure."""
     void: int = 0
@@ -91,11 +91,11 @@ class Batch:
         self.erased[owner] = event, inbox
         self.erased_memories[:] = [one for one in self.erased_memories if one[0] != owner]
 
-    def erase_memory(self, owner: Owner, event: MemoryErased, item_id: str) -> None:
+    def erase_memory(self, owner: Owner, event: MemoryErased, decision: Decision) -> None:
         """Gather the erasure of a memory: it is done in the tables, after all else was written."""
         self.removed.setdefault(owner, set()).add(event.memory_id)
         self.memories.get(owner, {}).pop(event.memory_id, None)
-        self.erased_memories.append((owner, event, item_id))
+        self.erased_memories.append((owner, event, decision))
 
 
 class LedgerFold:
@@ -258,7 +258,7 @@ class LedgerFold:
             if isinstance(event, UserErased):
                 batch.erase(owner, event, (INBOX.name, decision.item_offset + 1), state.memories)
             elif isinstance(event, MemoryErased):
-                batch.erase_memory(owner, event, decision.item_id)
+                batch.erase_memory(owner, event, decision)
         _gather_rows(batch, owner, decision, events, record)
         return True
 
@@ -293,8 +293,8 @@ class LedgerFold:
         run("insert or ignore into cited values(?,?,?,?)", batch.cited)
         self.wakes.write(batch.wakes, batch.states)
         self._intimacy.write(batch.intimacies, batch.states)
-        for owner, gone, item_id in batch.erased_memories:
-            self.erased_users.erase_memory(owner, gone, item_id)
+        for owner, gone, decision in batch.erased_memories:
+            self.erased_users.erase_memory(owner, gone, decision)
 
     def keep(self, batch: Batch) -> None:
         """Cache the states of a batch. Only after its commit: a state that is not in the file must not be seen."""

@@ -7,7 +7,7 @@ a shard holds, and the erasure itself to the records of the log: both come to th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
@@ -22,7 +22,7 @@ from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected, Impo
 from schemas.messages.observations import OBSERVATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from schemas.messages.inbox import CoveredPiece
 
@@ -39,12 +39,21 @@ class ErasedWords:
     memory_ids: frozenset[str]
     event_ids: frozenset[str]
     item_ids: frozenset[str] = frozenset()
+    versions: Mapping[str, int] = field(default_factory=dict)
+    """Of memories the version of the ledger with their erasure. What was decided after it says that they are unknown,
+    which must not depend on when the words were taken out."""
+    counted: frozenset[int] = frozenset()
+    """The offsets of the decisions that count; the others may say anything at any version."""
 
-    def without(self, message: _Any) -> _Any:
-        """Return a message without the words; the very same one if it has none."""
+    def without(self, message: _Any, offset: int | None = None) -> _Any:
+        """Return a message without the words; the very same one if it has none.
+
+        `offset`: where a decision lies in the ledger; None for one that counts.
+        """
         match message:
             case Decision():
-                return self._decision(message)  # type: ignore[return-value]
+                counts = offset is None or offset in self.counted
+                return self._decision(message, counts=counts)  # type: ignore[return-value]
             case CandidatesExtracted() if self._covers(message.covered):
                 candidates = [self._blank(c) if self._is_of(c.pieces) else c for c in message.candidates]
                 return replace(message, answer=None, dropped=[], candidates=candidates)
@@ -66,9 +75,12 @@ class ErasedWords:
             return self.is_whole(held) or self.without(held) is not held
         return isinstance(message, OBSERVATIONS) and message.envelope.event_id in self.event_ids
 
-    def _decision(self, decision: Decision) -> Decision:
+    def _decision(self, decision: Decision, *, counts: bool) -> Decision:
+        gone = self.memory_ids
+        if counts:
+            gone = frozenset(one for one in gone if decision.version <= self.versions.get(one, decision.version))
         outcomes = [
-            replace(one, reason=ERASED) if not self.memory_ids.isdisjoint((one.memory_id, one.subject)) else one
+            replace(one, reason=ERASED) if not gone.isdisjoint((one.memory_id, one.subject)) else one
             for one in decision.outcomes
         ]
         events = [self._event(event) for event in decision.events]
@@ -92,11 +104,11 @@ class ErasedWords:
     def _blank(self, message: _Any) -> _Any:
         """Return a message whose sealed fields say nothing, nor do hashes and names that came with them."""
         changes: dict[str, Any] = {}
-        for field in fields(message):  # type: ignore[arg-type]
-            if isinstance(getattr(message, field.name), Sealed):
-                changes[field.name] = _NOTHING if field.default is not None else None
-            elif field.name == "content_hash" and message.content_hash is not None:  # type: ignore[attr-defined]
-                changes[field.name] = ""
+        for one in fields(message):  # type: ignore[arg-type]
+            if isinstance(getattr(message, one.name), Sealed):
+                changes[one.name] = _NOTHING if one.default is not None else None
+            elif one.name == "content_hash" and message.content_hash is not None:  # type: ignore[attr-defined]
+                changes[one.name] = ""
         return replace(message, **changes)  # type: ignore[type-var]
 
 

@@ -166,8 +166,12 @@ def _without_memory(state: UserState, memory: Memory) -> UserState:
     by_attribute = state.by_attribute
     if memory.attribute:
         by_attribute = _without(by_attribute, memory.attribute, memory.memory_id)
+    wakes = state.wakes
+    if memory.memory_id in wakes.shown:
+        wakes = replace(wakes, shown=wakes.shown.delete(memory.memory_id))
     return replace(
         state,
+        wakes=wakes,
         memories=state.memories.delete(memory.memory_id),
         by_digest=_without(state.by_digest, digest(memory.content), memory.memory_id),
         by_attribute=by_attribute,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 INSTALLATION: Final = Owner(SYSTEM_TENANT, "*")
 """Whose key seals what belongs to no user, and what outlives one."""
 IDS: Final = Owner(SYSTEM_TENANT, "ids")
-"""Whose key the ids of turns are derived with, where an installation has one."""
+"""Whose key ids are derived with from words, where an installation has one."""
 LEASE_SECONDS: Final = 5.0
 """How long a worker seals with the keys that it has read, before it reads again. An erasure waits as long: then nobody
 seals with a key that it destroys."""

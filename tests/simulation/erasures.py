@@ -17,27 +17,31 @@ from projections.shard.errors import ShardUnavailable
 from schemas import codec
 from schemas.identity import Owner, piece_id, reminder_id_of
 from schemas.inputs.pieces import is_extractable, piece_texts
-from schemas.log import LogUnavailable
+from schemas.log import LogUnavailable, Position
 from schemas.messages.erasure import EraseUser
 from schemas.messages.inbox import INBOX_ITEMS
 from schemas.messages.observations import SessionEnded
 from schemas.messages.wakes import ScheduleReminder
-from schemas.topics import INBOX, INPUTS
+from schemas.topics import INBOX, INPUTS, REPLACEMENTS
 from streams.agents.observe import ErasureRunning
+from streams.sealing import sealed_record
 from streams.sealing.master_key import MasterKeys
+from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
 from streams.sealing.user_keys import UserKeys
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
     from datetime import datetime
+    from typing import Any
 
     from simulation.simulated_group import SimulatedGroup
     from simulation.simulated_log import SimulatedLog
+    from simulation.simulated_worker import SimulatedWorker
     from simulation.steps import Phase, Step
     from simulation.workload import Workload
 
-    from schemas.log import Position, Record
+    from schemas.log import Record
     from schemas.messages.observations import Observation
 
     Records = Mapping[tuple[str, int], Sequence[Record]]
@@ -85,15 +89,17 @@ def phases_without(phases: Sequence[Phase], erasure: PlannedErasure) -> list[Pha
     ]
 
 
-async def erase_somewhere(group: SimulatedGroup, partition: int, owner: Owner) -> None:
-    """Have a user erased by whichever worker has the partition, asking again until one says that it is done."""
+async def erase_somewhere(
+    group: SimulatedGroup, partition: int, erase: Callable[[SimulatedWorker], Coroutine[Any, Any, None]]
+) -> None:
+    """Have something erased by whichever worker has the partition, asking again until one says that it is done."""
     while True:
         await asyncio.sleep(0.3)
         holder = group.owners.get(partition)
         if holder is None or not holder.worker.is_alive:
             continue
         worker = holder.worker
-        asked = group.loop.create_task(worker.erase(owner, COMMAND), context=worker.context)
+        asked = group.loop.create_task(erase(worker), context=worker.context)
         until = group.loop.time() + PATIENCE_SECONDS
         while not asked.done() and worker.is_alive and group.loop.time() < until:  # noqa: ASYNC110 - nobody tells of deaths
             await asyncio.sleep(0.1)
@@ -112,14 +118,48 @@ class Opened:
     def __init__(self, log: SimulatedLog) -> None:
         """Read a log without weather."""
         self._raw = log
-        self.log = SealedLog(log, UserKeys(log, MASTERS))
+        self._keys = UserKeys(log, MASTERS)
+        self.log = SealedLog(log, self._keys, replacements=Replacements(log, self._keys))
 
     async def read(self) -> dict[tuple[str, int], list[Record]]:
         """Return what can be read of each partition."""
+        await self._keys.follow()  # some may be destroyed since
         return {
             place: [one for one in [await self.log.open(record) for record in records] if not one.is_erased]
             for place, records in self._raw.records.items()
+            if place[0] != REPLACEMENTS.name
         }
+
+    def ends(self) -> dict[tuple[str, int], int]:
+        """Return how long each partition is."""
+        return {place: len(records) for place, records in self._raw.records.items()}
+
+    async def sealed(self, owner: Owner) -> list[Record]:
+        """Return the records of an owner that lie sealed and a key that is left opens, with every replacement.
+
+        A replacement stands where what it replaces does.
+        """
+        await self._keys.follow()
+        found = []
+        for (topic, _), records in self._raw.records.items():
+            for record in records:
+                opened = await self._opened(topic, record)
+                if opened is not None and opened.key == owner.key:
+                    found.append(opened)
+        return found
+
+    async def _opened(self, topic: str, record: Record) -> Record | None:
+        key_id = sealed_record.key_id_of(record.value)
+        cipher = None if key_id is None else await self._keys.opening(key_id)
+        if cipher is None:
+            return None
+        position = record.position
+        if topic == REPLACEMENTS.name:  # each is sealed for the place of what it replaces
+            topic = (record.key or b"").decode().rpartition("/")[0]
+            name, partition, offset = topic.rsplit("/", 2)
+            position = Position(name, int(partition), int(offset))
+        key, value = sealed_record.open_sealed(cipher, topic, record.value)
+        return replace(record, position=position, key=key, value=value)
 
 
 class AfterErasure:

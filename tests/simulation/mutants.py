@@ -17,6 +17,7 @@ from schemas import codec
 from schemas.messages.decision import Decision
 from streams.agents.observe import Observe
 from streams.agents.remember import Remember
+from streams.sealing.replacements import Replacements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +55,11 @@ class _LeavesWhatOutlivesAnErasure(Observe):
 class _RemembersOn(Remember):
     def revoke(self, partition: int) -> None:
         """Drop nothing."""
+
+
+class _LosesAReplacement(Replacements):
+    async def put(self, owner: Owner, records: Sequence[Record]) -> None:
+        await super().put(owner, records[:-1])
 
 
 class _ShardsThatAreKept(Shards):
@@ -139,6 +145,7 @@ MUTANTS: Final = {
     "a shard is kept after its partition was taken away": Parts(shards=_ShardsThatAreKept),
     "a shard is decided upon before it is folded": Parts(shards=_ShardsThatAreNotFoldedFirst),
     "what outlives an erasure is left": Parts(observe=_LeavesWhatOutlivesAnErasure),
+    "the erasure of a memory loses what stays": Parts(replacements=_LosesAReplacement),
     "remember acknowledges what it has not decided": Parts(remember=_AcknowledgesBeforeItAppends),
     "remember updates state before the acknowledgement": Parts(remember=_UpdatesStateBeforeTheAcknowledgement),
     "a wake is raised before its time": Parts(remember=_WakesBeforeTheTime),

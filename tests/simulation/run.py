@@ -14,11 +14,18 @@ from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from unittest.mock import patch
 
-from simulation.erasures import AfterErasure, Opened, erase_somewhere, reminders_due
+from simulation.erasures import COMMAND, MASTERS, AfterErasure, Opened, PlannedErasure, erase_somewhere, reminders_due
 from simulation.faults import Faults
+from simulation.memory_erasures import (
+    ErasedMemory,
+    PlannedMemoryErasure,
+    check_memory_erasures,
+    check_rows_of_memories,
+    choose,
+)
 from simulation.reminders import raised
 from simulation.scripted_extractor import HashEmbedder, Model
 from simulation.simulated_group import SimulatedGroup
@@ -37,18 +44,21 @@ from schemas.log import LogUnavailable
 from schemas.messages.decision import Decision
 from schemas.topics import INBOX, LEDGER, TOPICS, partition_of
 from streams.delivery.retry import append_with_retry, retry
+from streams.sealing.sealed_log import SealedLog
+from streams.sealing.user_keys import LEASE_SECONDS, UserKeys
 from streams.ticks.scheduler import decay_due, slots_between, tick_record
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
 
-    from simulation.erasures import PlannedErasure, Records
+    from simulation.erasures import Records
     from simulation.simulated_worker import SimulatedWorker
     from simulation.steps import Phase
 
     from projections.state.memory import UserState
 
+AnyErasure: TypeAlias = PlannedErasure | PlannedMemoryErasure
 PRODUCTION: Final = Parts()
 MAX_STEPS: Final = 100_000
 SETTLED_SECONDS: Final = 60.0
@@ -104,9 +114,14 @@ class _Run:
         self.group = SimulatedGroup(self.loop, self.log, chance, PARTITIONS, guarded=parts.guarded)
         model, embedder = Model(chance), HashEmbedder(chance)
         twice = 0.0 if calm else 0.1
-        sealed = workload.erasure is not None
+        sealed = workload.erasure is not None or bool(workload.memory_erasures)
         world = World(self.loop, self.log, self.group, model, embedder, self.clock, chance, parts, twice, sealed)
         self.opened = Opened(self.log.still())
+        self.erased: list[ErasedMemory] = []
+        keys = UserKeys(self.log, MASTERS, lease_seconds=LEASE_SECONDS)
+        self.door = SealedLog(self.log, keys)
+        self._sealed_for = {one.owner.key for one in workload.memory_erasures}
+        """Who comes in by a worker's door: whose single memories are to be erased."""
         self._make = lambda: Faults(world, folder, 1 if calm else workload.workers, weather, 0 if calm else 6)
 
     async def play(self) -> list[UserState]:
@@ -118,7 +133,8 @@ class _Run:
         await self.faults.heal()
         for number, phase in enumerate(self.workload.phases):
             erasure = self.workload.erasure
-            await self._phase(phase, None if erasure is None or erasure.phase != number else erasure)
+            erasures = [one for one in (erasure, *self.workload.memory_erasures) if one is not None]
+            await self._phase(phase, [one for one in erasures if one.phase == number])
         await asyncio.sleep(SETTLED_SECONDS)
         await self._reminded()
         await self._drained()
@@ -126,11 +142,14 @@ class _Run:
         records = await self.opened.read()
         after = self._after(records)
         check_log(records, self.workload, after)
+        await check_memory_erasures(self.opened, records, self.erased, words_are_once=self.workload.comparable)
         for worker in dict.fromkeys(workers.values()) if self.faults.happened else ():
             await retry(partial(_catch_up, worker), LogUnavailable)
         states = check_folds(self.log, records, workers, self.folder)
         if after is not None:
             await check_rows(self.opened.log, workers, self.folder, after)
+        owners = [one.owner for one in self.erased]
+        await check_rows_of_memories(self.opened.log, workers, self.folder, owners)
         await check_index(workers)
         for worker in self.faults.alive:
             worker.shards.close()
@@ -140,19 +159,20 @@ class _Run:
         erasure = self.workload.erasure
         return None if erasure is None else AfterErasure(records, erasure, partition_of(erasure.owner.key, PARTITIONS))
 
-    async def _phase(self, phase: Phase, erasure: PlannedErasure | None) -> None:
+    async def _phase(self, phase: Phase, erasures: list[AnyErasure]) -> None:
         self.clock.jump_to(phase.at)
         trouble = self.loop.create_task(self.faults.for_a_while())
         await self._slots_passed()
         await trouble
         if self.workload.comparable:
-            await self._stage(phase.said, erasure if erasure and erasure.stage == "said" else None)
-            await self._stage(phase.asked, erasure if erasure and erasure.stage == "asked" else None)
+            await self._stage(phase.said, [one for one in erasures if one.stage == "said"])
+            await self._stage(phase.asked, [one for one in erasures if one.stage == "asked"])
         else:
-            amid = erasure if erasure and erasure.stage != "after" else None
+            amid = [one for one in erasures if one.stage != "after"]
             await self._stage([*phase.said, *phase.asked, *self._ticks_of(phase)], amid)
-        if erasure is not None and erasure.stage == "after":
-            await self._stage([], erasure)
+        for erasure in erasures:  # one after the other: which memories there are is the same in every run
+            if erasure.stage == "after":
+                await self._stage([], [erasure])
         if self.workload.comparable:
             await self._stage(self._ticks_of(phase))
 
@@ -162,29 +182,42 @@ class _Run:
         records = [tick_record(partition, tick) for partition, tick in enumerate(ticks)]
         return [[Step(self.chance.random() * 8, record)] for record in records]
 
-    async def _stage(self, lists: list[list[Step]], erasure: PlannedErasure | None = None) -> None:
+    async def _stage(self, lists: list[list[Step]], erasures: Sequence[AnyErasure] = ()) -> None:
         trouble = self.loop.create_task(self.faults.for_a_while())
-        erasing = () if erasure is None else (self._erase(erasure),)
-        await asyncio.gather(*erasing, *(self._publish(steps) for steps in lists))
+        await asyncio.gather(*map(self._erase, erasures), *(self._publish(steps) for steps in lists))
         await trouble
         await self._drained()
 
-    async def _erase(self, erasure: PlannedErasure) -> None:
+    async def _erase(self, erasure: AnyErasure) -> None:
         await asyncio.sleep(erasure.pause)
-        await erase_somewhere(self.group, partition_of(erasure.owner.key, PARTITIONS), erasure.owner)
+        owner, partition = erasure.owner, partition_of(erasure.owner.key, PARTITIONS)
+        if isinstance(erasure, PlannedErasure):
+            await erase_somewhere(self.group, partition, lambda worker: worker.erase(owner, COMMAND))
+        elif (chosen := await choose(self.opened, erasure)) is not None:
+            memory_id, command_id = chosen.memory_id, erasure.command_id
+            await erase_somewhere(
+                self.group, partition, lambda worker: worker.erase_memory(owner, memory_id, command_id)
+            )
+            self.erased.append(chosen)
 
     async def _publish(self, steps: list[Step]) -> None:
         repeats = []
         for step in steps:
             await asyncio.sleep(step.pause)
-            await append_with_retry(self.log, [step.record])
+            await self._append(step)
             if step.again:
                 repeats.append(self.loop.create_task(self._repeat(step)))
         await asyncio.gather(*repeats)
 
     async def _repeat(self, step: Step) -> None:
         await asyncio.sleep(self.chance.random() * 60)
-        await append_with_retry(self.log, [step.record])
+        await self._append(step)
+
+    async def _append(self, step: Step) -> None:
+        """Append what a publisher has: by a worker's door, or past it, which alone leads to a foreign partition."""
+        key = step.record.key or b""
+        is_sealed = key in self._sealed_for and step.record.partition == partition_of(key, PARTITIONS)
+        await append_with_retry(self.door if is_sealed else self.log, [step.record])
 
     async def _drained(self) -> None:
         await self.faults.heal()
@@ -271,8 +304,7 @@ def check_seed(seed: int, parts: Parts = PRODUCTION) -> Played:
     try:
         played = play(workload, parts)
         if workload.comparable:
-            apart = None if workload.erasure is None or workload.erasure.stage == "after" else workload.erasure.owner
-            compare(played.states, _calm(seed), apart)
+            compare(played.states, _calm(seed), workload.apart)
     except Exception as error:  # whatever escapes is a failure of this seed
         raise SeedFailed(
             f"seed {seed}: {type(error).__name__}: {error}\nto see it again: {REPLAY.format(seed=seed)}"

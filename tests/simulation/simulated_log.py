@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from schemas.log import Appended, LogError, LogUnavailable, Position, Record, UnknownTopic
-from schemas.topics import KEYS
+from schemas.topics import KEYS, REPLACEMENTS
 from streams.sealing import sealed_record
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class SimulatedLog:
 
 def _repeatable(new: NewRecord) -> bytes:
     """Return what is the same of a record whenever its run is played: keys and nonces are not."""
-    if new.topic == KEYS.name or sealed_record.key_id_of(new.value) is not None:
+    if new.topic in (KEYS.name, REPLACEMENTS.name) or sealed_record.key_id_of(new.value) is not None:
         return str(len(new.value)).encode()
     return (new.key or b"") + new.value
 

@@ -18,7 +18,7 @@ from support.master_key import MASTER_KEY
 
 from mnemolog.commands.commands import Commands
 from mnemolog.log.sealing import Sealing
-from mnemolog.log.turn_ids import TurnIds
+from mnemolog.log.word_ids import WordIds
 from mnemolog.operations.erasure import Erasures
 from mnemolog.settings import from_environment
 from mnemolog.webhooks.registered import Webhooks
@@ -40,6 +40,7 @@ from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.registry.registry import NoRegistry
+from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
 from streams.sealing.user_keys import INSTALLATION, LEASE_SECONDS, UserKeys
 from streams.ticks.scheduler import TickScheduler, decay_due
@@ -94,6 +95,7 @@ class Parts:
     remember: type[Remember] = Remember
     shards: type[Shards] = Shards
     books: type[Books] = Books
+    replacements: type[Replacements] = Replacements
     guarded: bool = True
 
 
@@ -138,7 +140,8 @@ class SimulatedWorker:
     def _compose(self) -> None:
         world = self._world
         self.keys = UserKeys(world.log, MASTERS, lease_seconds=LEASE_SECONDS)
-        self.log = log = SealedLog(world.log, self.keys, seals=world.sealed)
+        replacements = world.parts.replacements(world.log, self.keys)
+        self.log = log = SealedLog(world.log, self.keys, seals=world.sealed, replacements=replacements)
         self.shards = world.parts.shards(self.folder, log, world.group.partitions)
         self.index_sync = IndexSync(EmbeddedIndex, ShardIndexSource(self.shards))
         self.shards.subscribe(self.index_sync)
@@ -178,6 +181,11 @@ class SimulatedWorker:
         await self._is_open.wait()
         await self._erasures.erase(owner, command_id)
 
+    async def erase_memory(self, owner: Owner, memory_id: str, command_id: str) -> None:
+        """Erase a memory, as `DELETE /v1/memories/{memory_id}?forever=true` does. Raises what that answers."""
+        await self._is_open.wait()
+        await self._erasures.erase_memory(owner, memory_id, command_id)
+
     async def _keep_followed(self) -> None:
         while True:
             await asyncio.sleep(FOLLOW_SECONDS)
@@ -196,7 +204,7 @@ class SimulatedWorker:
         self._erasures = Erasures(
             settings=from_environment(environment, data_dir=self.folder),
             inner=world.log,
-            sealing=Sealing(self.log, self.keys, TurnIds(self.keys)),
+            sealing=Sealing(self.log, self.keys, WordIds(self.keys)),
             shards=self.shards,
             observe=self.observe,
             commands=commands,

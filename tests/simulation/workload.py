@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from simulation.erasures import phases_without, plan_erasure
 from simulation.imports import add_imports
+from simulation.memory_erasures import plan_memory_erasures
 from simulation.reminders import add_reminders
 from simulation.scripted_extractor import FACT, MODEL, POISON, PROMPT_HASH, fact, vector
 from simulation.steps import Phase, Step
@@ -27,6 +28,7 @@ from streams.extraction.verbatim import VerbatimExtractor
 
 if TYPE_CHECKING:
     from simulation.erasures import PlannedErasure
+    from simulation.memory_erasures import PlannedMemoryErasure
 
     from schemas.messages.inbox import UserItem
     from schemas.messages.observations import Observation
@@ -58,6 +60,7 @@ class Workload:
     """When each is due; those that were cancelled never are."""
     garbage: int = 0
     erasure: PlannedErasure | None = None
+    memory_erasures: list[PlannedMemoryErasure] = field(default_factory=list)
     without: Owner | None = None
     """Who is left out up to a day, because another world has the user erased on it."""
     _chance: Random = field(default_factory=Random)  # noqa: S311 - chance that is repeated from a seed
@@ -81,6 +84,8 @@ class Workload:
             made._formed(owner).extend(ids)
         made.reminders = add_reminders(seed, made.phases, PARTITIONS, USERS, wild=not made.comparable)
         made.erasure = plan_erasure(seed, len(made.phases), USERS)
+        erased = None if made.erasure is None else made.erasure.owner
+        made.memory_erasures = plan_memory_erasures(seed, len(made.phases), USERS, erased)
         return made
 
     def world_without(self) -> Workload:
@@ -91,6 +96,12 @@ class Workload:
         left.phases, left.erasure = phases_without(self.phases, self.erasure), None
         left.without = self.erasure.owner
         return left
+
+    @property
+    def apart(self) -> set[Owner]:
+        """Who need not be the same in every run: something was erased while more was on its way."""
+        amid = {one.owner for one in self.memory_erasures if one.stage != "after"}
+        return amid | ({self.erasure.owner} if self.erasure is not None and self.erasure.stage != "after" else set())
 
     def _phase(self, number: int, at: datetime) -> Phase:
         chance, phase = self._chance, Phase(at)

@@ -2,12 +2,14 @@
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.lines.event_lines import EventLine
 from mnemolog.cli.lines.publisher import LinePublisher
 from mnemolog.cli.lines.reader import read_rows
 from mnemolog.cli.lines.sender import Refusals, interruptible, send_all
@@ -60,8 +62,8 @@ async def import_(
     rows = _rows(system, file, key_file, collection)
     refusals, counts = Refusals(output), Counter[str]()
 
-    async def send(memories: list[dict[str, Any]]) -> dict[int, str]:
-        answer = await client.import_memories(memories, user, wait_seconds=WAIT_SECONDS)
+    async def send(lines: Sequence[EventLine]) -> dict[int, str]:
+        answer = await client.import_memories([line.event for line in lines], user, wait_seconds=WAIT_SECONDS)
         counts.update({name: answer[name] for name in ("imported", "known", "waiting")})
         items = enumerate(answer["items"])
         return {place: item["reason"] for place, item in items if item["action"] == "refused"}

@@ -1,10 +1,12 @@
 """`mnemolog publish`: JSON Lines of input events go to the log."""
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.lines.event_lines import EventLine
 from mnemolog.cli.lines.publisher import LinePublisher
 from mnemolog.cli.lines.reader import missing, read_files, sizes
 from mnemolog.cli.lines.sender import Refusals, interruptible, send_all
@@ -26,8 +28,8 @@ async def publish(client: AsyncClient, output: Output, files: FILES) -> None:
         raise CommandFailed(f"{said}: nothing was published")
     refusals = Refusals(output)
 
-    async def send(events: list[dict[str, Any]]) -> dict[int, str]:
-        await client.publish(events)
+    async def send(lines: Sequence[EventLine]) -> dict[int, str]:
+        await client.publish([line.event for line in lines], derived_ids=not lines[0].is_named)
         return {}  # all or none
 
     publisher = LinePublisher(send, refusals.take, output.say)

@@ -32,6 +32,8 @@ class EventLine:
     event: dict[str, Any]
     size: int
     """Bytes of the event as JSON."""
+    is_named: bool = True
+    """Whether the event had its id; else it was derived from the words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,12 @@ def event_lines(name: str, stream: BinaryIO, now: datetime) -> Iterator[EventLin
 
 
 def json_lines(
-    name: str, stream: BinaryIO, checked: Callable[[bytes], dict[str, Any]]
+    name: str, stream: BinaryIO, checked: Callable[[bytes], tuple[dict[str, Any], bool]]
 ) -> Iterator[EventLine | BadLine]:
-    """Read the lines of a stream one after the other, each as `checked` returns it, which raises InvalidEvent."""
+    """Read the lines of a stream one after the other, each as `checked` returns it, which raises InvalidEvent.
+
+    `checked` also says whether the line had its own id.
+    """
     number = 0
     while raw := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
@@ -68,24 +73,24 @@ def json_lines(
         if not text:
             continue
         try:
-            event = checked(text)
+            event, is_named = checked(text)
         except orjson.JSONDecodeError as error:
             hint = "; put one event on each line" if text in _OPENINGS else ""
             yield BadLine(name, number, f"is not JSON: {error}{hint}")
         except InvalidEvent as error:
             yield BadLine(name, number, str(error))
         else:
-            yield EventLine(name, number, event, len(orjson.dumps(event)))
+            yield EventLine(name, number, event, len(orjson.dumps(event)), is_named)
 
 
-def _checked(text: bytes, now: datetime, met: Counter[bytes]) -> dict[str, Any]:
+def _checked(text: bytes, now: datetime, met: Counter[bytes]) -> tuple[dict[str, Any], bool]:
     raw: Any = orjson.loads(text)
     observation = new_event(raw, tenant=DEFAULT_TENANT, accepted_at=now, event_id="unnamed")
     if raw.get("event_id") is not None:
-        return dict(raw)
+        return dict(raw), True
     digest = observation.body_digest or b""
     met[digest] += 1
-    return {**raw, "event_id": derived_id("line", digest.hex(), met[digest])}
+    return {**raw, "event_id": derived_id("line", digest.hex(), met[digest])}, False
 
 
 def _skip_rest(stream: BinaryIO) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from mnemolog.cli.lines.event_lines import BadLine, EventLine
 from mnemolog.client.errors import Refused, Unavailable
@@ -27,8 +27,8 @@ _PLACE: Final = re.compile(r"\$\[(\d+)\]")
 class LinePublisher:
     """Takes lines in their order; what it has counted is durable."""
 
-    send: Callable[[list[dict[str, Any]]], Awaitable[Mapping[int, str]]]
-    """Sends one request; returns which of it were not taken by their places, and why.
+    send: Callable[[Sequence[EventLine]], Awaitable[Mapping[int, str]]]
+    """Sends one request, whose lines all had ids or all had none; returns which were not taken by places, and why.
 
     Raises Refused and nothing was done, Unavailable, MnemologError.
     """
@@ -48,7 +48,8 @@ class LinePublisher:
         if isinstance(line, BadLine):
             self.refuse(line)
             return
-        if len(self._batch) >= self.most or self._bytes + line.size >= MAX_BATCH_BYTES:
+        is_full = len(self._batch) >= self.most or self._bytes + line.size >= MAX_BATCH_BYTES
+        if is_full or (self._batch and self._batch[0].is_named != line.is_named):
             await self.flush()
         self._batch.append(line)
         self._bytes += line.size
@@ -83,11 +84,10 @@ class LinePublisher:
                 return
 
     async def _send(self, lines: Sequence[EventLine]) -> Mapping[int, str]:
-        events: list[dict[str, Any]] = [line.event for line in lines]
         deadline, pause = time.monotonic() + self.max_outage_seconds, 0.5
         while True:
             try:
-                return await self.send(events)
+                return await self.send(lines)
             except Unavailable as error:
                 if time.monotonic() >= deadline:
                     raise

@@ -53,8 +53,8 @@ def exported_rows(name: str) -> Iterator[tuple[EventLine | BadLine, int]]:
                 seen = here
 
 
-def _checked(text: bytes) -> dict[str, Any]:
+def _checked(text: bytes) -> tuple[dict[str, Any], bool]:
     raw: Any = orjson.loads(text)
     if not isinstance(raw, dict):
         raise InvalidEvent([Fault("$", "a memory must be a JSON object")])
-    return raw
+    return raw, True

@@ -15,7 +15,7 @@ from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routes.publishing import Wait, publish_checked
 from mnemolog.http.routing import answers, refused, routes
-from mnemolog.log.turn_ids import TurnIds
+from mnemolog.log.word_ids import WordIds
 from projections.queries.conditions.fields import APP_ID
 from schemas.identity import derived_id
 from schemas.inputs.input_events import Fault, InvalidEvent, new_event
@@ -47,7 +47,7 @@ async def converse(
         at = now + timedelta(microseconds=place)
         try:
             turn, counted = redacted_event(redaction, raw)
-            event_id = _id(worker.sealing.turn_ids, turn, body.agent_id, session_id, occurrences)
+            event_id = _id(worker.sealing.word_ids, turn, body.agent_id, session_id, occurrences)
             event = new_event(turn, tenant=tenant, accepted_at=at, event_id=event_id)
             events.append(with_counts(event, counted))
         except InvalidEvent as error:
@@ -93,11 +93,11 @@ def _with_app(message: dict[str, Any], app_id: str | None) -> dict[str, Any]:
 
 
 def _id(
-    ids: TurnIds, turn: dict[str, Any], agent_id: str | None, session_id: str, occurrences: Counter[tuple[str, str]]
+    ids: WordIds, turn: dict[str, Any], agent_id: str | None, session_id: str, occurrences: Counter[tuple[str, str]]
 ) -> str:
     """Return an id for a message: from agent, session, role, content and which occurrence of it this is."""
     spoken = (turn["role"], turn["content"])
-    event_id = ids.derive(agent_id or "", session_id, *spoken, occurrences[spoken])
+    event_id = ids.derive("turn", agent_id or "", session_id, *spoken, occurrences[spoken])
     occurrences[spoken] += 1
     return event_id
 

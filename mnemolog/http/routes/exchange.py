@@ -118,7 +118,8 @@ async def import_(
             continue
         try:
             redacted = redacted_line(worker.redactions.of(tenant, agent_of(raw)), raw)
-            owners.add(parse_line(redacted, tenant=tenant, user_id=user_id, accepted_at=now).owner)
+            ids = worker.sealing.word_ids
+            owners.add(parse_line(redacted, tenant=tenant, user_id=user_id, accepted_at=now, ids=ids).owner)
             lines.append(redacted)
         except InvalidEvent as error:
             root = f"$[{place}]" if many else "$"

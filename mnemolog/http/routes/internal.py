@@ -119,7 +119,7 @@ async def import_(request: Request, worker: CurrentWorker, body: ForwardedSnapsh
     _require_tenant(request, body.tenant)
     now = worker.clock.now()
     lines = [
-        parse_line(raw, tenant=body.tenant, user_id=body.user_id, accepted_at=now)
+        parse_line(raw, tenant=body.tenant, user_id=body.user_id, accepted_at=now, ids=worker.sealing.word_ids)
         async for raw in in_slices(body.snapshots)
     ]
     return answer({"items": await worker.importer.import_here(lines, body.wait)})

@@ -28,6 +28,12 @@ Wait = Annotated[
     float,
     Query(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False, description="seconds to wait until all states are final"),
 ]
+DerivedIds = Annotated[
+    bool,
+    Query(
+        description="the event_ids were derived from the words: where ENCRYPTION is strict they get keyed ones for it"
+    ),
+]
 _BODY = {
     "requestBody": {
         "required": True,
@@ -58,6 +64,7 @@ async def publish(
     quota: CurrentQuota,
     tenant: Tenant,
     key: IdempotencyKey = None,
+    derived_ids: DerivedIds = False,
     wait: Wait = 0.0,
 ) -> Response:
     """Accept one event, an array of events, or NDJSON. All are checked first: one bad event refuses the request."""
@@ -72,6 +79,8 @@ async def publish(
             event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
         try:
             redacted, counted = redacted_event(worker.redactions.of(tenant, agent_of(raw)), raw)
+            if derived_ids and isinstance(redacted, dict) and isinstance(redacted.get("event_id"), str):
+                redacted = redacted | {"event_id": worker.sealing.word_ids.hide(redacted["event_id"])}
             event = new_event(redacted, tenant=tenant, accepted_at=now, event_id=event_id)
             _check_vision(event, vision)
             events.append(with_counts(event, counted))

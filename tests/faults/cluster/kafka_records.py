@@ -13,6 +13,7 @@ from schemas.identity import event_of_piece
 from schemas.log import LogUnavailable
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
 from streams.sealing.key_files import read_keys
+from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
 from streams.sealing.user_keys import UserKeys
 from streams.transports.kafka.log import KafkaLog
@@ -44,7 +45,8 @@ class KafkaReading:
         self._log = KafkaLog(addresses, client_id="faults", timeout_s=10)
         self._opened: Log = self._log
         if master_key is not None:
-            self._opened = SealedLog(self._log, UserKeys(self._log, read_keys(master_key, "the row's key")))
+            keys = UserKeys(self._log, read_keys(master_key, "the row's key"))
+            self._opened = SealedLog(self._log, keys, replacements=Replacements(self._log, keys))
         self._groups: list[Record] = []
         self._started = False
         self._looking = asyncio.Lock()

@@ -64,6 +64,11 @@ def test_the_same_file_has_the_same_ids_and_a_line_said_twice_has_two() -> None:
     assert len(set(ids(*lines))) == 3
 
 
+def test_it_is_said_which_lines_had_an_id() -> None:
+    found = read(line(), line(event_id="t-1"))
+    assert [one.is_named for one in found if isinstance(one, EventLine)] == [False, True]
+
+
 def test_an_id_does_not_depend_on_how_the_line_is_spelt() -> None:
     spelt = b'{"content":"I love tea.", "role":"user","session_id":"s1","user_id":"u1","type":"TurnRecorded"}'
     assert ids(spelt) == ids(line())

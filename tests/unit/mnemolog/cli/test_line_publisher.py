@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import orjson
@@ -11,6 +11,9 @@ import pytest
 from mnemolog import AsyncClient, Unavailable
 from mnemolog.cli.lines.event_lines import BadLine, EventLine
 from mnemolog.cli.lines.publisher import MAX_BATCH_EVENTS, LinePublisher
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Server:
@@ -45,13 +48,13 @@ async def publish(server: Server, ids: list[str], **settings: Any) -> tuple[Line
     transport = httpx.MockTransport(server)
     async with AsyncClient("http://mnemolog", retries=0, transport=transport) as client:
 
-        async def send(events: list[dict[str, Any]]) -> dict[int, str]:
-            taken = await client.publish(events)
+        async def send(lines: Sequence[EventLine]) -> dict[int, str]:
+            taken = await client.publish([line.event for line in lines])
             return {place: "too many" for place, one in enumerate(taken["accepted"]) if one == "not taken"}
 
         publisher = LinePublisher(send, refused.append, lambda _: None, **settings)
         for number, name in enumerate(ids, 1):
-            await publisher.take(EventLine("file", number, {"event_id": name}, 20))
+            await publisher.take(EventLine("file", number, {"event_id": name}, 20, not name.startswith("derived")))
         await publisher.flush()
     return publisher, refused
 
@@ -63,6 +66,13 @@ async def test_lines_go_in_batches_and_in_order() -> None:
     assert server.accepted == ids
     assert (publisher.accepted, refused) == (len(ids), [])
     assert publisher.reached == f"file:{len(ids)}"
+
+
+async def test_lines_with_ids_and_lines_without_go_apart() -> None:
+    server, ids = Server(), ["t-1", "t-2", "derived-1", "derived-2", "t-3"]
+    await publish(server, ids)
+    assert server.requests == [2, 2, 1]
+    assert server.accepted == ids
 
 
 async def test_what_is_refused_is_told_by_its_line_and_the_rest_is_sent_again() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from immutables import Map
 from support.examples import MONDAY, envelope, forget, later, remember, revise, said
 from support.given import given
 
 from projections.state.erased_words import ErasedWords
 from projections.state.evolve import events_of, evolve
 from projections.state.memory import UserState
+from projections.state.wakes import Wakes
 from schemas import codec
 from schemas.messages.dead_letters import DeadLetter
 from schemas.messages.envelope import Sealed
@@ -108,3 +110,26 @@ def test_a_dead_letter_with_some_of_the_words_goes_as_a_whole(value: bytes):
     )
     assert words_of("any", "t-1").is_whole(letter)
     assert not words_of("any", "t-9").is_whole(letter)
+
+
+def test_what_is_decided_after_the_erasure_stays_as_it_is_and_what_is_void_does_not():
+    before = given(remember(CAT, "r-1"))
+    memory_id = before.only.memory_id
+    erased = before.when(erase(memory_id))
+    [refused] = erased.when(forget(memory_id, "f-1", later(days=3))).then("refused").decisions
+    [formed] = before.decisions
+    version = erased.decisions[-1].version
+    words = replace(words_of(memory_id), versions={memory_id: version}, counted=frozenset({4, 9}))
+    assert words.without(refused) is refused
+    assert words.without(refused, 9) is refused
+    assert words.without(formed, 4) == words_of(memory_id).without(formed)
+    void = replace(formed, version=version + 1)
+    assert "Vexleyham" not in codec.encode(words.without(void, 5)).decode("utf-8", "replace")
+
+
+def test_that_a_wake_showed_it_is_not_known_any_more():
+    before = given(said(TEA, "t-1"), remember(CAT, "r-1"))
+    tea, cat = before.of(TEA).memory_id, before.of(CAT).memory_id
+    [decision] = before.when(erase(cat)).decisions
+    shown = replace(before.state, wakes=Wakes(shown=Map({tea: 1, cat: 1})))
+    assert evolve(shown, decision, events_of(decision)).wakes.shown == Map({tea: 1})
