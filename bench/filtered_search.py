@@ -60,8 +60,6 @@ FILTERS: Final[Mapping[str, dict[str, Any]]] = {
     "strength at the instant": {"strength": {"gt": 0.2}},
 }
 """By what they say."""
-NO_TARGET: Final = "strength at the instant"
-"""Read for each memory at each question, because it is another at each instant."""
 
 
 def varied(memory: MemoryFormed, number: int) -> MemoryFormed:
@@ -161,10 +159,9 @@ async def measure(folder: Path) -> dict[str, object]:
     print(f"{MEMORIES} memories, without a filter: {found['without_ms']} ms of processor time")
     for name, spent in filtered.items():
         ratio, milliseconds = statistics.median(ratios[name]), 1000 * statistics.median(spent)
-        wanted = "none" if name == NO_TARGET else TARGET
         low, high = min(ratios[name]), max(ratios[name])
         print(
-            f"  {name}: {milliseconds:.2f} ms, ratio {ratio:.2f} ({low:.2f} to {high:.2f}; target {wanted})", flush=True
+            f"  {name}: {milliseconds:.2f} ms, ratio {ratio:.2f} ({low:.2f} to {high:.2f}; target {TARGET})", flush=True
         )
         found[name] = {"ms": round(milliseconds, 2), "ratio": round(ratio, 2), "of": [round(low, 2), round(high, 2)]}
     return found

@@ -55,10 +55,17 @@ class Principal:
         return self.users is not None or self.agents is not None
 
     @property
+    def listed_users(self) -> tuple[str, ...] | None:
+        """The users that the key is for, where it names each of them and no pattern."""
+        if self.users is None or any(set("*?") & set(user) for user in self.users):
+            return None
+        return self.users
+
+    @property
     def only_user(self) -> str | None:
         """The user that the key is for, where it names one and no pattern."""
-        one = self.users is not None and len(self.users) == 1 and not set("*?") & set(self.users[0])
-        return self.users[0] if one and self.users else None
+        listed = self.listed_users
+        return listed[0] if listed is not None and len(listed) == 1 else None
 
 
 def _matches(user_id: str, pattern: str) -> bool:

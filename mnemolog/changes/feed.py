@@ -27,7 +27,7 @@ from schemas.messages.erasure import MemoryErased, UserErased
 from schemas.messages.events import MEMORY_EVENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mnemolog.cluster.peers import Peers
     from projections.partitions.shards import Shards
@@ -43,6 +43,7 @@ NOW: Final = "now"
 ERASURES: Final = (MemoryErased, UserErased)
 CHANGES: Final = (*MEMORY_EVENTS, *ERASURES)
 TYPES: Final = tuple(sorted(event.__name__ for event in CHANGES))
+_EVER: Final = "9999"
 _POSITIONS: Final = re.compile(r"\d{1,9}:\d{1,18}(,\d{1,9}:\d{1,18})*", re.ASCII)
 
 
@@ -94,14 +95,16 @@ class ChangeFeed:
         since: dict[int, int | None] = dict.fromkeys(partitions, None if after == NOW else 0)
         if after not in (None, NOW):
             since |= _positions(after, partitions)
-        parts = await self._ask(wanted, since, limit)
+        share = -(-limit // len(partitions))  # all of it from each would mostly be read for nothing
+        parts = await self._ask(wanted, since, share)
         if parts.keys() != since.keys():
             raise PeerUnavailable("partitions are moving between workers: ask again in a moment")
         reached = {partition: int(part["reached"]) for partition, part in parts.items()}
         items: list[dict[str, Any]] = []
         left: dict[int, int] = {}
+        until = _known_until(parts.values())
         for partition, offset, changes in _merged({partition: part["items"] for partition, part in parts.items()}):
-            if partition in left or len(items) >= limit:
+            if partition in left or len(items) >= limit or _time_of(changes[0]) > until:
                 left.setdefault(partition, offset)
             else:
                 items += changes
@@ -228,7 +231,20 @@ def _merged(items: Mapping[int, list[dict[str, Any]]]) -> Iterator[tuple[int, in
         ]
         for partition, of_partition in sorted(items.items())
     )
-    return heapq.merge(*decisions, key=lambda decision: str(decision[2][0]["recorded_at"]))
+    return heapq.merge(*decisions, key=lambda decision: _time_of(decision[2][0]))
+
+
+def _time_of(change: dict[str, Any]) -> str:
+    return str(change["recorded_at"])[:-1]  # with its Z a whole second would come behind its fractions
+
+
+def _known_until(parts: Iterable[dict[str, Any]]) -> str:
+    """Return until when no partition has more than its part of an answer shows.
+
+    It is never before everything of some partition, even where a log's clock went back: each page leads on.
+    """
+    ends = (max(_time_of(item["change"]) for item in part["items"]) for part in parts if part["more"] and part["items"])
+    return min(ends, default=_EVER)
 
 
 def _cursor(positions: Mapping[int, int]) -> str:

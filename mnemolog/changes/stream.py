@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LOOK_EVERY_SECONDS: Final = 0.25
 HEARTBEAT_SECONDS: Final = 15.0
-CHANGES_AT_ONCE: Final = 100
+CHANGES_AT_ONCE: Final = 500
 RETRY_MILLISECONDS: Final = 1_000
 """After which a caller who lost the stream is asked to come back."""
 
@@ -68,9 +68,11 @@ class ChangeStreams:
             if not await may_go_on():
                 return
             cursor = str(page["next"])
-            for change, following in pairwise([*page["items"], None]):
-                yield _event(change, cursor if following is None else None)
             if page["items"]:
+                yield b"".join(
+                    _event(change, cursor if following is None else None)
+                    for change, following in pairwise([*page["items"], None])
+                )
                 told, sent_at = cursor, time.monotonic()
             elif time.monotonic() - sent_at >= heartbeat_seconds:
                 yield b": nothing new\n\n" if cursor == told else b": nothing wanted\n%s\n" % _id(cursor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import aclosing, closing
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import httpx
 
@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     from mnemolog.client.call import Call, Json
 
 T = TypeVar("T")
+AT_ONCE: Final = 100
+"""Requests of an AsyncClient that are under way; more wait here, in their order.
+
+As many as httpx has connections. Those that wait in its pool time out there, and cost it time for each that is served.
+"""
 
 
 class AsyncClient(
@@ -70,6 +75,7 @@ class AsyncClient(
         """
         self._timeout_seconds = timeout_seconds
         self._retries = retries
+        self._turns = asyncio.Semaphore(AT_ONCE)
         self._http = httpx.AsyncClient(
             base_url=address(url), headers=headers_of(api_key), transport=transport, **connection_to(url, ca_file)
         )
@@ -103,7 +109,8 @@ class AsyncClient(
 
     async def _send(self, call: Call[T]) -> httpx.Response:
         try:
-            return await self._http.send(request_of(self._http, call, self._timeout_seconds))
+            async with self._turns:
+                return await self._http.send(request_of(self._http, call, self._timeout_seconds))
         except httpx.TransportError as error:
             raise unreachable(self._http, error) from error
 

@@ -30,17 +30,19 @@ def add(
     infer: bool = True,
     wait_seconds: float = 0.0,
     app_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> Call[Json]:
     """Publish a conversation `[{role, content}]`; sending a whole context again adds only what is new.
 
     The same words in the same session are not new: who sends only the newest messages gives each conversation a
     `session_id`, or each message an `event_id`. A request has at most 1,000 messages. Those of other roles than user
     and assistant, and those whose content is not text, are left out; with none left nothing is sent, and
-    `session_id` is the one given here. Returns `{accepted, session_id}`; `wait_seconds` (at most 60) waits for the
-    final states. Raises Refused for what is no list of messages.
+    `session_id` is the one given here. `metadata` are those of each message, and of what is remembered of it; an
+    `expires_at` in them is when that expires. Returns `{accepted, session_id}`; `wait_seconds` (at most 60) waits for
+    the final states. Raises Refused for what is no list of messages.
     """
     messages = [
-        given(**{name: message.get(name) for name in MESSAGE_FIELDS})
+        given(**{name: message.get(name) for name in MESSAGE_FIELDS}, metadata=metadata or None)
         for message in _messages(conversation)
         if message.get("role") in SPEAKERS and isinstance(message.get("content"), str)
     ]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from fastapi import Request
     from starlette.types import Message, Scope
 
+FROM_WITHIN: Final = "mnemolog.from_within"
+"""The member of a request's scope that says that it was sent from here: it is part of another request."""
 JSON: Final = (b"content-type", b"application/json")
 
 
@@ -67,6 +69,7 @@ async def ask(caller: Request, requested: Requested, key: str) -> Answered:
         "client": caller.scope.get("client"),
         "server": caller.scope.get("server"),
         "state": caller.scope.get("state", {}),
+        FROM_WITHIN: True,
         **{name: caller.scope[name] for name in OF_CALLER if name in caller.scope},
     }
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]

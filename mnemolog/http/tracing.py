@@ -13,6 +13,7 @@ import orjson
 
 from mnemolog.access.principal import PRINCIPAL, Principal
 from mnemolog.http.bounds.paths import FOUND
+from mnemolog.http.own_routes import FROM_WITHIN
 from mnemolog.http.peer_door import FROM_PEER
 from projections.queries.search import Found
 from schemas import telemetry
@@ -64,14 +65,20 @@ QUERY: Final = "gen_ai.memory.query.text"
 def request_span(scope: Scope, statuses: Sequence[int]) -> Iterator[None]:
     """Have a request be a span of the trace that it names; `statuses` has the answer's when the block ends.
 
-    Neither the path nor the query is told, for both may name a user: the route's template is.
+    One that was sent from within is a part of its sender's. Neither the path nor the query is told, for both may name a
+    user: the route's template is.
     """
     if not telemetry.is_listened_to() or scope["path"] in PROBES:
         yield
         return
     method = scope["method"] if scope["method"] in METHODS else OTHER_METHOD
     asked = {"http.request.method": method, "url.scheme": scope.get("scheme", "http")}
-    with telemetry.span(method, asked, kind="server", of=_carrier(scope)) as span:
+    opened = (
+        telemetry.span(method, asked, is_measured=False)
+        if FROM_WITHIN in scope
+        else telemetry.span(method, asked, kind="server", of=_carrier(scope))
+    )
+    with opened as span:
         try:
             yield
         finally:

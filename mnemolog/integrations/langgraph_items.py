@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
@@ -23,8 +24,12 @@ if TYPE_CHECKING:
 DOCUMENT: Final = "document"
 FOREVER: Final = "forever"
 """Stands where other items have their end, and is greater than each of those as text."""
+_ITEM: Final = "metadata.item."
 MAX_WORDS_BYTES: Final = 8 * 1024
 """Of the text by which an item is found: more of it would change a vector little."""
+_MOST_NUMBER: Final = sys.float_info.max
+_INTEGERS: Final = range(-(2**63), 2**64)
+"""Those that JSON carries here as they are."""
 _OPERATORS: Final = {"$eq": "eq", "$ne": "ne", "$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
 
 
@@ -56,7 +61,7 @@ def key_of(namespace: Sequence[str], key: str) -> str:
 def put_call(op: PutOp, user_id: str, created_at: str | None, fields: Sequence[str], now: datetime) -> Call[Json]:
     """Return the command that keeps an item. Raises Refused for a value that JSON cannot carry."""
     try:
-        value = json.loads(json.dumps(op.value, allow_nan=False))
+        value = json.loads(json.dumps(op.value, allow_nan=False), parse_int=_integer)
     except (TypeError, ValueError) as error:
         raise Refused(f"the value of {op.key!r} cannot be kept: {error}") from None
     words = [] if op.index is False else _words(value, op.index if op.index is not None else fields)
@@ -77,6 +82,13 @@ def put_call(op: PutOp, user_id: str, created_at: str | None, fields: Sequence[s
         value=end_of(op.ttl, now),
         metadata=metadata,
     )
+
+
+def _integer(text: str) -> int:
+    number = int(text)
+    if number not in _INTEGERS:
+        raise ValueError(f"the integer {text[:32]} has more than 64 bits: write it as a text")
+    return number
 
 
 def _words(value: Mapping[str, Any], fields: Sequence[str]) -> list[str]:
@@ -100,8 +112,11 @@ def _instant(at: datetime) -> str:
 
 
 def filters_of(prefix: Sequence[str], wanted: Mapping[str, Any] | None, now: datetime) -> dict[str, Any]:
-    """Return the filter of the items below a prefix that have not ended. Raises ValueError for an unknown operator."""
-    compared = [one for name, value in (wanted or {}).items() for one in _comparisons(f"metadata.item.{name}", value)]
+    """Return the filter of the items below a prefix that have not ended.
+
+    Raises ValueError for an unknown operator, and for a name that no member of a value has.
+    """
+    compared = [one for name, value in (wanted or {}).items() for one in _comparisons(f"{_ITEM}{name}", value)]
     ours: list[dict[str, Any]] = [
         {"value": {"gt": _instant(now)}},
         {"metadata.within": {"contains": within(prefix)}},
@@ -110,13 +125,30 @@ def filters_of(prefix: Sequence[str], wanted: Mapping[str, Any] | None, now: dat
 
 
 def _comparisons(path: str, wanted: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any JSON value
+    if not all(path.split(".")):
+        raise ValueError(f"Invalid filter key: {path.removeprefix(_ITEM)!r} has an empty part between its dots")
     if not isinstance(wanted, dict):
-        return [{path: {"eq": wanted}}]
+        return [{path: _compared("eq", wanted)}]
     if any(name.startswith("$") for name in wanted):
         if unknown := [name for name in wanted if name not in _OPERATORS]:
             raise ValueError(f"Unsupported operator: {unknown[0]}; there are {', '.join(_OPERATORS)}")
-        return [{path: {_OPERATORS[name]: value for name, value in wanted.items()}}]
+        return [{path: _compared(_OPERATORS[name], value)} for name, value in wanted.items()]
     return [one for name, value in wanted.items() for one in _comparisons(f"{path}.{name}", value)]
+
+
+def _compared(operator: str, wanted: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """Return a comparison as our filters have it; with numbers that JSON has not, what it comes to."""
+    if not isinstance(wanted, int | float) or isinstance(wanted, bool):
+        return {operator: wanted}
+    if -_MOST_NUMBER <= wanted <= _MOST_NUMBER:
+        return {operator: wanted if isinstance(wanted, float) or wanted in _INTEGERS else float(wanted)}
+    if operator == "ne":
+        return {"nin": []}
+    if operator in ("lt", "lte") and wanted > 0:
+        return {"lte": _MOST_NUMBER}
+    if operator in ("gt", "gte") and wanted < 0:
+        return {"gte": -_MOST_NUMBER}
+    return {"in": []}
 
 
 def has_ended(memory: Json, now: datetime) -> bool:

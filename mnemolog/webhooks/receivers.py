@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -24,6 +26,8 @@ MAX_CONNECTIONS: Final = 64
 MAX_ANSWER_BYTES: Final = 64 << 10
 """Of a longer answer the rest is left, with its connection."""
 MAX_URL_CHARACTERS: Final = 2_048
+MAX_DIGITS: Final = 9
+"""Of a Retry-After: what is longer is as good as for ever."""
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 Address = IPv4Address | IPv6Address
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
@@ -112,7 +116,7 @@ class Receivers:
                 "POST", url, headers=[(b"host", host), *given], content=body, extensions={"timeout": timeout}
             ) as response,
         ):
-            answer = Answer(response.status, _retry_after(response.headers))
+            answer = Answer(response.status, retry_after(response.headers, datetime.now(UTC)))
             read = 0
             async for part in response.aiter_stream():  # to its end, so that the connection can be used again
                 read += len(part)
@@ -191,7 +195,12 @@ def _literal(host: str) -> Address | None:
         return None
 
 
-def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> float | None:
-    """Return the seconds of a Retry-After; None without one, and for a date."""
-    said = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
-    return float(said) if said.isdigit() and len(said) < 7 else None  # noqa: PLR2004 - eleven days
+def retry_after(headers: Iterable[tuple[bytes, bytes]], now: datetime) -> float | None:
+    """Return the seconds that a Retry-After asks for, as a number or until a date; None where it asks for none."""
+    said = next((value for name, value in headers if name.lower() == b"retry-after"), b"").decode("latin-1").strip()
+    if said.isascii() and said.isdigit():
+        return float(said[:MAX_DIGITS])
+    try:
+        return max(0.0, (parsedate_to_datetime(said) - now).total_seconds())
+    except (TypeError, ValueError, OverflowError):  # no date, or one without its zone
+        return None

@@ -197,13 +197,16 @@ class LedgerFold:
             yield offset, decision_of_row(body)
 
     def decisions_since(self, offset: int, most: int, owner: Owner | None = None) -> Iterator[tuple[int, Decision]]:
-        """Yield counted decisions at that offset of the ledger or later, in its order; of an owner, or of all."""
+        """Yield counted decisions at that offset of the ledger or later, in its order; of an owner, or of all.
+
+        A row is read when it is asked for: nothing may be written before the last one was.
+        """
         if owner is None:
             query = f"select offset, body {_SINCE} order by offset limit ?"
-            rows = self._connection.execute(query, (offset, most)).fetchall()
+            rows = self._connection.execute(query, (offset, most))
         else:
             query = "select offset, body from decisions where owner=? and offset>=? order by version limit ?"
-            rows = self._connection.execute(query, (name_of(owner), offset, most)).fetchall()
+            rows = self._connection.execute(query, (name_of(owner), offset, most))
         for at, body in rows:
             yield at, decision_of_row(body)
 

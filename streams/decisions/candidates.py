@@ -13,8 +13,11 @@ from projections.state.importance import DECIMALS, grade
 from projections.state.lifetime import expiry_of
 from projections.state.memory import ACTIVE, FORGOTTEN
 from schemas.identity import event_of_piece, extracted_memory_id
+from schemas.instant import read_instant
 from schemas.messages.decision import REJECTED
+from schemas.messages.envelope import Sealed
 from schemas.messages.events import MemoryFormed, MemoryReinforced, MemoryRevised
+from schemas.messages.observations import EXPIRES_AT
 from schemas.text import content_hash
 from schemas.vocabulary.attributes import NICKNAME
 from streams.decisions import key_dialogue, slots, statements, trust
@@ -306,6 +309,8 @@ def _meet_again(draft: Draft, item: CandidatesExtracted, entry: _Entry, memory: 
 def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Memory]) -> None:
     candidate, effective = entry.candidate, entry.said.effective
     newer = slots.newer_than(entry.holding(held), effective)
+    its_own, metadata = _said_expiry(candidate.metadata)
+    expires_at = its_own or expiry_of(candidate.memory_type, effective)
     draft.add(
         MemoryFormed(
             envelope=draft.envelope(effective),
@@ -332,17 +337,29 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
             pieces=[c.piece_id for c in entry.cited],
             happened_at=entry.happened_at,
             formed_at=effective,
-            expires_at=expiry_of(candidate.memory_type, effective),
+            expires_at=expires_at,
             superseded_by=newer.memory_id if newer else None,
-            metadata=candidate.metadata,
+            metadata=metadata,
         )
     )
     if newer is not None:
         draft.say(entry.subject, "superseded", f"a newer {newer.attribute or 'statement'} is known", entry.memory_id)
         return
     reason = f"new; only the user's own words say what the {entry.refused} is" if entry.refused else "new"
-    expires_at = expiry_of(candidate.memory_type, effective)
     if expires_at is not None and expires_at <= max(c.recorded_at for c in entry.cited):
-        reason += f"; short_term, and expired already at {expires_at:%Y-%m-%d %H:%M}, before its words were published"
+        what = "" if its_own else "short_term, and "
+        reason += f"; {what}expired already at {expires_at:%Y-%m-%d %H:%M}, before its words were published"
     draft.say(entry.subject, "formed", reason, entry.memory_id)
     slots.supersede(draft, slots.present(held, effective), entry.memory_id, effective)
+
+
+def _said_expiry(metadata: Sealed | None) -> tuple[datetime | None, Sealed | None]:
+    """Return when metadata say that a memory expires, and the metadata without it; what is no time stays in them."""
+    given = {} if metadata is None else orjson.loads(metadata.data)
+    if EXPIRES_AT not in given:
+        return None, metadata
+    try:
+        expires_at = read_instant(given.pop(EXPIRES_AT))
+    except ValueError:
+        return None, metadata
+    return expires_at, Sealed.clear(orjson.dumps(given)) if given else None

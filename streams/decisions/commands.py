@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 import orjson
 
 from projections.state.importance import DECIMALS
-from projections.state.lifetime import expiry_of
+from projections.state.lifetime import expiry_of, is_over
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
 from schemas.identity import commanded_memory_id
 from schemas.inputs.input_events import MAX_CONTENT_BYTES
@@ -154,7 +154,7 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
             category=item.category,
             importance=None if item.importance is None else round(item.importance, DECIMALS),
             memory_type=memory_type,
-            expires_at=_new_expiry(item),
+            expires_at=_revised_expiry(memory, item),
             sets_expiry=item.sets_expiry,
             metadata=None if metadata is None else Sealed.clear(metadata),
             value=value,
@@ -178,11 +178,23 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
         slots.supersede(draft, held[:-1], held[-1].memory_id, effective)
 
 
-def _new_expiry(item: ReviseMemory) -> datetime | None:
-    """Return when a revised memory expires, where the revision says so: by itself, or by its memory type."""
+def _revised_expiry(memory: Memory, item: ReviseMemory) -> datetime | None:
+    """Return when a revised memory expires, where the revision says so: by itself, or by its memory type.
+
+    A new memory type leaves an expiry that does not come from the one before.
+    """
     if item.sets_expiry or item.memory_type is None:
         return item.expires_at
-    return expiry_of(item.memory_type, item.envelope.occurred_at)
+    lasts = expiry_of(memory.memory_type, memory.formed_at) is None
+    return (memory.expires_at if lasts else None) or expiry_of(item.memory_type, item.envelope.occurred_at)
+
+
+def _restored_expiry(memory: Memory, effective: datetime) -> datetime | None:
+    """Return when a restored memory expires: by its memory type anew, and not before it would have."""
+    by_type = expiry_of(memory.memory_type, effective)
+    if memory.expires_at is None or is_over(memory.expires_at, effective):
+        return by_type
+    return max(memory.expires_at, by_type or memory.expires_at)
 
 
 def _patched(metadata: str, patch: bytes) -> bytes:
@@ -231,7 +243,7 @@ def decide_restore(draft: Draft, item: RestoreMemory, *, profile_keeps: bool) ->
         MemoryRestored(
             envelope=draft.envelope(),
             memory_id=memory.memory_id,
-            expires_at=expiry_of(memory.memory_type, effective),
+            expires_at=_restored_expiry(memory, effective),
             superseded_by=newer.memory_id if newer else None,
             last_accessed_at=max(memory.last_accessed_at, effective),
         )

@@ -110,9 +110,8 @@ def _with_a_whole_slot(item: ImportMemory) -> ImportMemory:
 
 
 def _expires_at(item: ImportMemory) -> datetime | None:
-    """Return when it expires: short_term memories do, and no others."""
-    its_own = expiry_of(item.memory_type, item.formed_at)
-    return its_own and (item.expires_at or its_own)
+    """Return when it expires: when its source says, else by its memory type."""
+    return item.expires_at or expiry_of(item.memory_type, item.formed_at)
 
 
 def _status(item: ImportMemory, *, is_past: bool) -> tuple[str, str | None]:

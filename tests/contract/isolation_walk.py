@@ -6,6 +6,7 @@ in what was logged, what is another's is answered as what is not there, and a pa
 
 from __future__ import annotations
 
+import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -412,26 +413,30 @@ async def walk(world: World, templates: Iterable[str] | None = None) -> AsyncIte
 
 
 async def heard(world: World) -> AsyncIterator[str]:
-    """Open streams of wakes as every caller, have every agent be reminded, and yield who heard of others.
+    """Open every stream as every caller, have every agent be told and reminded, and yield who heard of others.
 
     Also from the place at which another tenant's stream began: its id says nothing about whose it is.
     """
     logged = len(world.logged.text)
-    async with AsyncExitStack() as stack:
-        opened = [
-            Heard(name, asked, await stack.enter_async_context(_listen(world, name, asked, last)))
-            for name, asked, last in product(world.callers, LISTENED, (None, "0:0,1:0"))
-        ]
-        for place, kind in product(world.places, ("call", "marker")):
-            body = {"due_at": "2020-01-01", "content": f"{kind} the {place.word}", "agent_id": place.agent}
-            path = f"/v1/users/{place.user}/reminders"
-            assert (await world.full[place.tenant].ask("POST", path, body)).status_code == 201
-        told = [await each.tells(world) for each in opened if each.stream.status == HTTPStatus.OK]
-        assert sum(told), "nobody heard anything"
-        for each in opened:
-            for word in sorted(world.hidden_words(each.name)):
-                if word in each.stream.text:
-                    yield f"{each.name} heard of the {word} in a stream of {each.asked}"
+    for path in sorted(STREAMS):
+        now = time.time_ns()
+        async with AsyncExitStack() as stack:
+            opened = [
+                Heard(name, asked, await stack.enter_async_context(_listen(world, path, name, asked, last)))
+                for name, asked, last in product(world.callers, LISTENED, (None, "0:0,1:0"))
+            ]
+            for place, kind in product(world.places, ("call", "marker")):
+                whose = {"user_id": place.user, "agent_id": place.agent}
+                told = whose | {"content": f"{kind} the {place.word} in the garden at {now}"}
+                due = {"due_at": "2020-01-01", "content": f"{kind} the {place.word}", "agent_id": place.agent}
+                for to, body in (("/v1/memories", told), (f"/v1/users/{place.user}/reminders", due)):
+                    assert (await world.full[place.tenant].ask("POST", to, body)).status_code in MADE
+            heard_of = [await each.tells(world) for each in opened if each.stream.status == HTTPStatus.OK]
+            assert sum(heard_of), f"nobody heard anything of {path}"
+            for each in opened:
+                for word in sorted(world.hidden_words(each.name)):
+                    if word in each.stream.text:
+                        yield f"{each.name} heard of the {word} in a stream of {path} for {each.asked}"
     for line in world.logged.text[logged:]:
         if _has_words(world, line):
             yield f"logged {line}"
@@ -443,7 +448,9 @@ LISTENED: Final[list[dict[str, str]]] = [
     {"agent_id": "mia"},
     *({"user_id": user, "agent_id": agent} for user, agent in product(USERS, AGENTS)),
 ]
-"""Whose wakes streams are opened for."""
+"""Whose wakes and changes streams are opened for."""
+MADE: Final = (HTTPStatus.CREATED, HTTPStatus.OK)
+"""The statuses of what is remembered; it may be known already from another stream's turn."""
 
 
 @dataclass(frozen=True)
@@ -466,7 +473,7 @@ class Heard:
 
 
 def _listen(
-    world: World, name: str, asked: dict[str, str], last: str | None
+    world: World, path: str, name: str, asked: dict[str, str], last: str | None
 ) -> AbstractAsyncContextManager[WakeStream]:
     query = "&".join(f"{name}={value}" for name, value in asked.items())
-    return open_wake_stream(world.door.app, query, last, world.callers[name].text)
+    return open_wake_stream(world.door.app, query, last, world.callers[name].text, path)

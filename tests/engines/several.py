@@ -113,7 +113,7 @@ async def two_workers(
         }
         workers = []
         for number, port in enumerate(free_ports(2)):
-            own = {"ADVERTISED_URL": f"http://127.0.0.1:{port}"}
+            own = {"ADVERTISED_URL": f"http://127.0.0.1:{port}", "EMBEDDING_API_KEY": f"worker-{number}"}
             workers.append(WorkerProcess(folder / str(number), port, settings | own, program))
         try:
             workers[0].start()

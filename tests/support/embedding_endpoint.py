@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from contextlib import contextmanager
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,17 +19,16 @@ DIMENSIONS = 16
 
 
 class EmbeddingEndpoint(ThreadingHTTPServer):
-    """Answers with vectors made of the texts' hashes, and counts the texts."""
+    """Answers with vectors made of the texts' hashes."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.texts = 0
+        self.answered: Counter[str] = Counter()
         self.goes_on = threading.Event()
-        self.goes_on.set()
-        self.still_after = 0
-        """With this many texts it stands still until `goes_on` is set; 0: never."""
+        self.still_for = ""
+        """It stands still for who has this key and has been answered once, until `goes_on` is set; "": for nobody."""
         self.is_still = threading.Event()
 
     @property
@@ -43,10 +43,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         texts = asked["input"]
-        if self.server.still_after and self.server.texts >= self.server.still_after:
+        key = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        if key and key == self.server.still_for and self.server.answered[key]:
             self.server.is_still.set()
             self.server.goes_on.wait()
-        self.server.texts += len(texts)
+        self.server.answered[key] += 1
         data: list[dict[str, Any]] = [{"index": n, "embedding": _vector(text)} for n, text in enumerate(texts)]
         body = json.dumps({"object": "list", "model": asked["model"], "data": data}).encode()
         self.send_response(200)

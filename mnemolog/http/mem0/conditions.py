@@ -45,6 +45,8 @@ _OURS: Final = {
     "id": "memory_id",
 }
 """Our names of mem0's fields; any other is one of the metadata."""
+_IDS: Final = frozenset({"agent_id", "app_id", "session_id", "memory_id"})
+"""Texts here. mem0's clients send numbers for them too."""
 _TIMES: Final = frozenset({"formed_at", "last_accessed_at", "occurred_at", "expires_at"})
 _DATE_CHARACTERS: Final = len("2026-01-05")
 _WITHOUT_OFFSET: Final = re.compile(r"[0-9-]{10}[T ][0-9:.]+", re.ASCII)
@@ -68,9 +70,8 @@ def _named(name: str, value: Any, entity: str) -> frozenset[str] | None:  # noqa
         return None
     if isinstance(value, dict):
         return _and([_named(entity, wanted, entity) for operator, wanted in value.items() if operator in ("eq", "in")])
-    if isinstance(value, list):
-        return frozenset(map(str, value))
-    return None if value in (ANY, None) else frozenset({str(value)})
+    names = value if isinstance(value, list) else [value]
+    return None if ANY in names or None in names else frozenset(map(str, names))
 
 
 def _and(found: list[frozenset[str] | None]) -> frozenset[str] | None:
@@ -112,15 +113,13 @@ def _member(name: str, value: Any, user_id: str, depth: int) -> Filter | bool:  
 
 
 def _comparison(field: str, value: Any) -> Filter | bool:  # noqa: ANN401 - whatever JSON holds
-    if value == ANY:
+    if value == ANY or (isinstance(value, list) and ANY in value):
         return {field: {"exists": True}}
     if value is None:
         return {field: {"exists": False}}
-    if isinstance(value, list):
-        return {field: {"in": value}}
-    compared = value if isinstance(value, dict) else {"eq": value}
-    if not compared:
-        return True
+    compared = _operators(field, value)
+    if field in _IDS:
+        compared = {operator: _as_texts(wanted) for operator, wanted in compared.items()}
     if unknown := [operator for operator in compared if operator not in _OPERATORS]:
         raise _wrong(f"{field}: there is no operator {unknown[0]!r}: they are {', '.join(sorted(_OPERATORS))}")
     if field in _TIMES:
@@ -128,6 +127,30 @@ def _comparison(field: str, value: Any) -> Filter | bool:  # noqa: ANN401 - what
     if field == "content" and set(compared) == {"eq"}:
         compared = {"icontains": compared["eq"]}
     return {field: compared}
+
+
+def _operators(field: str, value: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever JSON holds
+    """Return what a field is compared with, by operators: one at least. Raises Problem.
+
+    Without this an empty comparison would hold for everything, which a caller that deletes does not mean.
+    """
+    if not isinstance(value, dict):
+        return {"in": value} if isinstance(value, list) else {"eq": value}
+    if not value:
+        raise _wrong(f'{field} is compared with nothing: give a value, or an operator such as {{"eq": "…"}}')
+    for operator in ("in", "nin"):
+        if operator in value and not isinstance(value[operator], list):
+            raise _wrong(f"{field}: {operator} takes a list")
+    if not isinstance(value.get("exists", True), bool):
+        raise _wrong(f"{field}: exists takes true or false")
+    return value
+
+
+def _as_texts(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return numbers as texts, also those in a list."""
+    if isinstance(value, list):
+        return [_as_texts(one) for one in value]
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _times(compared: Mapping[str, Any]) -> Filter:
@@ -156,9 +179,9 @@ def _span(value: Any) -> tuple[datetime, datetime]:  # noqa: ANN401 - whatever J
             at = datetime.fromtimestamp(value, UTC)
             return at, at
         at = read_instant(_with_offset(value))
+        return (at, at + (_DAY - _ALMOST)) if len(value) == _DATE_CHARACTERS else (at, at)
     except (ValueError, OverflowError, OSError) as error:
         raise _wrong(f"{str(value)[:64]!r} {error}") from None
-    return (at, at + _DAY - _ALMOST) if len(value) == _DATE_CHARACTERS else (at, at)
 
 
 def _with_offset(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -168,8 +191,7 @@ def _with_offset(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 def _of_user(value: Any, user_id: str | None) -> bool:  # noqa: ANN401 - whatever JSON holds
     """Return whether a comparison with the user holds for one user, or for what has none."""
-    if not isinstance(value, dict):
-        value = {"in": value} if isinstance(value, list) else {"eq": value}
+    compared = {operator: _as_texts(wanted) for operator, wanted in _operators(USER, value).items()}
     tests: dict[str, Callable[[Any], bool]] = {
         "eq": lambda wanted: user_id is not None if wanted == ANY else wanted == user_id,
         "ne": lambda wanted: user_id is None if wanted == ANY else wanted != user_id,
@@ -179,9 +201,9 @@ def _of_user(value: Any, user_id: str | None) -> bool:  # noqa: ANN401 - whateve
         "contains": lambda wanted: user_id is not None and str(wanted) in user_id,
         "icontains": lambda wanted: user_id is not None and str(wanted).casefold() in user_id.casefold(),
     }
-    if unknown := [operator for operator in value if operator not in tests]:
+    if unknown := [operator for operator in compared if operator not in tests]:
         raise _wrong(f"user_id: there is no operator {unknown[0]!r} for it: they are {', '.join(tests)}")
-    return all(tests[operator](wanted) for operator, wanted in value.items())
+    return all(tests[operator](wanted) for operator, wanted in compared.items())
 
 
 def _all_of(parts: list[Filter | bool]) -> Filter | bool:

@@ -7,7 +7,7 @@ import asyncio
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeGuard, TypeVar
 from urllib.parse import quote
 
 import orjson
@@ -46,6 +46,7 @@ from mnemolog.http.problems import Problem
 from schemas.identity import derived_id
 from schemas.inputs.nesting import check_depth
 from schemas.instant import END_OF_DAY, instant, read_instant
+from schemas.messages.observations import EXPIRES_AT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -69,6 +70,7 @@ DEFAULT_FOUND: Final = 10
 DEFAULT_PAGE: Final = 100
 MOST_FILTER_CHARACTERS: Final = 2 * 1024
 """Of a filter that a query has as Python writes it."""
+NO_LIST_OF_USERS: Final = "the key may not ask who has memories: name a user_id, or take a key with tenant-admin"
 T = TypeVar("T")
 
 
@@ -97,6 +99,8 @@ class Memories:
         if body.get("infer") is False:
             return adding, await self._keep(adding, messages, owner, metadata, expires_at)
         said_at = _said_at(body)
+        if expires_at is not None:
+            metadata[EXPIRES_AT] = expires_at
         turns = [
             {
                 "role": message["role"],
@@ -170,11 +174,13 @@ class Memories:
             raise Problem(HTTPStatus.BAD_REQUEST, "query is missing or blank: say what to look for")
         filters, limit = self._filters(body), _number(body, "top_k", body.get("limit"), DEFAULT_FOUND, MOST_FOUND)
         threshold = body.get("threshold")
+        if threshold is not None and not (is_number(threshold) and 0 <= threshold <= 1):
+            raise Problem(HTTPStatus.BAD_REQUEST, "threshold must be a number from 0 to 1")
         asked = {
             "query": query,
             "limit": limit,
             "include_global": False,
-            **({"min_score": threshold} if isinstance(threshold, int | float) else {}),
+            **({} if threshold is None else {"min_score": threshold}),
             **({"as_of": _reference(body["reference_date"])} if body.get("reference_date") is not None else {}),
         }
         found: list[Body] = []
@@ -198,7 +204,10 @@ class Memories:
         users = await self._users(filters)
         fields = _texts(body, "fields")
         one_list = len(users) == 1 and len(statuses) == 1
-        first, most = (page, size) if one_list else (1, MOST_LISTED)
+        if not one_list and page * size > MOST_LISTED:
+            detail = f"beyond the newest {MOST_LISTED} only the active memories of one user are listed: name a user_id"
+            raise Problem(HTTPStatus.BAD_REQUEST, detail)
+        first, most = (page, size) if one_list else (1, page * size)
         lists = [
             await self._for_users(filters, partial(self._list_one, status, first, most), users) for status in statuses
         ]
@@ -259,7 +268,11 @@ class Memories:
             await self.get(memory_id)  # another's is as one that is not there, whatever the body says
             raise Problem(HTTPStatus.BAD_REQUEST, "nothing is to be changed: give text, metadata or expiration_date")
         key = derived_id("mem0 update", self._key, memory_id)
-        answered = await self._answered("PATCH", _path(memory_id), body=changes, key=key)
+        requested = Requested(method="PATCH", path=_path(memory_id), body=changes)
+        answered = await ask(self._request, requested, key)
+        if not answered.is_success:
+            await self.get(memory_id)  # of one that is gone mem0 says that it is not there
+            _checked(answered)
         if answered.status == HTTPStatus.ACCEPTED:
             return {"id": memory_id, "message": "Accepted; it will be changed in a moment."}
         return memory_shown(answered.body) | {"message": "Memory updated successfully!"}
@@ -290,7 +303,8 @@ class Memories:
     async def delete_all(self, body: Body) -> int:
         """Forget every memory that meets a filter; return how many."""
         filters = self._filters(body)
-        return sum(await self._for_users(filters, self._forget_all))
+        users = await self._users(filters, is_deleting=True)
+        return sum(await self._for_users(filters, self._forget_all, users))
 
     async def _forget_all(self, whose: Body, filters: Body) -> int:
         gone = 0
@@ -374,10 +388,15 @@ class Memories:
         joined: Body = filters if not beside else {"AND": [*([filters] if filters else []), *beside]}
         if not names_somebody(joined):
             raise Problem(HTTPStatus.BAD_REQUEST, NOBODY)
+        translated(joined, "")  # what is wrong is refused also where it is about nobody
         return joined
 
-    async def _users(self, filters: Body) -> list[str]:
-        """Return the users whose memories may pass a filter. Raises Problem where these cannot be told."""
+    async def _users(self, filters: Body, *, is_deleting: bool = False) -> list[str]:
+        """Return the users whose memories may pass a filter. Raises Problem where these cannot be told.
+
+        A key that may not list users reads what has none (an agent's, an application's or a run's own), where a filter
+        names such; it deletes nothing, because what is left would be called deleted.
+        """
         users = named(filters, USER)
         if users is not None:
             if len(users) > MOST_NAMED:
@@ -386,9 +405,12 @@ class Memories:
         names = {entity: named(filters, entity) for entity in (AGENT, APP, RUN)}
         made = [made_user(entity, name) for entity, some in names.items() for name in sorted(some or ())]
         one = {entity: next(iter(some)) for entity, some in names.items() if some is not None and len(some) == 1}
+        if (listed := self._principal.listed_users) is not None:
+            return [*listed, *filter(self._principal.has_user, made)]
         if Role.TENANT_ADMIN not in self._principal.roles or self._principal.users is not None:
-            only = self._principal.only_user
-            return [*([only] if only else []), *made]
+            if is_deleting or not made:
+                raise Problem(HTTPStatus.FORBIDDEN, NO_LIST_OF_USERS)
+            return list(filter(self._principal.has_user, made))
         ours = {AGENT: "agent_id", APP: "app_id", RUN: "session_id"}
         counted = await self._names("user", **{ours[entity]: name for entity, name in one.items()})
         if len(counted) >= MOST_USERS:
@@ -474,9 +496,11 @@ def _read_filters(text: str) -> object:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
+        if len(text) > MOST_FILTER_CHARACTERS:
+            return text
         try:
-            return ast.literal_eval(text) if len(text) <= MOST_FILTER_CHARACTERS else text
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return orjson.loads(orjson.dumps(ast.literal_eval(text)))  # Python has values that JSON has not
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return text
 
 
@@ -537,6 +561,11 @@ def _number(body: Body, name: str, other: object, default: int, most: int) -> in
     return min(value, most)
 
 
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether it is a number, and no truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _said_at(body: Body) -> str | None:
     """Return when the messages were said, from seconds since 1970, a time or a date."""
     for name in ("timestamp", "observation_datetime", "observation_date"):
@@ -547,11 +576,11 @@ def _said_at(body: Body) -> str | None:
 
 def _reference(value: object) -> str | None:
     try:
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if is_number(value):
             return instant(datetime.fromtimestamp(value, UTC))
         return instant(read_instant(value))
     except (ValueError, OverflowError, OSError) as error:
-        raise Problem(HTTPStatus.BAD_REQUEST, f"{str(value)[:64]!r} is no time: {error}") from None
+        raise Problem(HTTPStatus.BAD_REQUEST, f"{str(value)[:64]!r} {error}") from None
 
 
 def _expiry(value: object) -> str:

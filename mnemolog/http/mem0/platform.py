@@ -16,6 +16,7 @@ router = routes("mem0", access=OF_OTHERS_PROTOCOL, checks_query=False, include_i
 ORGANISATION: Final = "mnemolog"
 WAIT_SECONDS: Final = 60.0
 """How long an answer waits where the client asks for no event."""
+MOST_PAGES: Final = 1_000_000
 QUEUED: Final = "Memory processing has been queued for background execution"
 UPDATED: Final = "Successfully updated {} memories"
 DELETED: Final = "Successfully deleted {} memories"
@@ -215,8 +216,8 @@ def _positive(request: Request, body: dict[str, Any], name: str, default: int) -
         number = int(value)
     except (TypeError, ValueError):
         number = 0
-    if number < 1:
-        raise Problem(HTTPStatus.BAD_REQUEST, f"{name} must be a number of at least 1")
+    if not 1 <= number <= MOST_PAGES:
+        raise Problem(HTTPStatus.BAD_REQUEST, f"{name} must be a number from 1 to {MOST_PAGES}")
     return number
 
 

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from fastapi import Request, Response
 
-from mnemolog.http.mem0.memories import MOST_A_PAGE, Memories, body_of
+from mnemolog.http.mem0.memories import MOST_LISTED, Memories, body_of
 from mnemolog.http.mem0.whose import ENTITIES
 from mnemolog.http.permissions import OF_OTHERS_PROTOCOL, reads
 from mnemolog.http.routing import answer, routes, takes_long
@@ -25,9 +25,10 @@ async def add(request: Request) -> Response:
 
 @router.get("/memories")
 async def listed(request: Request) -> Response:
-    """List memories, of everybody where nobody is named."""
+    """List the newest memories, 1,000 at most; of everybody where nobody is named."""
     query: dict[str, Any] = dict(request.query_params)
-    size = min(int(query["top_k"]), MOST_A_PAGE) if query.get("top_k", "").isdecimal() else MOST_A_PAGE
+    top_k = query.get("top_k", "")
+    size = min(int(top_k), MOST_LISTED) if top_k.isascii() and top_k.isdecimal() else MOST_LISTED
     results, _ = await Memories(request).page(_of_all(query), 1, max(size, 1))
     return answer({"results": results})
 

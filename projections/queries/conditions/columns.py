@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
-from projections.queries.conditions.fields import Subject
+from projections.queries.conditions.fading import Fading
+from projections.queries.conditions.fields import STRENGTH, Subject
 from projections.queries.conditions.operators import EQ, IN, NE, NIN, each
 from projections.state.memory import ACTIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Mapping
 
     from projections.queries.conditions.condition import Condition, Mask
     from projections.queries.conditions.fields import Field
@@ -31,6 +32,12 @@ MOST_COLUMNS: Final = 16
 """Of a user; beyond, the one asked for longest ago is dropped."""
 FEW: Final = 8
 """Up to one in so many memories may change for the columns to be mended, and not made anew."""
+_OF_NUMBERS: Final[Mapping[str, np.ufunc]] = {
+    "gt": np.greater,
+    "gte": np.greater_equal,
+    "lt": np.less,
+    "lte": np.less_equal,
+}
 
 
 @dataclass(slots=True)
@@ -63,7 +70,8 @@ class _Column:
                 met = np.zeros(len(self.values), dtype=np.bool_)
                 met[found] = True
                 return met[codes] if operator in (EQ, IN) else ~met[codes]
-        met = np.frombuffer(bytes(each(operator, self.of.kind, self.values, wanted)), dtype=np.bool_)
+        nothing = self.code_of.get(_key(None))
+        met = np.frombuffer(bytes(each(operator, self.of.kind, self.values, nothing, wanted)), dtype=np.bool_)
         return met[codes]
 
     def _codes_of(self, wanted: Iterable[Any]) -> list[int] | None:
@@ -91,6 +99,7 @@ class Columns:
         self._row_of = {memory.memory_id: row for row, memory in enumerate(self._memories)}
         self._active = bytearray(memory.status == ACTIVE for memory in self._memories)
         self._columns: OrderedDict[str, _Column] = OrderedDict()
+        self._fading: Fading | None = None
 
     def follow(self, state: UserState) -> bool:
         """Come to another state of the same user; only what changed is read again.
@@ -134,6 +143,8 @@ class Columns:
             self._active[row] = memory.status == ACTIVE
         for column in self._columns.values():
             column.set(row, column.of.read(self._subject(memory)))
+        if self._fading is not None:
+            self._fading.set(row, memory)
 
     def meeting(self, condition: Condition, at: datetime) -> frozenset[str] | None:
         """Return the active memories that meet a condition at an instant; None where every one does."""
@@ -152,6 +163,11 @@ class Columns:
 
     def compare(self, asked: Field, operator: str, wanted: Any) -> Mask:  # noqa: ANN401 - whatever JSON holds
         """Return by row whether the memory's value of a field is as wanted."""
+        if asked.name == STRENGTH and operator in _OF_NUMBERS:
+            if self._fading is None:
+                self._fading = Fading(self._memories)
+            met: Mask = _OF_NUMBERS[operator](self._fading.strengths(self._at, self._memories), wanted)
+            return met
         if asked.changes_by_itself:
             return self._read(asked).mask(operator, wanted)
         column = self._columns.get(asked.name)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory
 
 METADATA: Final = "metadata"
+STRENGTH: Final = "strength"
 APP_ID: Final = "app_id"
 """The application that a memory is of, which its metadata says."""
 
@@ -97,8 +98,8 @@ FIELDS: Final[Mapping[str, Field]] = {
     ),
     "provenance": Field("provenance", FieldKind.TEXT, lambda subject: provenance_of(subject.memory)),
     "grade": Field("grade", FieldKind.NUMBER, lambda subject: round(grade(subject.memory.importance), 4)),
-    "strength": Field(
-        "strength", FieldKind.NUMBER, lambda subject: subject.memory.strength_at(subject.at), changes_by_itself=True
+    STRENGTH: Field(
+        STRENGTH, FieldKind.NUMBER, lambda subject: subject.memory.strength_at(subject.at), changes_by_itself=True
     ),
 }
 """By the names that answers have for them."""

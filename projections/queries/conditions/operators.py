@@ -86,12 +86,14 @@ _OF_ONE_KIND: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 """Where all values are texts, numbers or times, Python's own comparisons say the same, and faster."""
 
 
-def each(name: str, kind: FieldKind, values: Sequence[Any], wanted: Any) -> list[bool]:  # noqa: ANN401
-    """Return for each of a field's different values whether it is as wanted, as an operator says of one."""
+def each(name: str, kind: FieldKind, values: Sequence[Any], nothing: int | None, wanted: Any) -> list[bool]:  # noqa: ANN401
+    """Return for each of a field's different values whether it is as wanted, as an operator says of one.
+
+    `nothing` is the place of None among them, where it is one.
+    """
     compare = _OF_ONE_KIND.get(name)
     if compare is None or kind not in (FieldKind.TEXT, FieldKind.NUMBER, FieldKind.TIME):
         return list(map(OPERATORS[name], values, repeat(wanted)))
-    nothing = next((place for place, value in enumerate(values) if value is None), None)
     if nothing is None:
         return list(map(compare, values, repeat(wanted)))
     met = list(map(compare, [*values[:nothing], wanted, *values[nothing + 1 :]], repeat(wanted)))

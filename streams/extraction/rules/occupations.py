@@ -12,7 +12,7 @@ _CHINESE = re.compile(
     r"博士生|高中生|中学生|学生|快递员|外卖员"
     r"|自由职业者|销售|运营|策划|顾问|分析师|建筑师|药剂师|理发师|健身教练|教练|农民|工人|飞行员|空姐|"
     r"法官|研究员|科学家|博主|up主|主播"
-    r"|导游|店长|创业者|架构师|前端|后端|测试|全职妈妈|家庭主妇|实习生|客服|保安|电工|木工|裁缝|咖啡师|"
+    r"|(?:前端|后端|软件|游戏|移动)开发|(?:建筑|平面|室内|服装|工业|交互|UI)设计|导游|店长|创业者|架构师|前端|后端|测试|全职妈妈|家庭主妇|实习生|客服|保安|电工|木工|裁缝|咖啡师|"
     r"心理咨询师|咨询师|导演|编剧|HR)"
 )
 _ENGLISH = re.compile(
@@ -25,7 +25,8 @@ _ENGLISH = re.compile(
     r"|paralegal|paramedic|pharmacist|photographer|physicist|physiotherapist|pilot|plumber|police officer"
     r"|postdoc|principal|producer|product owner|professor|programmer|psychiatrist|psychologist|realtor|receptionist"
     r"|recruiter|reporter|researcher|sailor|salesman|salesperson|saleswoman|scientist|sculptor|secretary|singer"
-    r"|social worker|soldier|statistician|student|surgeon|surveyor|sysadmin|tailor|teacher|technician|therapist"
+    r"|social worker|stay-at-home (?:mom|mum|dad|parent|mother|father)|homemaker|housewife"
+    r"|soldier|statistician|student|surgeon|surveyor|sysadmin|tailor|teacher|technician|therapist"
     r"|trader|trainer|translator|truck driver|tutor|undergrad|veterinarian|vet|waiter|waitress|welder|writer)",
     re.IGNORECASE,
 )

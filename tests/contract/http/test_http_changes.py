@@ -68,8 +68,13 @@ async def test_of_what_was_erased_only_that_is_left(door: FrontDoor):
     assert [(item["type"], item["memory"]) for item in items] == [("MemoryErased", None)]
     await door.remember("likes perry", "leaves")
     assert (await door.http.delete("/v1/users/leaves")).status_code == 200
-    [gone] = await pages(door, start, user_id="leaves")
-    assert (gone["type"], gone["user_id"], gone["memory_id"], gone["memory"]) == ("UserErased", "leaves", None, None)
+    [erasure] = await pages(door, start, user_id="leaves")
+    assert (erasure["type"], erasure["user_id"], erasure["memory_id"], erasure["memory"]) == (
+        "UserErased",
+        "leaves",
+        None,
+        None,
+    )
     await door.remember("likes mead", "leaves")
     assert [item["type"] for item in await pages(door, start, user_id="leaves")] == ["UserErased", "MemoryFormed"]
 

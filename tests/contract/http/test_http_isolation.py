@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from mnemolog.access import key_file
 from mnemolog.access.principal import Principal
+from mnemolog.changes.feed import ChangeFeed, ChangesWanted
 from mnemolog.http import dependencies, permissions
 from mnemolog.http.authentication import BETWEEN_WORKERS, STREAMS
 from mnemolog.http.routes import memories
@@ -52,7 +53,7 @@ async def test_nothing_of_others_is_in_what_any_route_answers_any_caller(world: 
     assert await intact(world) == []
     told = {one for one, statuses in world.answered.items() if min(statuses) < HTTPStatus.BAD_REQUEST}
     assert set(operations(world)) - told == {
-        one for one in operations(world) if one[1].startswith(BETWEEN_WORKERS) or one[1] in STREAMS
+        one for one in operations(world) if one[1].startswith(BETWEEN_WORKERS) or one[1] in (*STREAMS, RESET)
     }
 
 
@@ -76,7 +77,7 @@ async def test_what_is_asked_finds_what_one_may_see(world: World):
         assert seen == dict.fromkeys(seen, words), name
 
 
-async def test_nobody_hears_of_the_wakes_of_others(world: World):
+async def test_nobody_hears_of_the_wakes_and_changes_of_others(world: World):
     assert [leak async for leak in heard(world)] == []
 
 
@@ -208,6 +209,16 @@ async def test_a_planted_leak_is_found(
         assert [leak async for leak in walk(world, templates)]
     del world.logged.text[before:]
     assert [leak async for leak in walk(world, templates)] == []
+
+
+async def test_a_feed_that_tells_of_every_user_is_found(world: World, monkeypatch: pytest.MonkeyPatch):
+    here = ChangeFeed.changes_here
+
+    def everywhere(self: ChangeFeed, wanted: ChangesWanted, *given: Any) -> Any:
+        return here(self, replace(wanted, user_id=None, agent_id=None), *given)
+
+    monkeypatch.setattr(ChangeFeed, "changes_here", everywhere)
+    assert [leak async for leak in heard(world) if "/v1/changes/stream" in leak]
 
 
 async def test_a_stream_that_tells_everybody_is_found(world: World, monkeypatch: pytest.MonkeyPatch):

@@ -167,6 +167,14 @@ class Mem0Suite:
         [shown] = client.get_all(filters={"user_id": user}, show_expired=True)["results"]
         assert shown["expiration_date"] == "2020-01-01"
 
+    def test_what_is_inferred_expires_at_its_date_too(self, client: Any, user: str):
+        said = "I work at Siemens in Munich."
+        added = client.add(said, user_id=user, expiration_date="2090-05-01", metadata={"channel": "web"})
+        assert finished(client, added["event_id"])["status"] == "SUCCEEDED"
+        found = client.get_all(filters={"user_id": user})["results"]
+        assert {(one["expiration_date"], one["metadata"]["channel"]) for one in found} == {("2090-05-01", "web")}
+        assert not any("expires_at" in one["metadata"] for one in found)
+
     def test_feedback_is_noted_and_can_be_filtered_by(self, client: Any, user: str):
         memory_id = keep(client, "Mia likes jazz.", user_id=user)["id"]
         client.feedback(memory_id, "NEGATIVE", "she likes techno")
@@ -206,7 +214,7 @@ class Mem0Suite:
         cases: list[tuple[type[Exception], Callable[[], Any], str]] = [
             (MemoryNotFoundError, lambda: client.get(str(uuid4())), "Memory not found"),
             (MemoryNotFoundError, lambda: client.delete(str(uuid4())), "Memory not found"),
-            (MemoryNotFoundError, lambda: client.update(str(uuid4()), text="x"), "there is no memory"),
+            (MemoryNotFoundError, lambda: client.update(str(uuid4()), text="x"), "Memory not found"),
             (ValidationError, lambda: client.get_all(filters={}), "say whose"),
             (ValidationError, lambda: client.search("x", filters={"metadata": {"a": 1}}), "say whose"),
             (ValidationError, lambda: client.add([], user_id="u"), "no message"),

@@ -6,15 +6,16 @@ import json
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
 from agents import Agent, ModelResponse, Runner, Usage, set_tracing_disabled
 from agents.models.interface import Model
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt import InjectedStore, ToolNode, create_react_agent
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 from support.free_ports import free_ports
 from support.mnemolog_up import Up
@@ -78,6 +79,41 @@ def test_a_graph_runs_on_the_store_and_the_tools(url: str) -> None:
         assert any(isinstance(message, ToolMessage) for message in done["messages"])
         assert [memory["content"] for memory in client.memories("lg")["items"]] == ["Ann has a cat"]
         assert {item.key for item in store.search(("lg", "turns"))} == {"1", "3"}
+
+
+class Told(GenericFakeChatModel):
+    """Says what a test wants, whatever tools it is given."""
+
+    def bind_tools(self, tools: Any, **_: Any) -> Any:  # noqa: ARG002 - LangChain's name
+        return self
+
+
+@tool
+def keep(key: str, fact: str, store: Annotated[Any, InjectedStore()]) -> str:
+    """Keep a fact."""
+    store.put(("react", "facts"), key, {"fact": fact})
+    return "kept"
+
+
+@tool
+async def find(query: str, store: Annotated[Any, InjectedStore()]) -> str:
+    """Find facts."""
+    return "; ".join(item.value["fact"] for item in await store.asearch(("react",), query=query))
+
+
+@pytest.mark.filterwarnings("ignore:create_react_agent has been moved")  # to langchain, which is another package
+async def test_a_react_agent_keeps_and_finds_in_the_store(url: str) -> None:
+    calls = [
+        {"name": "keep", "args": {"key": "pet", "fact": "Ann has a cat called Momo"}, "id": "c1"},
+        {"name": "find", "args": {"query": "cat"}, "id": "c2"},
+    ]
+    said = [*(AIMessage("", tool_calls=[call]) for call in calls), AIMessage("Momo.")]
+    async with MnemologStore(url) as store:
+        agent = create_react_agent(Told(messages=iter(said)), [keep, find], store=store)
+        done = await agent.ainvoke({"messages": [HumanMessage("What is my cat called?")]})
+        told = [message.content for message in done["messages"] if isinstance(message, ToolMessage)]
+        assert told == ["kept", "Ann has a cat called Momo"]
+        assert done["messages"][-1].content == "Momo."
 
 
 class Scripted(Model):

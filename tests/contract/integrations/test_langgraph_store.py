@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
@@ -199,3 +200,45 @@ async def test_a_store_is_closed_at_the_end_of_an_asynchronous_block(url: str, a
         item = await store.aget((ann, "notes"), "a")
     assert item is not None
     assert item.value == {"text": "likes tea"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({"$lt": float("inf")}, {"a", "b"}),
+        ({"$gt": float("-inf")}, {"a", "b"}),
+        ({"$gt": float("inf")}, set()),
+        ({"$eq": float("nan")}, set()),
+        ({"$ne": float("nan")}, {"a", "b", "none"}),
+        (float("inf"), set()),
+        ({"$lt": 10**100}, {"a", "b"}),
+        ({"$gte": -(10**400), "$lt": 20}, {"a"}),
+    ],
+)
+def test_a_filter_takes_numbers_that_json_has_not(
+    store: MnemologStore, ann: str, wanted: object, found: set[str]
+) -> None:
+    items: dict[str, dict[str, Any]] = {"a": {"price": 10}, "b": {"price": 20.5}, "none": {}}
+    for key, value in items.items():
+        store.put((ann,), key, value)
+    assert {item.key for item in store.search((ann,), filter={"price": wanted})} == found
+
+
+def test_what_would_not_come_back_as_it_was_is_refused(store: MnemologStore, ann: str) -> None:
+    store.put((ann,), "most", {"n": [2**64 - 1, -(2**63)]})
+    item = store.get((ann,), "most")
+    assert item is not None
+    assert item.value == {"n": [2**64 - 1, -(2**63)]}
+    for number in (2**64, -(2**63) - 1):
+        with pytest.raises(Refused, match="more than 64 bits"):
+            store.put((ann,), "more", {"n": {"deep": number}})
+    with pytest.raises(ValueError, match="Invalid filter key"):
+        store.search((ann,), filter={"a') or true('$.": 1})
+
+
+async def test_thousands_of_operations_at_once_are_all_carried_out(url: str, ann: str) -> None:
+    async with MnemologStore(url) as store:
+        await asyncio.gather(*(store.aput((ann,), f"k{number % 50}", {"n": number}) for number in range(200)))
+        found = await asyncio.gather(*(store.aget((ann,), f"k{number % 50}") for number in range(2_000)))
+        assert all(found)
+        assert len(await store.asearch((ann,), limit=100)) == 50

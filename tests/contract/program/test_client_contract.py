@@ -45,6 +45,14 @@ async def test_a_voice_agent_adds_searches_and_reads_the_profile(memory: AsyncCl
     assert "Ann" in await memory.get_user_profile(user_id="u1", agent_id="luna")
 
 
+async def test_what_is_added_has_its_metadata_and_expires_when_they_say(memory: AsyncClient) -> None:
+    said = [{"role": "user", "content": "I live in Basel.", "metadata": {"of": "the agent's own"}}]
+    about = {"channel": "web", "expires_at": "2090-05-01T00:00:00Z"}
+    await memory.add(said, user_id="dated", session_id="s", metadata=about, wait_seconds=20)
+    [found] = (await memory.memories("dated"))["items"]
+    assert (found["metadata"], found["expires_at"]) == ({"channel": "web"}, "2090-05-01T00:00:00Z")
+
+
 async def test_a_search_takes_filters_with_null_and_with_times(memory: AsyncClient) -> None:
     await memory.remember("likes oat milk", "filtered", metadata={"shelf": 2})
     await memory.remember("likes rye bread", "filtered")

@@ -291,5 +291,6 @@ async def test_what_others_protocols_ask_is_an_operation_too(tmp_path: Path):
         assert answer.status_code == 200, answer.text
         for trace in (TRACE, OTHER):
             [search] = worker.named("search_memory", trace)
+            assert len([one for one in worker.spans(trace) if one.kind is SpanKind.SERVER]) == 1
             assert search.attributes is not None
             assert search.attributes["gen_ai.memory.record.count"] == 1

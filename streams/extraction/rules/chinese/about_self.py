@@ -31,12 +31,12 @@ _NAME: Final = (
 )
 _NO_NAME = re.compile(
     r"^(?:了|你|他|她|它|什么|外卖|不|过|的|我|好|这个|那个|救|停|车|一|大家|完|到|来|做|本|真名|名|妈|"
-    r"爸|老师|宝|老[公婆]|人)"
+    r"爸|老师|宝|老[公婆]|人|就)"
 )
 _CALLED = re.compile(rf"^(?:叫做?|名叫|名字[是叫]|的?名字[是叫]|全名[是叫]|本名)({_NAME})$")
 _CALL_ME = re.compile(
     r"^(?:大家|朋友们?|同事们?|同学们?|你|你们)?(?:就|都|一般|通常|平时|可以|以后)*(?:叫|喊|"
-    rf"称呼)我({_NAME})(?:就行|就好|就可以|好|吧|即可|都行)*$"
+    rf"称呼)我({_NAME})(?<!就)(?:就行|就好|就可以|好|吧|即可|都行)*$"
 )
 _IS_NAMED = re.compile(rf"^是([{_SURNAMES}][一-鿿]{{2}})$")
 _NAMED_SO = re.compile(rf"^([{_SURNAMES}][一-鿿]{{1,2}})$")
@@ -51,6 +51,7 @@ _MY_NAME = re.compile(rf"^我的(?:名字|全名)[叫是]({_NAME})$")
 _BIRTHDAY = re.compile(
     r"^(?:我的?)?生日(?:是|在)?(?:农历)?(?=[\d一二三四五六七八九十])|[出]生(?:的)?$|^(?:出生[于在]|生于)"
 )
+_BORN_ON = re.compile(r"^[\d一二三四五六七八九十]{1,3}月[\d一二三四五六七八九十]{1,3}[号日]过?生日$")
 _WORKS_AT = re.compile(
     r"^(?:在|去了|入职了?|加入了?|跳槽到了?|就职于|供职于|任职于)(.{2,14}?)"
     r"(?:上班|工作|任职|就职|实习|干(?=了?.{1,4}年)|待(?=了?.{1,4}年)|呆(?=了?.{1,4}年)|当|做|$)(.*)$"
@@ -58,6 +59,12 @@ _WORKS_AT = re.compile(
 _LEFT_WORK = re.compile(
     r"^(?!.*(?:想|打算|准备|考虑|快要?|没)).*(?:离职|辞职|辞掉?|退休|跳槽|被裁员?|被辞退|走人|不干|离开)了"
 )
+_DELIVERS = re.compile(r"^在(?P<at>[一-鿿A-Za-z0-9]{2,8}?)(?:送(?:外卖|快递|餐)|跑外卖)$")
+_OUR_COMPANY = re.compile(
+    r"^我们?的?公司(?:的?名字)?叫做?(?P<at>(?!停|我|你|大家|人|外卖|车|什么|不|来|去|员工|全|苦|了|他|她|好|回|上)"
+    r"[一-鿿A-Za-z0-9·&]{2,12})(?<![了过])$"
+)
+_CHANGED_TO = re.compile(r"^(?:后来)?(?:就)?(?:转行|改行)(?:去|来)?(?:做|当)了?(?P<what>[一-鿿A-Za-z]{2,12})$")
 _BOUND: Final = r"(?:公司|集团|银行|大学|医院|研究院|事务所|科技|中学|小学)"
 _NO_EMPLOYER = re.compile(
     r"^(?:家|这|那|外|公司|单位|一|国企|外企|私企|央企|体制内|银行$|医院$|学校$|工厂$|大厂|互联网|国外"
@@ -84,6 +91,12 @@ _STAYS = re.compile(
 _WORKS_THERE = re.compile(
     r"^(?:市|[一-鿿]{1,4}[区县路])?(?:工作|上班|打工|一[家个所].{1,8}(?:当|做|上班|工作|任职)|做|当)"
 )
+_DISTRICT = re.compile(
+    r"^(?!之|以|多|算|酒|饭|宾|旅|亲|朋|同|的|很|太|真|好|也|都|不|没|过|着|快|[一二两三四五六七八九十几半])"
+    r"[一-鿿]{2}(?<![店家院楼校馆天周夜晚月年后前了吗呢吧过着久])(?:那边|这边|附近|一带)?$"
+)
+"""A part of a city that is named without 区, where somebody lives or moves."""
+_RESIDES = re.compile(r"^(?:家)?(?:住|定居|搬)")
 _ALLERGIC = re.compile(r"^对((?:(?![不没无]|什么|任何).){1,8}?)(?:严重|轻微)?(?:会)?过敏$")
 _INTOLERANT = re.compile(r"^(?:有)?(乳糖|麸质|酒精|咖啡因)不耐受$")
 _CANNOT_EAT = re.compile(r"^不能[吃喝碰](.{1,6})$")
@@ -102,6 +115,18 @@ _STATUS: Final = (
     (re.compile(r"^(?:(?:脱单|恋爱|谈恋爱)了|有(?:男朋友|女朋友|对象)了?|在谈恋爱)$"), "恋爱中"),
 )
 
+_MARRIED = re.compile(
+    r"^[和跟](?:老婆|妻子|爱人|太太|老公|丈夫|先生)(?:已经)?结婚(?:快|已经|都|有)?[\d一二两三四五六七八九十几多]{1,4}年多?了?$"
+)
+_PARTED = re.compile(
+    r"^[和跟](?:女朋友|男朋友|女友|男友|对象)(?:上个?(?:月|周|星期)|去年|今年|昨天|前天|前几天|最近|刚刚?|已经|终于|和平)*分手了$"
+)
+
+
+def keeps_birthday(clause: Clause) -> bool:
+    """Return whether a clause says on which day of every year the user's birthday is: 我五月一号过生日."""
+    return clause.subject == "me" and _BORN_ON.match(without_particles(clause.core)) is not None
+
 
 def about_self(clause: Clause) -> Iterator[Finding]:
     """Yield who the user is. Patterns match only at the start of the clause, behind subject and adverbs."""
@@ -111,12 +136,13 @@ def about_self(clause: Clause) -> Iterator[Finding]:
         yield profile(NICKNAME, called[1], f"用户可以叫{called[1]}")
     elif m := _MY_NAME.match(bare):
         yield _name(m[1])
-    if re.match(r"^我的?生日", bare) or (clause.mine and _BIRTHDAY.search(bare)):
+    if re.match(r"^我的?生日", bare) or (clause.mine and _BIRTHDAY.search(bare)) or keeps_birthday(clause):
         day = birth_date(_affirmed(bare, clause))
         if day:
             yield profile("birthday", day, f"用户的生日是{day}")
     if clause.past:
         return
+    yield from _our_company(clause)
     if clause.subject == "we" and (m := _OUR_HOME.match(bare)):
         yield from _home(m[1], clause)
     if clause.mine:
@@ -125,10 +151,23 @@ def about_self(clause: Clause) -> Iterator[Finding]:
         yield from _work(bare, clause)
         yield from _home(bare, clause)
         yield from _body_and_skills(bare, clause)
-        # 了 is part of the meaning here, so the words are taken with it.
-        for pattern, status in _STATUS:
-            if pattern.match(clause.core):
-                yield profile("relationship_status", status, f"用户{status}")
+        yield from _relationship(clause.core)
+
+
+def _relationship(core: str) -> Iterator[Finding]:
+    if _MARRIED.match(core):
+        yield profile("relationship_status", "已婚", f"用户{core}")
+    elif _PARTED.match(core):
+        yield profile("relationship_status", "单身", f"用户{core}")
+    # 了 is part of the meaning here, so the words are taken with it.
+    for pattern, status in _STATUS:
+        if pattern.match(core):
+            yield profile("relationship_status", status, f"用户{status}")
+
+
+def _our_company(clause: Clause) -> Iterator[Finding]:
+    if m := _OUR_COMPANY.match(without_particles(clause.text)):
+        yield profile("employer", m["at"], f"用户在{m['at']}工作")
 
 
 def _affirmed(bare: str, clause: Clause) -> str:
@@ -176,6 +215,9 @@ def _name(name: str) -> Finding:
 def _work(bare: str, clause: Clause) -> Iterator[Finding]:
     if any(map(_LEFT_WORK.search, clause.rest)):
         return
+    if changed := list(_delivers_or_changed(bare)):
+        yield from changed
+        return
     if m := _WORKS_AT.match(bare):
         place, job = m[1], re.sub(r"^的", "", m[2])
         known = chinese_city(place)
@@ -201,6 +243,14 @@ def _work(bare: str, clause: Clause) -> Iterator[Finding]:
         yield profile("occupation", role, f"用户的职业是{role}")
 
 
+def _delivers_or_changed(bare: str) -> Iterator[Finding]:
+    if m := _DELIVERS.match(bare):
+        if chinese_city(m["at"]) is None and not _NO_EMPLOYER.match(m["at"]):
+            yield profile("employer", m["at"], f"用户{bare}")
+    elif (m := _CHANGED_TO.match(bare)) and (role := chinese_occupation(m["what"])):
+        yield profile("occupation", role, f"用户的职业是{role}")
+
+
 def _home(bare: str, clause: Clause) -> Iterator[Finding]:
     m = _CITY.match(bare) or _MOVED.match(bare)
     if not m or (clause.subject == "none" and bare.startswith(("在", "回"))):
@@ -213,7 +263,9 @@ def _home(bare: str, clause: Clause) -> Iterator[Finding]:
     if bare.startswith("在") and _WORKS_THERE.search(after):
         yield Finding(content=f"用户在{city}工作")
         return
-    if (bare.startswith(("在", "人在", "回")) and not after) or not _STAYS.match(after):
+    if (bare.startswith(("在", "人在", "回")) and not after) or not (
+        _STAYS.match(after) or (_RESIDES.match(bare) and _DISTRICT.match(after))
+    ):
         return
     yield profile("city", city, f"用户住在{city}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from streams.extraction.rules.chinese.about_self import keeps_birthday
 from streams.extraction.rules.chinese.clauses import without_idioms, without_particles
 from streams.extraction.rules.dates import chinese_date
 from streams.extraction.rules.finding import Finding, plan
@@ -94,6 +95,8 @@ def _third_person(text: str) -> str:
 
 
 def _plan(clause: Clause, today: date) -> Iterator[Finding]:
+    if keeps_birthday(clause):
+        return
     when = None if _WEEKLY.search(clause.text) else chinese_date(clause.text, today)
     if when is None or when.day < today or not _PLANNED.search(clause.text) or _NO_PLAN.search(clause.text):
         return

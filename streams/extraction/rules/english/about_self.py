@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.vocabulary.attributes import NICKNAME
 from streams.extraction.rules.dates import birth_date
+from streams.extraction.rules.english.life import third_person
 from streams.extraction.rules.finding import Finding, profile
 from streams.extraction.rules.occupations import english_occupation
 from streams.extraction.rules.places import english_city, is_country
@@ -31,7 +32,8 @@ _I_AM = re.compile(rf"^am (?P<name>{NAME})$")
 _IT_IS = re.compile(rf"^(?:it's|it is|this is) (?P<name>{NAME})(?: here)?$")
 _AGE = re.compile(
     r"^(?:am|(?:just )?turned|have just turned)\s+(?:now )?(?P<age>\d{1,3})(?:[ -]years?[ "
-    r"-]olds?|[ -]y/?o)?(?:$|\s+(?:years|today|last|this|in|on|yesterday|now)\b.*)"
+    r"-]olds?|[ -]y/?o)?(?:$|\s+(?:years|today|last|this|in|on|yesterday|now)\b.*"
+    r"|\s+and (?:still|already|never|living|single|married|engaged|divorced|retired|unemployed)\b.*)"
 )
 _BIRTHDAY = re.compile(
     r"^my (?:birthday|bday|b-day)(?: is|'s| falls)\b|^(?:was born|am born)\b(?! in \w+$)", re.IGNORECASE
@@ -39,7 +41,9 @@ _BIRTHDAY = re.compile(
 _DENIED = re.compile(r"\b(?:is|was|am|it) not\b.*?(?:\b(?:but|it is|it's|i was)\b(?P<but>.+))?$", re.IGNORECASE)
 _A: Final = r"(?:an?|the)"
 _IS_A = re.compile(
-    rf"^am {_A} (?P<role>[\w -]{{3,40}}?)(?P<tail>(?: (?:at|in|for|from|by|with|based|working|and|living|who)\b.*)?)$"
+    rf"^am {_A} (?P<role>[\w -]{{3,40}}?)(?P<tail>(?: (?:at|in|on (?:an?|the) [\w' ]{{0,20}}?(?:ward|team"
+    r"|desk|floor|farm|ship|unit)"
+    r"|for|from|by|with|based|working|and|living|who)\b.*)?)$"
 )
 _AGES: Final = (3, 120)
 """Years, of someone who writes."""
@@ -54,6 +58,15 @@ _WORK_AT = re.compile(
     r"working|have started|am interning|landed a job|joined|have joined)(?: (?:now|full[- ]time|part[-"
     rf" ]time|there|remotely))?(?: (?:at|for|with|by))? (?P<at>{_COMPANY})(?P<tail>.*)$"
 )
+_BEEN_AT = re.compile(
+    rf"^have been (?:at|with) (?!(?:\w+ )?(?:Mum|Mom|Dad|Gran|Grandma|Grandpa)'s\b)(?P<at>{_COMPANY}) "
+    r"(?:for (?:[\w-]+ ){0,4}?years?|since (?:19|20)\d\d)\b"
+)
+_NO_EMPLOYER = re.compile(r"\b(?:University|College|School|Hospital|Airport|Mum|Mom|Dad)\b")
+_FOR_A_LIVING = re.compile(
+    r"^(?P<what>(?!(?:work|do|am|have|had|want|need|would|could|can|might|should|will|used|love|like|hate|wish|hope"
+    r"|know|try|plan|dream|get|never|no)\b)[a-z]+(?: (?!that\b|this\b|it\b|you\b|not\b)[\w'-]+){0,5}) for a living$"
+)
 _LEFT_WORK = re.compile(
     r"^(?:(?:and|but|then|i|just|recently|have|has) )*(?:quit|resigned|retired"
     r"|left(?= (?:it|there|in|last|this|the (?:company|firm|job))\b|$)"
@@ -67,7 +80,9 @@ _LIVE = re.compile(
     r"^(?:live|am living|have lived|have been living|am based|reside|have settled|settled|have moved "
     r"back|moved back|moved(?: from [A-Z][\w'-]+)?|have moved|have just moved|relocated|have relocated"
     r"|am now living|am back "
-    r"living)(?: (?:now|currently|back|here|over|happily|down|up|out))* (?:in|to|near) "
+    r"living)(?: (?:now|currently|back|here|over|happily|down|up|out))* "
+    r"(?:in|to|near|just outside(?: of)?|(?:in|into|to) (?:an?|our|my) (?:[a-z-]+ ){0,3}"
+    r"(?:flat|apartment|house|studio|condo|bungalow|cottage|loft|townhouse|room|bedsit) (?:in|just outside(?: of)?)) "
     r"(?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2})(?P<tail>.*)$"
 )
 _ALLERGIC = re.compile(
@@ -128,6 +143,8 @@ def about_self(clause: Clause) -> Iterator[Finding]:
             yield _age(int(m["age"]))
         yield from () if any(map(_LEFT_WORK.search, clause.rest)) else _work(core)
         yield from _body_and_skills(clause)
+        if m := _FOR_A_LIVING.match(core):
+            yield profile("occupation", m["what"], third_person(clause))
         if m := _STATUS.match(core):
             yield profile("relationship_status", m["status"], f"User is {m['status']}")
 
@@ -182,6 +199,9 @@ def _work(core: str) -> Iterator[Finding]:
     if m := _WORK_AT.match(core):
         yield _employer(m["at"])
         yield from _where(m["tail"], employer=False)
+        return
+    if (m := _BEEN_AT.match(core)) and not _NO_EMPLOYER.search(m["at"]):
+        yield _employer(m["at"])
         return
     if m := re.match(rf"^(?:joined|have joined) (?:a|an) (?:startup|company|firm) called (?P<at>{_COMPANY})", core):
         yield _employer(m["at"])

@@ -210,6 +210,13 @@ _NO_DOES: Final = re.compile(
     r"|got (?:mad|angry|upset))\b",
     re.IGNORECASE,
 )
+_OF_OTHERS: Final = re.compile(
+    r"^(?:my|our) (?:[\w-]+ )?(?:friend|coworker|colleague|neighbou?r|boss|roommate|classmate)'s (?:boss|friend|cousin"
+    r"|brother|sister|mother|mom|mum|dad|father|wife|husband|son|daughter|neighbou?r|roommate|colleague|coworker"
+    r"|girlfriend|boyfriend)\b",
+    re.IGNORECASE,
+)
+"""A person of somebody whom the user knows is too far from the user to be remembered."""
 _JOINT: Final = re.compile(
     r"^(?:my|our) (?P<who>husband|wife|partner|girlfriend|boyfriend|fianc[eé]e?|best friend|sister"
     r"|brother|mom|mum|mother"
@@ -261,6 +268,8 @@ def _is_present(clause: Clause) -> bool:
 
 def _of_mine(clause: Clause) -> Iterator[Finding]:
     text = clause.text
+    if _OF_OTHERS.match(text):
+        return
     if _MINE.match(text) and _is_told(text):
         yield Finding(content=third_person(clause), category="people" if _of_people(text) else "fact")
     elif m := _JOINT.match(text):

@@ -99,6 +99,11 @@ _WHEN = re.compile(
     r"most)\b[^,]{0,40}?)\s+)(?=(?:i|we)\s)",
     re.IGNORECASE,
 )
+_FICTION = re.compile(
+    r"^in (?:the|that|this|a|my|our) (?:\w{1,15} )?(?:game|movie|film|novel|dream|play|story|show|simulation)$",
+    re.IGNORECASE,
+)
+"""Where what is said of oneself is not true of oneself."""
 _ASKS = re.compile(
     r"^(?:what|who|whom|whose|where|why|how|which|when (?:is|are|do|does|did|will|can)|do|does|did|is|"
     r"are|am i|was|were|can|could|would|will|should|shall|have you|"
@@ -230,7 +235,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
         shared = _SOMEBODY.search(text) is not None
         if (_ASKS.search(text) and not when) or (sentence.asks and place == len(parts) - 1):
             continue
-        if subject == "other" and _REQUESTS.search(text):
+        if (subject == "other" and _REQUESTS.search(text)) or _FICTION.match(when):
             continue
         yield Clause(
             text=text,

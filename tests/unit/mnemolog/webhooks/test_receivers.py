@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.webhook_receiver import webhook_receiver
 
-from mnemolog.webhooks.receivers import AddressRefused, Receivers, is_public
+from mnemolog.webhooks.receivers import AddressRefused, Receivers, is_public, retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,3 +74,24 @@ async def test_a_redirect_is_not_followed_and_a_pause_is_heard():
         await receivers.aclose()
         assert [(answer.status, answer.retry_after) for answer in answers] == [(302, 7.0), (429, 7.0)]
         assert len(receiver.came) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("7", 7.0),
+        (" 120 ", 120.0),
+        ("9" * 5_000, 999_999_999.0),
+        ("Tue, 24 Nov 2026 12:01:30 GMT", 90.0),
+        ("Tue, 24 Nov 2026 11:00:00 GMT", 0.0),
+        ("Tue, 24 Nov 2026 12:01:30", None),
+        ("soon", None),
+        ("-5", None),
+        ("", None),
+        ("\u0661", None),
+    ],
+)
+def test_a_retry_after_is_a_number_or_a_date(said: str, seconds: float | None):
+    now = datetime(2026, 11, 24, 12, tzinfo=UTC)
+    assert retry_after([(b"Retry-After", said.encode())], now) == seconds
+    assert retry_after([], now) is None

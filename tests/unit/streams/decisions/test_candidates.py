@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
+import orjson
+import pytest
 from support.examples import (
     LUNA,
     MODEL,
@@ -21,6 +24,7 @@ from support.examples import (
 from support.given import given
 
 from schemas.identity import extracted_memory_id
+from schemas.messages.envelope import Sealed
 from schemas.messages.events import MemoryFormed, MemoryReinforced
 from schemas.text import content_hash
 
@@ -70,6 +74,32 @@ def test_a_short_term_memory_expires_48_hours_after_its_effective_time():
     assert memory.expires_at == later(hours=48)
     assert memory.status_at(later(hours=48)) == "active"
     assert memory.status_at(later(hours=48, microseconds=1)) == "expired"
+
+
+def with_metadata(**metadata: object) -> Sealed:
+    return Sealed.clear(orjson.dumps(metadata))
+
+
+@pytest.mark.parametrize("memory_type", ["short_term", "long_term"])
+def test_an_expiry_that_was_published_with_the_words_counts_and_leaves_the_metadata(memory_type: str):
+    given_with = with_metadata(expires_at="2090-05-01T23:59:59Z", channel="web")
+    memory = given().when(said("likes tea", "t-1", memory_type=memory_type, metadata=given_with)).only
+    assert memory.expires_at == datetime(2090, 5, 1, 23, 59, 59, tzinfo=UTC)
+    assert orjson.loads(memory.metadata) == {"channel": "web"}
+    alone = given().when(said("likes tea", "t-1", metadata=with_metadata(expires_at="2090-05-01"))).only
+    assert (alone.expires_at, alone.metadata) == (datetime(2090, 5, 1, tzinfo=UTC), "{}")
+
+
+@pytest.mark.parametrize("value", ["soon", 5, None, {"a": 1}])
+def test_what_is_no_time_is_metadata_as_any(value: object):
+    memory = given().when(said("likes tea", "t-1", metadata=with_metadata(expires_at=value))).only
+    assert memory.expires_at is None
+    assert orjson.loads(memory.metadata) == {"expires_at": value}
+
+
+def test_what_had_expired_as_it_was_published_says_so():
+    after = given().when(said("likes tea", "t-1", metadata=with_metadata(expires_at="2020-01-01")))
+    assert after.reasons == ["new; expired already at 2020-01-01 00:00, before its words were published"]
 
 
 def test_formed_at_is_the_latest_effective_time_cited_and_occurred_at_the_first_cited():

@@ -111,6 +111,13 @@ def test_becoming_short_term_sets_an_expiry_and_becoming_long_term_takes_it_away
     assert (long.only.memory_type, long.only.expires_at) == ("long_term", None)
 
 
+@pytest.mark.parametrize("memory_type", ["working", "long_term", "short_term"])
+def test_another_memory_type_leaves_an_expiry_that_was_set(memory_type: str):
+    known = given(remember(COFFEE, "c-1", expires_at=later(days=3)))
+    revised = known.when(revise(ID, "c-2", later(hours=1), memory_type=memory_type)).then("revised").only
+    assert (revised.memory_type, revised.expires_at) == (memory_type, later(days=3))
+
+
 def test_only_active_memories_can_be_revised():
     given().when(revise("no-such", "c-1", importance=0.1)).then("refused")
     KNOWN.when(forget(ID, "c-2")).when(revise(ID, "c-3", importance=0.1)).then("refused")

@@ -108,6 +108,14 @@ def test_restoring_gives_an_expired_short_term_memory_48_hours():
     assert (memory.status, memory.expires_at) == ("active", later(days=7))
 
 
+def test_restoring_keeps_an_expiry_that_was_set_unless_it_has_passed():
+    known = given(remember(COFFEE, "c-1", expires_at=later(days=30)))
+    memory_id = known.only.memory_id
+    gone = known.when(forget(memory_id, "f-1", later(days=1)))
+    assert gone.when(restore(memory_id, "r-1", later(days=2))).only.expires_at == later(days=30)
+    assert gone.when(restore(memory_id, "r-1", later(days=31))).only.expires_at is None
+
+
 def test_restoring_what_is_active_is_nothing_and_what_is_unknown_is_refused():
     known = given(said(COFFEE, "t-1"))
     known.when(restore(known.only.memory_id, "r-1", HOUR)).then("nothing")

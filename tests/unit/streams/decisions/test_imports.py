@@ -117,12 +117,14 @@ def test_what_superseded_it_must_be_named_else_it_is_over():
     assert given().when(imported(COFFEE, "7", status="superseded")).only.status == "expired"
 
 
-def test_a_short_term_memory_keeps_its_expiry_and_has_one_of_48_hours_otherwise():
+def test_an_import_keeps_its_expiry_and_a_short_term_memory_has_one_of_48_hours_otherwise():
     kept = imported(COFFEE, "1", later(days=9), formed=MONDAY, memory_type="short_term", expires_at=later(hours=5))
     assert given(kept).active(later(hours=5)) == [COFFEE]
     assert given(kept).active(later(hours=6)) == []
     assert given().when(replace(kept, expires_at=None)).only.expires_at == later(hours=48)
-    assert given().when(replace(kept, memory_type="long_term")).only.expires_at is None
+    lasting = replace(kept, memory_type="long_term")
+    assert given().when(lasting).only.expires_at == later(hours=5)
+    assert given().when(replace(lasting, expires_at=None)).only.expires_at is None
 
 
 def test_what_expired_by_its_time_is_there_before_it():

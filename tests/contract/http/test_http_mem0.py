@@ -1,0 +1,153 @@
+"""The routes of mem0's protocol over HTTP: what a key may ask, and filters that no client of mem0's sends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import orjson
+import pytest
+import pytest_asyncio
+from contract.keyed_door import Caller, KeyedDoor, keyed_door
+
+from mnemolog.access import key_file
+from mnemolog.access.principal import Role
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+ADMIN = (Role.READ, Role.WRITE, Role.TENANT_ADMIN)
+PLAIN = (Role.READ, Role.WRITE)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[KeyedDoor]:
+    patched = pytest.MonkeyPatch()
+    patched.setattr(key_file, "LOOK_SECONDS", 0.0)  # what was written counts at once
+    async with keyed_door(tmp_path_factory.mktemp("keys")) as opened:
+        yield opened
+    patched.undo()
+
+
+async def keep(caller: Caller, words: str, **whose: Any) -> str:
+    body = {"messages": words, "infer": False, **whose}
+    kept = await caller.ask("POST", "/v3/memories/add/", body)
+    assert kept.status_code == 200, kept.text
+    memory_id: str = kept.json()["results"][0]["id"]
+    return memory_id
+
+
+async def listed(caller: Caller, **filters: Any) -> set[str]:
+    answer = await caller.ask("POST", "/v3/memories/", {"filters": filters})
+    assert answer.status_code == 200, answer.text
+    return {one["memory"] for one in answer.json()["results"]}
+
+
+async def refused(caller: Caller, method: str, path: str, body: object = None, *, status: int, told: str) -> None:
+    answer = await caller.ask(method, path, body)
+    assert (answer.status_code, told in answer.text) == (status, True), answer.text
+
+
+@pytest.mark.parametrize("condition", [{}, {"in": None}, {"in": 5}, {"nin": 5}, {"in": "ann"}, {"exists": "yes"}])
+async def test_a_comparison_that_says_nothing_is_refused_and_deletes_nothing(door: KeyedDoor, condition: Any):
+    caller = door.caller(*ADMIN, tenant="empty")
+    await keep(caller, "Ann sails.", user_id="ann")
+    for field in ("user_id", "run_id", "topic"):
+        filters = {"AND": [{"user_id": "ann"}, {field: condition}]}
+        await refused(caller, "POST", "/v3/memories/", {"filters": filters}, status=400, told=field.split("_")[-1])
+        path = f"/v1/memories/?filters={quote(orjson.dumps(filters))}"
+        await refused(caller, "DELETE", path, status=400, told=field.split("_")[-1])
+    path = f"/v1/memories/?filters={quote(orjson.dumps({'user_id': condition}))}"
+    await refused(caller, "DELETE", path, status=400, told="user_id")
+    assert await listed(caller, user_id="ann") == {"Ann sails."}
+
+
+async def test_numbers_are_the_texts_that_they_are_written_as(door: KeyedDoor):
+    caller = door.caller(*ADMIN, tenant="numbers")
+    await keep(caller, "Number one skis.", user_id=7, run_id=12, agent_id=3, app_id=4)
+    wanted = {"Number one skis."}
+    for filters in (
+        {"user_id": 7},
+        {"user_id": {"in": [7, 8]}},
+        {"user_id": [7]},
+        {"AND": [{"user_id": 7}, {"run_id": 12}]},
+        {"AND": [{"user_id": "*"}, {"agent_id": {"eq": 3}}]},
+        {"AND": [{"user_id": ["*"]}, {"app_id": [4, 5]}]},
+        {"AND": [{"user_id": "*"}, {"run_id": {"ne": 13}}]},
+    ):
+        assert await listed(caller, **filters) == wanted, filters
+    await caller.ask("DELETE", "/v1/memories/", user_id="7", run_id="12")
+    assert await listed(caller, user_id=7) == set()
+
+
+async def test_who_may_not_list_users_is_told_so_and_nothing_is_called_deleted(door: KeyedDoor):
+    plain, admin = door.caller(*PLAIN, tenant="lists"), door.caller(*ADMIN, tenant="lists")
+    await keep(plain, "Bea climbs.", user_id="bea", run_id="r", app_id="p", agent_id="a")
+    for path in (
+        "/v1/memories/?run_id=r",
+        "/v1/memories/?app_id=p",
+        "/v1/memories/?agent_id=a",
+        "/v2/entities/run/r/",
+        "/v2/entities/app/p/",
+        "/memories?run_id=r",
+    ):
+        await refused(plain, "DELETE", path, status=403, told="tenant-admin")
+    await refused(plain, "POST", "/reset", status=403, told="tenant-admin")
+    await refused(plain, "POST", "/v3/memories/", {"filters": {"user_id": "*"}}, status=403, told="name a user_id")
+    asked = {"query": "climbs", "filters": {"NOT": [{"user_id": "x"}]}}
+    await refused(plain, "POST", "/v3/memories/search/", asked, status=403, told="name a user_id")
+    assert await listed(plain, user_id="bea") == {"Bea climbs."}
+    assert (await admin.ask("DELETE", "/v2/entities/run/r/")).status_code == 200
+    assert await listed(plain, user_id="bea") == set()
+
+
+async def test_what_has_no_user_is_read_with_any_key(door: KeyedDoor):
+    plain = door.caller(*PLAIN, tenant="alone")
+    await keep(plain, "The planner prefers tables.", agent_id="planner")
+    assert await listed(plain, agent_id="planner") == {"The planner prefers tables."}
+
+
+async def test_a_key_of_some_users_is_answered_about_all_of_these(door: KeyedDoor):
+    admin = door.caller(*ADMIN, tenant="some")
+    for user in ("cid", "dan", "eve"):
+        await keep(admin, f"{user} rows.", user_id=user, run_id="r")
+    some = door.caller(*PLAIN, tenant="some", users=("cid", "dan"))
+    assert await listed(some, run_id="r") == {"cid rows.", "dan rows."}
+    assert (await some.ask("DELETE", "/v1/memories/", run_id="r")).status_code == 200
+    assert await listed(admin, run_id="r") == {"eve rows."}
+
+
+async def test_what_is_too_much_or_of_no_sense_is_refused_in_mem0s_words(door: KeyedDoor):
+    caller = door.caller(*ADMIN, tenant="bounds")
+    memory_id = await keep(caller, "Fay dives.", user_id="fay")
+    whose = {"user_id": "fay"}
+    search = "/v3/memories/search/"
+    await refused(caller, "POST", f"/v3/memories/?page={10**30}", {"filters": whose}, status=400, told="page must")
+    await refused(
+        caller, "POST", search, {"query": "x", "filters": whose, "threshold": 5}, status=400, told="threshold"
+    )
+    days = {"AND": [whose, {"created_at": {"lte": "9999-12-31"}}]}
+    await refused(caller, "POST", "/v3/memories/", {"filters": days}, status=400, told="'9999-12-31' lies outside")
+    far = {"filters": {"user_id": {"in": ["fay", "gus"]}}}
+    await refused(caller, "POST", "/v3/memories/?page=11&page_size=100", far, status=400, told="name a user_id")
+    await caller.ask("DELETE", f"/v1/memories/{memory_id}/")
+    await refused(caller, "PUT", f"/v1/memories/{memory_id}/", {"text": "x"}, status=404, told="Memory not found")
+
+
+@pytest.mark.parametrize(
+    "filters", ["{'user_id': 10**30}", "{'user_id': 1000000000000000000000000}", "{'user_id': {1, 2}}", "{1: b'x'}"]
+)
+async def test_what_python_writes_and_json_cannot_is_refused(door: KeyedDoor, filters: str):
+    caller = door.caller(*ADMIN, tenant="python")
+    await refused(caller, "DELETE", f"/v1/memories/?filters={quote(filters)}", status=400, told="must be an object")
+
+
+async def test_an_expiration_date_stays_through_deleting_restoring_and_another_type(door: KeyedDoor):
+    caller = door.caller(*ADMIN, tenant="expiry")
+    memory_id = await keep(caller, "Gil fasts.", user_id="gil", expiration_date="2090-05-01")
+    path = f"/v1/memories/{memory_id}"
+    await caller.ask("DELETE", f"{path}/")
+    assert (await caller.ask("POST", f"{path}/restore")).is_success
+    assert (await caller.ask("PATCH", path, {"memory_type": "short_term"})).is_success
+    assert (await caller.ask("GET", f"{path}/")).json()["expiration_date"] == "2090-05-01"
