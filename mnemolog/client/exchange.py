@@ -87,7 +87,7 @@ def erase_memory(memory_id: str, *, user_id: str | None = None, key: str | None 
 
 
 def erasures() -> Call[Json]:
-    """Return the erasures of the tenant, without names: `{items: [{receipt_id, subject, …}], public_key}`."""
+    """Return the tenant's erasures, without names: `{items: [{receipt_id, subject, public_key, …}], public_key}`."""
     return get("/v1/erasures")
 
 

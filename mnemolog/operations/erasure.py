@@ -162,6 +162,7 @@ class Erasures:
                 erased_at=erased_at,
                 receipt_id=receipt_id,
                 memories=known.memories,
+                public_key=self.receipts.own_public_key,
             )
         )
         log.info("a user was erased: receipt %s", receipt_id)
@@ -221,6 +222,7 @@ class Erasures:
                     receipt_id=receipt["receipt_id"],
                     memories=1,
                     of_memory=True,
+                    public_key=self.receipts.own_public_key,
                 )
                 for receipt in receipts
             )
@@ -316,17 +318,19 @@ class Erasures:
     async def listed(self, tenant: str) -> dict[str, Any]:
         """Return the erasures of a tenant, and the key that checks their receipts. Raises PeerUnavailable, OSError."""
         await self._learn()
+        public_key = self.receipts.public_key
         items = [
             {
                 "receipt_id": one.receipt_id,
                 "subject": one.subject,
                 "erased_at": one.erased_at,
                 "memories": one.memories,
+                "public_key": one.public_key or public_key,
             }
             for one in sorted(self.receipts.kept(), key=lambda one: one.erased_at)
             if one.tenant == tenant
         ]
-        return {"items": items, "public_key": self.receipts.public_key if self.receipts.has_key else None}
+        return {"items": items, "public_key": public_key}
 
     async def listed_here(self) -> dict[str, Any]:
         """Return the list that this worker keeps, of every tenant, for the other workers."""

@@ -40,6 +40,8 @@ class Erasure:
     memories: int
     of_memory: bool = False
     """The subject is one memory of a user's."""
+    public_key: str | None = None
+    """What checks its receipt, where a worker has a key of its own; None: it is the installation's."""
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Erasure:
@@ -57,17 +59,18 @@ class Receipts:
         """Take the installation's secret; None makes one of this data directory's own, in `keys/receipts`."""
         self._folder = data_dir / FOLDER
         self._secret = secret
+        self._is_installations = secret is not None
         self._list = self._folder / LIST_FILE
 
     @property
     def public_key(self) -> str:
-        """The Ed25519 key that signatures are checked with, in base64."""
+        """The Ed25519 key that signatures are checked with, in base64. Without the installation's secret it is made."""
         return b64encode(self._key().public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
 
     @property
-    def has_key(self) -> bool:
-        """Whether there is a key already: without the installation's secret it is made for the first receipt."""
-        return self._secret is not None or (self._folder / _OWN_KEY).exists()
+    def own_public_key(self) -> str | None:
+        """The same where the key is this data directory's own, so that whoever else lists a receipt has to name it."""
+        return None if self._is_installations else self.public_key
 
     def subject(self, owner: Owner, memory_id: str | None = None) -> str:
         """Return the name of an owner, or of a memory, on the list: a hash that only this installation can make."""

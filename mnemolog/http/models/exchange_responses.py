@@ -93,10 +93,12 @@ class ListedErasure(Shape):
     """A keyed hash of whom it was about."""
     erased_at: str
     memories: int
+    public_key: str
+    """What checks the signature of its receipt: without encryption each worker has a key of its own."""
 
 
 class ErasuresListed(Shape):
-    """The erasures of a tenant; `public_key` checks the signatures of their receipts."""
+    """The erasures of a tenant; `public_key` checks the signatures of the receipts that the worker gives."""
 
     items: list[ListedErasure]
-    public_key: str | None
+    public_key: str

@@ -105,6 +105,19 @@ async def test_the_receipt_counts_what_went_and_is_signed(door: FrontDoor):
     assert not is_signed(receipt | {"memories": 0}, listed["public_key"])
 
 
+async def test_without_encryption_a_receipt_is_signed_by_a_key_that_the_list_names(tmp_path: Path):
+    async with front_door(tmp_path, encryption="off") as door:
+        assert (await door.get("/v1/erasures")).json()["public_key"]
+        await door.remember("keeps a quokka", "zara")
+        receipt = (await door.http.delete("/v1/users/zara")).json()
+        [listed] = (await door.get("/v1/erasures")).json()["items"]
+        assert is_signed(receipt, listed["public_key"])
+    async with front_door(tmp_path) as door:  # encrypted from now on, and the installation has another key
+        told = (await door.get("/v1/erasures")).json()
+        assert is_signed(receipt, told["items"][0]["public_key"])
+        assert not is_signed(receipt, told["public_key"])
+
+
 async def test_the_same_key_is_the_same_erasure(door: FrontDoor):
     await lives(door, "zara")
     first = await door.http.delete("/v1/users/zara", headers={"Idempotency-Key": "once"})

@@ -1,4 +1,4 @@
-"""Users are erased while workers are killed: each erasure is whole, and nobody else notices."""
+"""Users, and single memories, are erased while workers are killed: each erasure is whole, and nobody else notices."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 from faults.cluster.cluster import RECOVERY_SECONDS
+from faults.cluster.kafka_records import KafkaReading
+from support.master_key import MASTER_KEY
 
 from mnemolog.diagnostics.residue import Spellings
 from mnemolog.operations.receipts import is_signed
@@ -62,6 +64,45 @@ async def erase(cluster: Cluster) -> None:
     cluster.notes.append(f"{len(gone)} users erased, with {known} memories, and {len(gone) // 2} back")
 
 
+async def erase_memories(cluster: Cluster) -> None:
+    """Let users say something, and erase one memory of each while workers are killed.
+
+    Then the memory is unknown to every worker, the user's others are there, and no key that is left opens its words.
+    """
+    count = SHORT_USERS if cluster.workload.is_short else USERS
+    lives, waiting = list[Lives](), iter(range(count))
+    killing = asyncio.create_task(_kill(cluster))
+
+    async def one_after_the_other(http: httpx.AsyncClient) -> None:
+        for number in waiting:
+            one = Lives(cluster, http, number)
+            await one.loses_a_memory()
+            lives.append(one)
+
+    async with httpx.AsyncClient(timeout=RECOVERY_SECONDS) as http:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(AT_ONCE):
+                group.create_task(one_after_the_other(http))
+        await killing
+        await cluster.all_ready()
+        await cluster.ask("POST", "/v1/admin/drain", {"timeout": RECOVERY_SECONDS / 2})
+        for one in lives:
+            await one.check_the_rest()
+    reading = KafkaReading(cluster.brokers.addresses, master_key=MASTER_KEY)
+    try:
+        await reading.look()
+    finally:
+        await reading.close()
+    opened = [record.value for records in reading.records.values() for record in records]
+    for one in lives:
+        found = sum(one.erased.encode() in value for value in opened)
+        assert not found, f"{found} records still say: {one.erased}"
+        assert any(one.kept.encode() in value for value in opened), f"nothing says any more: {one.kept}"
+    residue = await asyncio.to_thread(lambda: sorted(_residue(cluster.folder)))
+    assert not residue, residue
+    cluster.notes.append(f"{len(lives)} memories erased, of as many users")
+
+
 async def _kill(cluster: Cluster) -> None:
     for _ in range(SHORT_KILLS if cluster.workload.is_short else KILLS):
         await asyncio.sleep(cluster.pick.uniform(1.0, 3.0))
@@ -90,7 +131,7 @@ class Gone:
         await asyncio.sleep(self._cluster.pick.uniform(0.0, 3.0))
         receipt = await self._asked("DELETE", f"/v1/users/{self._user}", None)
         listed = await self._asked("GET", "/v1/erasures", None)
-        assert listed["public_key"] is None or is_signed(receipt, listed["public_key"]), receipt
+        assert is_signed(receipt, listed["public_key"]), receipt
         self.memories = receipt["memories"]
         if self._comes_back:
             await self._says("after")
@@ -132,6 +173,47 @@ class Gone:
                 assert answer.status_code == 503 or (method == "DELETE" and answer.status_code == 409), last
             await asyncio.sleep(PAUSE_SECONDS)
         raise AssertionError(f"{method} {path} is not answered: {last}")
+
+
+class Lives(Gone):
+    """A user of whom one memory is erased."""
+
+    erased = ""
+    """What the memory said."""
+
+    @property
+    def kept(self) -> str:
+        """Something that was said besides."""
+        return next(words for words in self._all() if words != self.erased)
+
+    async def loses_a_memory(self) -> None:
+        """Say something, and have one memory of it erased as soon as there are any."""
+        await self._says("before")
+        listed = await self._memories()
+        deadline = time.monotonic() + RECOVERY_SECONDS
+        while not listed and time.monotonic() < deadline:
+            await asyncio.sleep(PAUSE_SECONDS)
+            listed = await self._memories()
+        one = self._cluster.pick.choice(listed)
+        self.erased = one["content"]
+        path = f"/v1/memories/{one['memory_id']}?user_id={self._user}&forever=true"
+        receipt = await self._asked("DELETE", path, None)
+        public_key = (await self._asked("GET", "/v1/erasures", None))["public_key"]
+        assert is_signed(receipt, public_key), receipt
+
+    async def check_the_rest(self) -> None:
+        """Ask every worker: that memory is not known, and all others are. Raises AssertionError."""
+        wanted = self._all() - {self.erased}
+        for url in self._cluster.alive():
+            found = await self._memories(url)
+            assert {one["content"] for one in found} == wanted, (self._user, self.erased, found)
+
+    def _all(self) -> set[str]:
+        return {self._words("before", fact) for fact in range(FACTS)}
+
+    async def _memories(self, url: str | None = None) -> list[dict[str, Any]]:
+        listed = await self._asked("GET", f"/v1/memories?user_id={self._user}&page_size=200", None, url)
+        return list(listed["items"])
 
 
 def _residue(folder: Path) -> Iterator[str]:

@@ -80,8 +80,13 @@ def test_what_a_later_version_says_besides_is_passed_over(receipts: Receipts, tm
     assert receipts.kept() == [erasure(2), erasure(1)]
 
 
-def test_without_a_secret_the_key_is_made_for_the_first_receipt(tmp_path: Path):
+def test_without_a_secret_a_key_is_made_and_named_where_receipts_are_listed(tmp_path: Path):
     own = Receipts(tmp_path, None)
-    assert not own.has_key
-    own.sign(RECEIPT)
-    assert own.has_key
+    assert own.own_public_key is not None
+    assert is_signed(own.sign(RECEIPT), own.own_public_key)
+    assert Receipts(tmp_path, None).public_key == own.public_key
+    assert Receipts(tmp_path / "another", None).public_key != own.public_key
+
+
+def test_the_key_of_the_installation_is_named_once(receipts: Receipts):
+    assert receipts.own_public_key is None
