@@ -327,7 +327,8 @@ class Erasures:
                 "memories": one.memories,
                 "public_key": one.public_key or public_key,
             }
-            for one in sorted(self.receipts.kept(), key=lambda one: one.erased_at)
+            # By id within a moment, so that all workers list them in one order.
+            for one in sorted(self.receipts.kept(), key=lambda one: (one.erased_at, one.receipt_id))
             if one.tenant == tenant
         ]
         return {"items": items, "public_key": public_key}
