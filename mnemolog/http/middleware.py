@@ -14,7 +14,7 @@ from mnemolog.access.caller import in_name_of
 from mnemolog.access.principal import PRINCIPAL
 from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_without_key
 from mnemolog.http.bounds.bodies import Bodies, Gone, NotRead
-from mnemolog.http.bounds.paths import malformed
+from mnemolog.http.bounds.paths import FOUND, malformed
 from mnemolog.http.bounds.streams import Streams, TooManyStreams
 from mnemolog.http.forwarding import BODY
 from mnemolog.http.mem0.paths import speaks_mem0
@@ -109,6 +109,11 @@ class Edge:
         try:
             if (refusal := await self._refusal(scope, until_answered)) is not None:
                 await refusal(scope, receive, send)
+                return
+            route = scope.get(FOUND)
+            if route is not None and getattr(route, "answers_at_once", False):
+                scope["route"] = route
+                await route.app(scope, receive, send)
                 return
             until_answered.enter_context(self._streams.counted(scope))
             scope[BODY] = body = await self._bodies.read(scope, receive, until_answered)

@@ -94,7 +94,7 @@ def takes_long(endpoint: Endpoint) -> Endpoint:
 
 
 def at_once(endpoint: Endpoint) -> Endpoint:
-    """Mark an open route that takes nothing: it is answered without what FastAPI would look for in the request."""
+    """Mark an open route that takes nothing: the edge answers it without reading a body or passing on the request."""
     setattr(endpoint, _AT_ONCE, True)
     return endpoint
 
@@ -135,7 +135,8 @@ class _ProcessRoute(APIRoute):
         refusals = refused(*EVERYWHERE, *with_keys, *(WITH_BODIES if has_body else ()))
         options["responses"] = refusals | (options.get("responses") or {})
         super().__init__(path, endpoint, **options)
-        if hasattr(endpoint, _AT_ONCE):
+        self.answers_at_once = hasattr(endpoint, _AT_ONCE)
+        if self.answers_at_once:
             assert access_of(endpoint) is OPEN  # noqa: S101 - nobody is asked for a key
             self.app = _answering_at_once(endpoint)
 
