@@ -143,6 +143,9 @@ class Erasures:
             raise NotErasedYet("the erasure is accepted and not decided yet: ask again with the same Idempotency-Key")
         generations = await self._delete_beside(owner, known)
         await self._index_sync.flush_user(owner)
+        listed = self.receipts.find(receipt_id)
+        if listed is not None and listed.generations is not None:  # asked again: the same receipt
+            generations = listed.generations
         erased_at = str(instant(known.erased_at))
         receipt = {
             "user": owner.user_id,
@@ -162,10 +165,12 @@ class Erasures:
                 erased_at=erased_at,
                 receipt_id=receipt_id,
                 memories=known.memories,
-                public_key=self.receipts.own_public_key,
+                public_key=self.receipts.public_key,
+                generations=generations,
             )
         )
-        log.info("a user was erased: receipt %s", receipt_id)
+        if listed is None:
+            log.info("a user was erased: receipt %s", receipt_id)
         return self.receipts.sign(receipt)
 
     def preview_memory(self, owner: Owner, memory: Memory) -> dict[str, Any]:
@@ -212,7 +217,8 @@ class Erasures:
         async with self._one_at_a_time:
             in_clear = await words.remove(owner, known)
         generations = await self._delete_beside_memories(owner, list(command_ids))
-        receipts = [self._receipt(owner, event, generations, in_clear) for event in known]
+        listed = {one.receipt_id: one.generations or generations for one in self.receipts.kept()}
+        receipts = [self._receipt(owner, event, generations, in_clear, listed) for event in known]
         self.receipts.keep(
             *(
                 Erasure(
@@ -222,16 +228,27 @@ class Erasures:
                     receipt_id=receipt["receipt_id"],
                     memories=1,
                     of_memory=True,
-                    public_key=self.receipts.own_public_key,
+                    public_key=self.receipts.public_key,
+                    generations=receipt["generations"],
                 )
                 for receipt in receipts
             )
         )
         for receipt in receipts:
-            log.info("a memory was erased: receipt %s", receipt["receipt_id"])
+            if receipt["receipt_id"] not in listed:
+                log.info("a memory was erased: receipt %s", receipt["receipt_id"])
         return [self.receipts.sign(receipt) for receipt in receipts]
 
-    def _receipt(self, owner: Owner, event: MemoryErased, generations: int, in_clear: Sequence[str]) -> dict[str, Any]:
+    def _receipt(
+        self,
+        owner: Owner,
+        event: MemoryErased,
+        generations: int,
+        in_clear: Sequence[str],
+        listed: Mapping[str, int],
+    ) -> dict[str, Any]:
+        """Return a receipt to be signed; `listed` has the generations of those that were given before."""
+        receipt_id = _receipt_id(owner, event.envelope.event_id)
         return {
             "user": owner.user_id,
             "memory_id": event.memory_id,
@@ -239,10 +256,10 @@ class Erasures:
             "kept": event.kept,
             "events": len(event.event_ids),
             "memories": 1,
-            "generations": generations,
+            "generations": listed.get(receipt_id, generations),
             "index": int(event.was_active),
             "remains": self._remains(event.erased_at, in_clear),
-            "receipt_id": _receipt_id(owner, event.envelope.event_id),
+            "receipt_id": receipt_id,
             "erased_at": str(instant(event.erased_at)),
             "keys": [],
         }
@@ -360,6 +377,17 @@ class Erasures:
                 return
             await asyncio.sleep(LOOK_SECONDS)
 
+    async def repeat_before_start(self) -> None:
+        """Erase those again whom a restored log has brought back, before anybody is answered.
+
+        Does nothing where the log has every erasure of the list, as it has unless it was replaced.
+        """
+        decided = {_receipt_id(owner, command_id) for owner, command_id in self._shards.erasures()}
+        decided |= {_receipt_id(owner, command_id) for owner, _, command_id in self._shards.erased_memories()}
+        latest = {one.subject: one for one in sorted(self.receipts.kept(), key=_erased_at)}
+        if any(one.receipt_id not in decided for one in latest.values()):
+            await self.repeat()
+
     async def repeat(self) -> None:
         """Finish erasures that a crash has cut off, and erase those again whom a backup has brought back.
 
@@ -372,13 +400,14 @@ class Erasures:
                 await self._patiently(partial(self.erase, owner, command_id))
         of_users = [one for one in self.receipts.kept() if not one.of_memory]
         # What another worker told stands behind, however old it is.
-        latest = {one.subject: one for one in sorted(of_users, key=lambda one: datetime.fromisoformat(one.erased_at))}
+        latest = {one.subject: one for one in sorted(of_users, key=_erased_at)}
         for owner in self._shards.owners() if latest else ():
-            one = latest.get(self.receipts.subject(owner))
-            if one is None:
+            named = [latest[subject] for subject in self.receipts.subjects(owner) if subject in latest]
+            if not named:
                 continue
+            one = max(named, key=_erased_at)
             state = self._shards.state(owner)
-            if state.erased_at is not None and state.erased_at >= datetime.fromisoformat(one.erased_at):
+            if state.erased_at is not None and state.erased_at >= _erased_at(one):
                 continue
             log.warning("a user who was erased on %s is in the log again: erased again", one.erased_at)
             again = derived_id("erased-again", one.receipt_id, str(state.version))
@@ -388,12 +417,13 @@ class Erasures:
         kept = [one for one in self.receipts.kept() if one.of_memory]
         subjects = {one.subject: one for one in kept}
         for owner, memory_id, command_id in self._shards.erased_memories():
-            if self.receipts.subject(owner, memory_id) not in subjects:
+            if subjects.keys().isdisjoint(self.receipts.subjects(owner, memory_id)):
                 await self._patiently(partial(self.erase_memory, owner, memory_id, command_id))
         for owner in self._shards.owners() if kept else ():
             for memory_id in self._shards.state(owner).memories:
-                one = subjects.get(self.receipts.subject(owner, memory_id))
-                if one is not None:
+                named = subjects.keys() & self.receipts.subjects(owner, memory_id)
+                if named:
+                    one = max((subjects[subject] for subject in named), key=_erased_at)
                     log.warning("a memory that was erased on %s is in the log again: erased again", one.erased_at)
                     again = derived_id("erased-again", one.receipt_id)
                     await self._patiently(partial(self.erase_memory, owner, memory_id, again))
@@ -496,6 +526,10 @@ class Erasures:
             clear = "the log is not encrypted, and Kafka deletes no single records"
             found += [{"where": topic.name, "until": None, "why": clear} for topic in (INBOX, LEDGER, DEAD_LETTERS)]
         return found
+
+
+def _erased_at(one: Erasure) -> datetime:
+    return datetime.fromisoformat(one.erased_at)
 
 
 def _receipt_id(owner: Owner, command_id: str) -> str:

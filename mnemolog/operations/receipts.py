@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
 
 _OWN_KEY: Final = "receipts"
+_SUBJECT_KEYS: Final = "subjects"
 LIST_FILE: Final = "erasures.jsonl"
 _MODE: Final = 0o600
 
@@ -41,7 +42,9 @@ class Erasure:
     of_memory: bool = False
     """The subject is one memory of a user's."""
     public_key: str | None = None
-    """What checks its receipt, where a worker has a key of its own; None: it is the installation's."""
+    """The key that checks its receipt; None on lists of earlier versions."""
+    generations: int | None = None
+    """What the receipt says of generations; None on lists of earlier versions."""
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Erasure:
@@ -59,7 +62,7 @@ class Receipts:
         """Take the installation's secret; None makes one of this data directory's own, in `keys/receipts`."""
         self._folder = data_dir / FOLDER
         self._secret = secret
-        self._is_installations = secret is not None
+        self._subject_keys: list[bytes] | None = None
         self._list = self._folder / LIST_FILE
 
     @property
@@ -67,15 +70,17 @@ class Receipts:
         """The Ed25519 key that signatures are checked with, in base64. Without the installation's secret it is made."""
         return b64encode(self._key().public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
 
-    @property
-    def own_public_key(self) -> str | None:
-        """The same where the key is this data directory's own, so that whoever else lists a receipt has to name it."""
-        return None if self._is_installations else self.public_key
-
     def subject(self, owner: Owner, memory_id: str | None = None) -> str:
         """Return the name of an owner, or of a memory, on the list: a hash that only this installation can make."""
-        named = owner.key if memory_id is None else owner.key + b"\0" + memory_id.encode()
-        return hmac.new(self._own_secret(), b"subject\0" + named, sha256).hexdigest()
+        return _subject(self._subject_key(), owner, memory_id)
+
+    def subjects(self, owner: Owner, memory_id: str | None = None) -> set[str]:
+        """Return every name that the list may have for an owner, or for a memory.
+
+        The installation's secret lies in the log. So a copy of the log that is older than the secret brings another
+        one, and the list would be unreadable; the keys that made its names are kept beside it.
+        """
+        return {_subject(key, owner, memory_id) for key in {self._subject_key(), *self._kept_keys()}}
 
     def sign(self, receipt: dict[str, Any]) -> dict[str, Any]:
         """Return a receipt with its signature."""
@@ -87,7 +92,7 @@ class Receipts:
         new = {one.receipt_id: one for one in erasures if one.receipt_id not in kept}
         if not new:
             return
-        self._folder.mkdir(0o700, parents=True, exist_ok=True)
+        self._keep_subject_key()
         descriptor = os.open(self._list, os.O_RDWR | os.O_CREAT | os.O_APPEND, _MODE)
         with os.fdopen(descriptor, "ab+") as file:
             if size := file.seek(0, os.SEEK_END):
@@ -112,6 +117,28 @@ class Receipts:
                 continue
         return found
 
+    def find(self, receipt_id: str) -> Erasure | None:
+        """Return the erasure on the list that a receipt is for."""
+        return next((one for one in self.kept() if one.receipt_id == receipt_id), None)
+
+    def _subject_key(self) -> bytes:
+        """Return the key of today's names. The keys of receipts cannot be derived from it."""
+        return sha256(b"subject key\0" + self._own_secret()).digest()
+
+    def _keep_subject_key(self) -> None:
+        kept, key = self._kept_keys(), self._subject_key()
+        if key not in kept:
+            self._subject_keys = [key, *kept]
+            write_keys(self._folder / _SUBJECT_KEYS, [b64encode(one).decode() for one in self._subject_keys])
+
+    def _kept_keys(self) -> list[bytes]:
+        """Return the keys of all names on the list, of which nobody else writes any."""
+        if self._subject_keys is None:
+            path = self._folder / _SUBJECT_KEYS
+            words = path.read_text("ascii").split() if path.exists() else []
+            self._subject_keys = [b64decode(word) for word in words]
+        return self._subject_keys
+
     def _key(self) -> Ed25519PrivateKey:
         return Ed25519PrivateKey.from_private_bytes(sha256(b"receipt key\0" + self._own_secret()).digest())
 
@@ -122,6 +149,11 @@ class Receipts:
                 write_keys(path, [b64encode(os.urandom(KEY_BYTES)).decode()])
             self._secret = b64decode(path.read_text("ascii"))
         return self._secret
+
+
+def _subject(key: bytes, owner: Owner, memory_id: str | None) -> str:
+    named = owner.key if memory_id is None else owner.key + b"\0" + memory_id.encode()
+    return hmac.new(key, named, sha256).hexdigest()
 
 
 def is_signed(receipt: dict[str, Any], public_key: str) -> bool:

@@ -176,6 +176,8 @@ class Worker:
         self._exits.push_async_callback(self._stop_agents)
         await self._join_group()
         await wait_unless_failed(self.failure, self.shards.assignment.wait_until_settled())
+        if self.settings.is_embedded:  # on Kafka partitions come later too, and `keep_repeated` follows them
+            await wait_unless_failed(self.failure, self.erasures.repeat_before_start())
         self._start_background()
         self.started = True
 

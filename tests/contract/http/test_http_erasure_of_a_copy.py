@@ -42,9 +42,41 @@ async def test_who_is_in_a_copy_is_erased_again(tmp_path: Path, *, with_shards: 
         await erase(door)
     put_back(copy, folder, with_shards=with_shards)
     async with front_door(folder) as door:
-        await door.worker.erasures.repeat()
         assert await memories(door) == []
         assert (await door.get("/v1/memories", user_id="yuri")).json()["total"] == 1
+        [first, again] = (await door.get("/v1/erasures")).json()["items"]
+        assert first["public_key"] == again["public_key"]
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+async def test_who_is_in_a_copy_of_before_encryption_is_erased_again(tmp_path: Path, *, was_on: bool):
+    folder, copy = tmp_path / "var", tmp_path / "copy"
+    in_clear = {"encryption": "off"}
+    async with front_door(folder, **in_clear) as door:
+        await door.remember("zara keeps a quokka", "zara")
+    shutil.copytree(folder / "log", copy)
+    async with front_door(folder, **({} if was_on else in_clear)) as door:
+        await erase(door)
+        public_key = (await door.get("/v1/erasures")).json()["public_key"]
+    put_back(copy, folder, with_shards=False)
+    async with front_door(folder) as door:
+        assert await memories(door) == []
+        items = (await door.get("/v1/erasures")).json()["items"]
+        assert items[0]["public_key"] == public_key
+
+
+async def test_an_erased_memory_in_a_copy_of_before_encryption_is_erased_again(tmp_path: Path):
+    folder, copy = tmp_path / "var", tmp_path / "copy"
+    async with front_door(folder, encryption="off") as door:
+        memory = await door.remember("zara keeps a quokka", "zara")
+        await door.remember("zara keeps a heron", "zara")
+    shutil.copytree(folder / "log", copy)
+    async with front_door(folder) as door:
+        forever = await door.http.delete(f"/v1/memories/{memory['memory_id']}", params={"forever": "true"})
+        assert forever.status_code == 200
+    put_back(copy, folder, with_shards=False)
+    async with front_door(folder) as door:
+        assert await memories(door) == ["zara keeps a heron"]
 
 
 async def test_the_latest_of_several_erasures_counts_in_whatever_order_they_were_learned(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,12 @@ import orjson
 import pytest
 
 from mnemolog.operations.receipts import LIST_FILE, Erasure, Receipts, is_signed
+from schemas.identity import Owner
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+ZARA, YURI = Owner("default", "zara"), Owner("default", "yuri")
 RECEIPT: dict[str, Any] = {"user": "zoë", "memories": 6, "remains": [], "keys": ["a39a82d09933db7a"]}
 
 
@@ -80,13 +83,25 @@ def test_what_a_later_version_says_besides_is_passed_over(receipts: Receipts, tm
     assert receipts.kept() == [erasure(2), erasure(1)]
 
 
-def test_without_a_secret_a_key_is_made_and_named_where_receipts_are_listed(tmp_path: Path):
+def test_without_a_secret_a_key_is_made_and_kept(tmp_path: Path):
     own = Receipts(tmp_path, None)
-    assert own.own_public_key is not None
-    assert is_signed(own.sign(RECEIPT), own.own_public_key)
+    assert is_signed(own.sign(RECEIPT), own.public_key)
     assert Receipts(tmp_path, None).public_key == own.public_key
     assert Receipts(tmp_path / "another", None).public_key != own.public_key
 
 
-def test_the_key_of_the_installation_is_named_once(receipts: Receipts):
-    assert receipts.own_public_key is None
+def test_names_on_the_list_outlive_the_secret_that_made_them(tmp_path: Path):
+    before = Receipts(tmp_path, b"s" * 32)
+    before.keep(erasure(1))
+    after = Receipts(tmp_path, b"o" * 32)
+    assert after.subject(ZARA) != before.subject(ZARA)
+    assert before.subject(ZARA) in after.subjects(ZARA)
+    assert before.subject(ZARA, "m1") in after.subjects(ZARA, "m1")
+    assert before.subject(ZARA) not in after.subjects(YURI)
+
+
+def test_the_key_of_names_does_not_sign(tmp_path: Path):
+    receipts = Receipts(tmp_path, b"s" * 32)
+    receipts.keep(erasure(1))
+    [kept] = (tmp_path / "keys" / "subjects").read_text("ascii").split()
+    assert Receipts(tmp_path, b64decode(kept)).public_key != receipts.public_key
