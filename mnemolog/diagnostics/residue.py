@@ -16,6 +16,7 @@ import numpy as np
 from mnemolog.log.connection import opened_log
 from schemas.topics import TOPICS
 from streams.transports.kafka.log import KafkaLog
+from streams.transports.sqlite.file import LOG_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -116,12 +117,20 @@ async def find_residue(settings: Settings, words: Iterable[str]) -> list[Residue
     folder = settings.data_dir.resolve()
     if settings.is_embedded and not folder.is_dir():
         raise NothingToSearch(f"there is no data directory {folder} to search: say which by --data")
+    if settings.is_embedded and (folder / "shards").is_dir() and not (folder / "log" / LOG_FILE).exists():
+        raise NothingToSearch(f"{folder} is a worker's on Kafka, whose topics hold the words: set MNEMOLOG_BROKER too")
     found = await asyncio.to_thread(lambda: list(_in_files(folder, spellings)))
     if not settings.is_embedded:
         async with opened_log(settings) as log:
             if isinstance(log, KafkaLog):
                 found += await _in_topics(log, spellings)
     return found
+
+
+def searched(settings: Settings) -> str:
+    """Return what `find_residue` reads, as a sentence for whoever relies on its answer."""
+    files = f"searched: every file below {settings.data_dir.resolve()}"
+    return f"{files}, and no topics" if settings.is_embedded else f"{files}, and every record on {settings.broker}"
 
 
 def _in_files(folder: Path, spellings: Spellings) -> Iterator[Residue]:

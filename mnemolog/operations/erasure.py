@@ -514,7 +514,9 @@ class Erasures:
             return elsewhere
         days = self._settings.retention_days
         end = instant(erased_at + timedelta(days=days)) if days else None
-        why = "published in clear by others, or before encryption was on; the topic's retention removes it"
+        why = (
+            "what others published there in clear, or before encryption was on, until the topic's retention removes it"
+        )
         found = [*elsewhere, *({"where": topic.name, "until": end, "why": why} for topic in INPUTS)]
         before = "written before encryption was on, and Kafka deletes no single records"
         inputs = {topic.name for topic in INPUTS}

@@ -31,6 +31,9 @@ PAUSE_FACTOR: Final = 9
 """A pause after a look at more events is at least so many times as long as the look took."""
 
 
+ERASED: Final = "it was erased with a memory, and nothing that has its id is kept: publish under another id"
+
+
 @contextmanager
 def untold(_owners: Collection[Owner]) -> Iterator[asyncio.Event]:
     """Give an event that nobody sets."""
@@ -107,20 +110,20 @@ class EventStates:
                 "redacted": self._redacted(owner, event_id) if with_redactions else {},
                 "position": str(accepted[event_id].position),
             }
-        for event_id in event_ids if agents is None else ():  # whom a dead one was said to nobody knows
-            if event_id not in states and (reason := observations.dead(owner, event_id)) is not None:
-                states[event_id] = {
-                    "event_id": event_id,
-                    "state": "dead",
-                    "reason": reason,
-                    "memory_ids": [],
-                    "decisions": [],
-                    "provisional": False,
-                    "reextractable": False,
-                    "redacted": {},
-                    "position": None,
-                }
+        if agents is None:  # whom the others were said to nobody knows
+            states |= self._without_record(owner, [event_id for event_id in event_ids if event_id not in states])
         return states
+
+    def _without_record(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return the states of events that are no observations: dead letters, and what was erased with a memory."""
+        shard = self._shards.of(owner)
+        ended: dict[str, dict[str, Any]] = {}
+        for event_id in event_ids:
+            if (reason := shard.observations.dead(owner, event_id)) is not None:
+                ended[event_id] = _ended(event_id, "dead", reason)
+            elif shard.ledger.is_erased(owner, event_id):
+                ended[event_id] = _ended(event_id, "nothing", ERASED)
+        return ended
 
     async def wait(self, events: Sequence[tuple[Owner, str]], seconds: float) -> bool:
         """Wait at most so long until all events are in a final state; return whether they are."""
@@ -179,3 +182,18 @@ class EventStates:
 
     async def _fold(self, topic: Topic, partition: int) -> None:
         await self._shards.up_to(topic.name, partition, await self._log.end(topic.name, partition))
+
+
+def _ended(event_id: str, state: str, reason: str) -> dict[str, Any]:
+    """Return the state of an event that led to nothing, and of which no record is known."""
+    return {
+        "event_id": event_id,
+        "state": state,
+        "reason": reason,
+        "memory_ids": [],
+        "decisions": [],
+        "provisional": False,
+        "reextractable": False,
+        "redacted": {},
+        "position": None,
+    }

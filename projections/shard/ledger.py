@@ -154,6 +154,10 @@ class LedgerFold:
         found = self.erased_users.erased_memory(memory_id)
         return None if found is None else (Owner.of_key(found[0].encode()), found[1])
 
+    def is_erased(self, owner: Owner, event_id: str) -> bool:
+        """Return whether an observation was erased with a memory: no record with its id counts any more."""
+        return self.erased_users.has_source(name_of(owner), event_id)
+
     def memories_since(self, offset: int) -> dict[Owner, list[str]]:
         """Return the memories that counted decisions at that offset of the ledger or later changed.
 

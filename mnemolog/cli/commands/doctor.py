@@ -56,7 +56,7 @@ async def doctor(around: Surroundings, *, residue: RESIDUE = None) -> None:
 
 async def _search(around: Surroundings, file: Path) -> None:
     """Search every file of the data directory, and on Kafka every record, for the words in a file."""
-    from mnemolog.diagnostics.residue import NothingToSearch, TooShort, find_residue  # noqa: PLC0415 - --help needs none of the engines
+    from mnemolog.diagnostics.residue import NothingToSearch, TooShort, find_residue, searched  # noqa: PLC0415 - --help needs none of the engines
     from schemas.log import LogError  # noqa: PLC0415
 
     settings = around.settings()
@@ -66,9 +66,11 @@ async def _search(around: Surroundings, file: Path) -> None:
     except (OSError, UnicodeDecodeError, TooShort, NothingToSearch, LogError) as error:
         raise CommandFailed(f"{file}: {error}") from error
     if around.output.as_json:
-        around.output.json({"ok": not found, "found": [asdict(one) for one in found]})
+        listed = [asdict(one) for one in found]
+        around.output.json({"ok": not found, "found": listed, "searched": searched(settings)})
     else:
         rows = [(one.line, one.where, one.spelling) for one in found]
         around.output.table(("line", "where", "as"), rows, "none of the words is found")
+        around.output.say(searched(settings))
     if found:
         raise CommandFailed

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mnemolog.diagnostics.residue import PIECE_BYTES, NothingToSearch, Spellings, TooShort, find_residue
+from mnemolog.diagnostics.residue import PIECE_BYTES, NothingToSearch, Spellings, TooShort, find_residue, searched
 from mnemolog.settings import from_environment
+from streams.transports.sqlite.file import LOG_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +57,7 @@ def test_a_short_word_is_refused():
 @pytest.mark.parametrize("spell", [SPELT["UTF-8"], SPELT["zlib"]])
 async def test_a_word_is_found_where_two_pieces_of_a_file_meet(tmp_path: Path, spell: Callable[[str], bytes]):
     (tmp_path / "log").mkdir()
+    (tmp_path / "log" / LOG_FILE).touch()
     spelt = spell("Quirinius")
     (tmp_path / "log" / "a.bin").write_bytes(b"\0" * (PIECE_BYTES - len(spelt) // 2) + spelt)
     [found] = await find_residue(from_environment({}, data_dir=tmp_path), ["Quirinius"])
@@ -72,6 +74,14 @@ async def test_a_folder_that_lies_on_another_disk_is_searched_too(tmp_path: Path
     (other / "back").symlink_to(folder)
     found = await find_residue(from_environment({}, data_dir=folder), ["Quirinius"])
     assert [one.where for one in found] == ["log/log.sqlite", "single"]
+
+
+async def test_a_worker_on_kafka_is_not_searched_without_its_topics(tmp_path: Path):
+    (tmp_path / "shards").mkdir()
+    with pytest.raises(NothingToSearch, match="set MNEMOLOG_BROKER too"):
+        await find_residue(from_environment({}, data_dir=tmp_path), ["Quirinius"])
+    assert searched(from_environment({}, data_dir=tmp_path)).endswith("and no topics")
+    assert "every record on kafka://k:9092" in searched(from_environment({}, broker="kafka://k:9092", encryption="off"))
 
 
 @pytest.mark.parametrize(("words", "at"), [(["", "  "], ""), ([], ""), (["Quirinius"], "elsewhere")])
