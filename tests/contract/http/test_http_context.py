@@ -119,7 +119,7 @@ async def test_an_episode_is_relevant_from_the_threshold_on(door: FrontDoor):
         ("built-in-zh", "用户今天跟老板吵了一架，很难过", "用户送了礼物：玫瑰花", "我和老板吵架了吗？"),
     ],
 )
-async def test_with_the_built_in_model_episodes_are_relevant_without_a_threshold_of_ones_own(
+async def test_without_a_threshold_of_ones_own_that_of_the_built_in_model_holds(
     door: FrontDoor, user: str, episode: str, other: str, query: str
 ):
     await door.remember(episode, user, kind="episodic")
