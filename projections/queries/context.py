@@ -98,10 +98,11 @@ class Contexts:
             self._queries.ranked_memories(owner, now), owner, asked, self._visibility(owner, asked), now
         )
 
-    def news(self, owner: Owner, agent_id: str | None, now: datetime) -> list[Memory]:
-        """Return the plans of the next two weeks and the events of the last month, at most three of each.
+    def news(self, owner: Owner, agent_id: str | None, now: datetime) -> tuple[list[Memory], list[Memory]]:
+        """Return the plans of the next two weeks with the events of the last month, and what else was said in it.
 
-        They are those that a context would show at the last intimacy that a turn carried. Raises NotHeld.
+        At most three of each: what else was said are statements that fill no slot of the profile, the newest first.
+        All are those that a context would show at the last intimacy that a turn carried. Raises NotHeld.
         """
         ranked = self._queries.ranked_memories(owner, now)
         visibility = self.visibility(owner, agent_id)
@@ -109,7 +110,8 @@ class Contexts:
         newest = ranked.newest(now, agent_id, visibility, 2 * MOST_NEWS)
         known = {plan.memory_id for plan in plans}
         events = [m for m in newest if now - LATELY <= m.occurred_at <= now and m.memory_id not in known]
-        return [*plans, *events[:MOST_NEWS]]
+        said = ranked.said_since(now - LATELY, now, agent_id, visibility, without=known)
+        return [*plans, *events[:MOST_NEWS]], said[:MOST_NEWS]
 
     def visibility(self, owner: Owner, agent_id: str | None, intimacy: float | None = None) -> Visibility:
         """Return what an agent is shown of a user at an intimacy, 0 to 100; None: the last that a turn carried.
