@@ -50,6 +50,24 @@ async def test_a_gift_is_told_with_the_reaction_to_it():
     assert (gift.memory_type, gift.attribute, gift.sources) == ("long_term", None, (0,))
 
 
+@pytest.mark.parametrize(
+    ("text", "event", "place"),
+    [
+        ("今天我们去了外滩约会", "date", "外滩"),
+        ("昨天和男朋友去了动物园约会", "date", "动物园"),
+        ("我们没去外滩约会", None, ""),
+        ("今天是我们第一次约会！", "milestone", ""),
+        ("We went to the beach for our date", "date", "the beach"),
+        ("We went to Brighton on a date last night", "date", "Brighton"),
+        ("We never went to the beach for our date", None, ""),
+    ],
+)
+async def test_a_date_to_which_one_went_is_a_date(text: str, event: str | None, place: str):
+    found = await proposals_of(text)
+    assert [p.event_type for p in found] == ([event] if event else [])
+    assert all(place in p.content for p in found)
+
+
 async def test_a_date_is_told_with_its_place_and_the_first_one_is_a_milestone():
     [again] = await proposals_of("昨天我和小雨在西湖边约会了")
     assert (again.event_type, again.occurred_on) == ("date", date(2026, 1, 4))

@@ -85,6 +85,8 @@ async def test_a_place_of_a_date_and_a_gift_that_are_liked_are_tastes(text: str,
         "I watched it in Paris. I loved it there.",
         "My boss gave me a ride and I liked it",
         "我妈送我一本书，我喜欢死了",
+        "我们去看了日落，真美，我很喜欢那里",
+        "我们去吃了火锅，我超喜欢那里",
     ],
 )
 async def test_what_is_liked_must_be_named_and_have_happened(text: str):
