@@ -11,6 +11,7 @@ from schemas.vocabulary.attributes import NICKNAME, plain_value
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.protocol import Extraction, Proposal
 from streams.extraction.rules.finding import Finding, with_day
+from streams.extraction.rules.references import liked_of_turn_before
 from streams.extraction.rules.screens import read_screen
 from streams.extraction.rules.sentence_reader import read_sentence
 from streams.extraction.rules.sentences import sentences
@@ -61,6 +62,9 @@ def read_window(window: Window) -> Extraction:
             _, sources = found.setdefault(_said(finding), (finding, []))
             if index not in sources:
                 sources.append(index)
+        for finding, before in liked_of_turn_before(window.pieces, index) if piece.speaker == "user" else ():
+            _, sources = found.setdefault(_said(finding), (finding, []))
+            sources += [each for each in (before, index) if each not in sources]
     # Whether a nickname is the user's name depends on the names that are known: those come first.
     entries = sorted(found.values(), key=lambda entry: entry[0].attribute == NICKNAME)
     proposals = tuple(_proposal(finding, tuple(sources), window) for finding, sources in entries)

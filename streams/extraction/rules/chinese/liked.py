@@ -51,6 +51,11 @@ def liked(sentence: Sentence) -> Iterator[Finding]:
             yield found
 
 
+def names_place(clause: str) -> bool:
+    """Return whether a clause says where something is or was."""
+    return _PLACE.search(clause) is not None
+
+
 def _liked(said: str, before: tuple[str, ...]) -> Finding | None:
     if m := _THERE.match(said):
         for clause in before:
