@@ -60,8 +60,10 @@ class ContextAsked:
 class Contexts:
     """Answers about users whose partitions this worker holds; others raise NotHeld."""
 
-    def __init__(self, queries: Queries, *, levels: tuple[float, float], threshold: float, shows_profile: bool) -> None:
-        """`levels` of intimacy (0 to 100); `threshold` is the least cosine of an episode that is relevant."""
+    def __init__(
+        self, queries: Queries, *, levels: tuple[float, float], threshold: Callable[[], float], shows_profile: bool
+    ) -> None:
+        """`levels` of intimacy (0 to 100); `threshold` is the least cosine of an episode that is relevant by now."""
         self._queries = queries
         self._levels = levels
         self._threshold = threshold
@@ -148,7 +150,7 @@ class Contexts:
             near = found.near(EPISODIC, threshold, asked.top_k)
             return found.best(asked.top_k), near, found.deepest
 
-        threshold = self._threshold if asked.similarity_threshold is None else asked.similarity_threshold
+        threshold = self._threshold() if asked.similarity_threshold is None else asked.similarity_threshold
         memories, relevant, deepest = await pool(filters.kind)
         lies_below = filters.kind is None and deepest >= threshold
         if len(relevant) < asked.top_k and lies_below:  # more of them may be below what was found
