@@ -11,9 +11,8 @@ from schemas.vocabulary.attributes import NICKNAME, plain_value
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.protocol import Extraction, Proposal
 from streams.extraction.rules.finding import Finding, with_day
-from streams.extraction.rules.references import liked_of_turn_before
 from streams.extraction.rules.screens import read_screen
-from streams.extraction.rules.sentence_reader import read_sentence
+from streams.extraction.rules.sentence_reader import liked_of_turn_before, read_sentence
 from streams.extraction.rules.sentences import sentences
 from streams.extraction.rules.traditional import as_written, simplified
 
