@@ -14,7 +14,7 @@ from mnemolog.settings import PREFIX, SettingsError, revealed, split_secrets
 from mnemolog.tls import CertificateFiles, Renewed, client_context
 from projections.embedding import choice
 from projections.embedding.builtin import RELEVANT
-from projections.embedding.choice import Endpoint
+from projections.embedding.choice import BUILTIN, Endpoint
 from projections.embedding.embedder import EmbedderUnusable
 from projections.index.adapter import IndexConfig
 from projections.index.registry import INDEXES
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from mnemolog.settings import Settings
     from mnemolog.worker.metrics import Metrics
-    from projections.embedding.embedder import Encoder
+    from projections.embedding.embedder import Embedder, Encoder
     from projections.embedding.languages import LanguageEmbedder
     from projections.index.adapter import IndexAdapter
     from projections.index.protocol import Index, LoadEntries
@@ -156,22 +156,23 @@ def make_embedder(settings: Settings) -> Encoder | LanguageEmbedder:
         raise SettingsError(f"{PREFIX}EMBEDDING_MODEL {error}") from error
 
 
-def make_contexts(settings: Settings, queries: Queries) -> Contexts:
-    """Return what builds the contexts that agents read before they answer, as the settings have it."""
+def make_contexts(settings: Settings, queries: Queries, embedder: Embedder) -> Contexts:
+    """Return what builds the contexts that agents read before they answer, as the settings and the encoder have it."""
     return Contexts(
         queries,
         levels=settings.levels,
-        threshold=episode_threshold(settings),
+        threshold=lambda: episode_threshold(settings, embedder.model),
         shows_profile=settings.user_profile,
     )
 
 
-def episode_threshold(settings: Settings) -> float:
-    """Return the least cosine of a relevant episode: as configured, else as the embedding model's own evidence has it.
+def episode_threshold(settings: Settings, model: str) -> float:
+    """Return the least cosine of a relevant episode: as configured, else as the serving encoder's own evidence has it.
 
-    Luna's 0.7 is the default for models that were not measured here.
+    An encoder for each language has the built-in one's scale. Luna's 0.7 is the default for those that were not
+    measured here.
     """
-    if settings.embedding_model == "builtin" and "similarity_threshold" not in settings.model_fields_set:
+    if "similarity_threshold" not in settings.model_fields_set and model.rpartition(",")[2] == BUILTIN:
         return RELEVANT
     return settings.similarity_threshold
 

@@ -31,6 +31,7 @@ Generate a personalized greeting:"""
 """PowerMem's PERSONALIZED_GREETING_TEMPLATE."""
 
 NEWS: Final = "Plans and recent events:"
+SAID: Final = "Said lately:"
 
 log = logging.getLogger("mnemolog.greeting")
 
@@ -45,11 +46,13 @@ class Greeting:
         self._seconds = seconds
 
     def _summary(self, owner: Owner, agent_id: str | None, now: datetime) -> str:
-        """Return the profile, the plans that come and what happened lately; empty where nothing is remembered."""
+        """Return the profile, the plans that come, and what happened and was said lately; empty where there is none."""
         profile = self._contexts.profile(owner, agent_id, now)
         parts = [profile["text"]] if profile is not None and profile["sources"] else []  # habits alone are no profile
-        if news := self._contexts.news(owner, agent_id, now):
-            parts.append("\n".join([NEWS, *(f"- {on_one_line(memory.content)}" for memory in news)]))
+        news, said = self._contexts.news(owner, agent_id, now)
+        for heading, memories in ((NEWS, news), (SAID, said)):
+            if memories:
+                parts.append("\n".join([heading, *(f"- {on_one_line(memory.content)}" for memory in memories)]))
         return "\n".join(parts)
 
     async def greet(self, owner: Owner, agent_id: str | None, now: datetime) -> str:

@@ -430,7 +430,7 @@ class Worker:
         memory_importer = MemoryImporter(shards, self.commands, self.embedder, clock)
         wake_importer = WakeImporter(shards, self.commands, self.wake_commands, self.embedder, clock)
         self.importer = Importer(shards, peers, clock, memory_importer, wake_importer, ids=self.sealing.word_ids)
-        self.contexts = components.make_contexts(settings, self.queries)
+        self.contexts = components.make_contexts(settings, self.queries, self.embedder)
         model = components.make_greeting_model(settings, self.metrics)
         if model is not None:
             self._exits.push_async_callback(model.aclose)

@@ -145,6 +145,18 @@ class RankedMemories:
         ]
         return sorted(plans, key=lambda m: (m.occurred_at, m.memory_id))[:limit]
 
+    def said_since(
+        self, since: datetime, at: datetime, agent_id: str | None, visibility: Visibility, *, without: Collection[str]
+    ) -> list[Memory]:
+        """Return the statements said since an instant that fill no slot, the newest first; `without` are ids."""
+        shown = self._shown("ranked", at, agent_id, visibility, ())
+        said = [
+            m
+            for m in shown
+            if m.kind == "semantic" and not m.slot and since <= m.said_at <= at and m.memory_id not in without
+        ]
+        return sorted(said, key=lambda m: (m.said_at, m.memory_id), reverse=True)
+
     def filling(
         self,
         names: Collection[str],

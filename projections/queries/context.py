@@ -60,8 +60,10 @@ class ContextAsked:
 class Contexts:
     """Answers about users whose partitions this worker holds; others raise NotHeld."""
 
-    def __init__(self, queries: Queries, *, levels: tuple[float, float], threshold: float, shows_profile: bool) -> None:
-        """`levels` of intimacy (0 to 100); `threshold` is the least cosine of an episode that is relevant."""
+    def __init__(
+        self, queries: Queries, *, levels: tuple[float, float], threshold: Callable[[], float], shows_profile: bool
+    ) -> None:
+        """`levels` of intimacy (0 to 100); `threshold` is the least cosine of an episode that is relevant by now."""
         self._queries = queries
         self._levels = levels
         self._threshold = threshold
@@ -98,10 +100,11 @@ class Contexts:
             self._queries.ranked_memories(owner, now), owner, asked, self._visibility(owner, asked), now
         )
 
-    def news(self, owner: Owner, agent_id: str | None, now: datetime) -> list[Memory]:
-        """Return the plans of the next two weeks and the events of the last month, at most three of each.
+    def news(self, owner: Owner, agent_id: str | None, now: datetime) -> tuple[list[Memory], list[Memory]]:
+        """Return the plans of the next two weeks with the events of the last month, and what else was said in it.
 
-        They are those that a context would show at the last intimacy that a turn carried. Raises NotHeld.
+        At most three of each: what else was said are statements that fill no slot of the profile, the newest first.
+        All are those that a context would show at the last intimacy that a turn carried. Raises NotHeld.
         """
         ranked = self._queries.ranked_memories(owner, now)
         visibility = self.visibility(owner, agent_id)
@@ -109,7 +112,8 @@ class Contexts:
         newest = ranked.newest(now, agent_id, visibility, 2 * MOST_NEWS)
         known = {plan.memory_id for plan in plans}
         events = [m for m in newest if now - LATELY <= m.occurred_at <= now and m.memory_id not in known]
-        return [*plans, *events[:MOST_NEWS]]
+        said = ranked.said_since(now - LATELY, now, agent_id, visibility, without=known)
+        return [*plans, *events[:MOST_NEWS]], said[:MOST_NEWS]
 
     def visibility(self, owner: Owner, agent_id: str | None, intimacy: float | None = None) -> Visibility:
         """Return what an agent is shown of a user at an intimacy, 0 to 100; None: the last that a turn carried.
@@ -146,7 +150,7 @@ class Contexts:
             near = found.near(EPISODIC, threshold, asked.top_k)
             return found.best(asked.top_k), near, found.deepest
 
-        threshold = self._threshold if asked.similarity_threshold is None else asked.similarity_threshold
+        threshold = self._threshold() if asked.similarity_threshold is None else asked.similarity_threshold
         memories, relevant, deepest = await pool(filters.kind)
         lies_below = filters.kind is None and deepest >= threshold
         if len(relevant) < asked.top_k and lies_below:  # more of them may be below what was found

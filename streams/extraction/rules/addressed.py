@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from streams.extraction.rules.sentences import Sentence
 
 SHARED: Final = "personal_share"
+_THANKS: Final = "thanks"
+"""A gift that the user was given and gives thanks for."""
 _CHINESE_TITLES: Final = {
     "confession": "用户表白了",
     "breakup": "用户提出了分手",
@@ -28,6 +30,7 @@ _CHINESE_TITLES: Final = {
     "fight": "用户吵架了",
     "makeup": "用户求和好",
     "gift": "用户送了礼物",
+    _THANKS: "用户收到了礼物",
     "milestone": "用户迎来了里程碑",
     "anniversary": "用户迎来了纪念日",
 }
@@ -38,6 +41,7 @@ _ENGLISH_TITLES: Final = {
     "fight": "User is in a quarrel",
     "makeup": "User wants to make up",
     "gift": "User gave a gift",
+    _THANKS: "User was given a gift",
     "milestone": "User reached a milestone",
 }
 _CALLS: Final = (
@@ -51,6 +55,11 @@ _PLEA: Final = r"(?:吧|嘛|好吗|好不好|好么|可以吗|行吗|行不行)*
 _LONG: Final = r"(?:(?:很|好)(?:久|多年)了|[一二两三四五六七八九十几\d]+年了)"
 _KISS: Final = r"(?:轻轻|偷偷|主动|突然|居然|竟然|终于|第一次|地)*(?:亲|吻|亲吻)了"
 _PIECE: Final = r"[份束条只枚盒支件双套块台瓶顶]"
+_THANK: Final = r"(?:真的|很|非常|太|十分|真)*(?:谢谢|感谢|多谢)"
+_NO_GIFT: Final = (
+    r".{0,6}(?:祝福|建议|话|歌|消息|信息|帮助|陪伴|支持|关心|照顾|提醒|回复|回答|理解|鼓励|耐心|分享|爱|链接|文章)"
+)
+_GIVEN: Final = r"(?:[一-鿿]{0,6}礼物|(?<!谢[你您]的)[一-鿿A-Za-z]{1,10})"
 _ZH_TIMES: Final = r"[一二两三四五六七八九十百千\d]+(?:天|个月|年|周年)"
 _CHINESE: Final = tuple(
     (event, re.compile(rf"^{_CALLS}(?:{said})[呀啊啦呢哦]?$"))
@@ -66,6 +75,7 @@ _CHINESE: Final = tuple(
         ("makeup", rf"{_US}(?:重新)?和好{_PLEA}(?<=[吧嘛吗好行])|我{_VERY}原谅你(?:了|吧)|(?:求求?你)?原谅我{_PLEA}"),
         ("gift", rf"(?:我)?(?:特意|专门|亲手)*给你(?:买|挑|准备|做)了(?!药|饭).{{0,4}}{_PIECE}.{{1,12}}"),
         ("gift", rf"(?:这是)?(?:我)?(?:特意|专门)*(?:送你|送给你|给你准备)的?(?:[一两]?{_PIECE}.{{1,12}}|礼物)"),
+        (_THANKS, rf"{_THANK}[你您](?:今天|昨天|昨晚|刚才|刚刚)?(?:送给?我?的|给我买的|的)(?!{_NO_GIFT}){_GIVEN}"),
         ("milestone", rf"{_US}(?:终于|正式|今天|昨天)*(?:在一起|结婚|同居|订婚|领证)了"),
         ("anniversary", rf"(?:是)?{_US}(?:在一起|结婚)的?(?:第|整整|刚好|正好|满|已经)*{_ZH_TIMES}(?:了|纪念日)?"),
     )
@@ -99,6 +109,11 @@ _TOGETHER: Final = (
     r"we (?:just |finally )?(?:got married|moved in together)"
     r"|we are (?:finally |officially )+(?:together|a couple|engaged|married)"
 )
+_EN_THANK: Final = r"(?:thank you|thanks)(?: so much| a lot)? for"
+_EN_NO_GIFT: Final = (
+    r"(?:[\w-]+ )?(?:advice|ride|lift|call|link|tips?|time|chance|info|information|idea|ideas|message|email|answer"
+    r"|recipe|list|feedback|file|code|document|summary|steps?|examples?|instructions?|explanation|numbers?|hints?|names?)\b"
+)
 _ENGLISH: Final = tuple(
     (event, re.compile(rf"^{_EN_CALLS}(?:{said})$", re.IGNORECASE))
     for event, said in (
@@ -109,6 +124,11 @@ _ENGLISH: Final = tuple(
         ("fight", _ANGRY),
         ("makeup", _FORGIVES),
         ("gift", r"(?:(?:this|here) is|i have(?: got)?) a (?:gift|present) for you"),
+        (_THANKS, rf"{_EN_THANK} (?:the|this|my|those|these) (?:[\w-]+ )?(?:gift|present)"),
+        (
+            _THANKS,
+            rf"{_EN_THANK} (?:the|this|those|these) (?!{_EN_NO_GIFT})[\w' -]{{3,30}} you (?:gave|bought) me",
+        ),
         ("milestone", _TOGETHER),
     )
 )
@@ -149,7 +169,7 @@ def addressed(sentence: Sentence, today: date) -> Iterator[Finding]:
     yield Finding(
         content=f"{title}：“{words}”" if is_chinese else f'{title}: "{words}"',
         kind="episodic",
-        event_type=event,
+        event_type="gift" if event == _THANKS else event,
         emotion=felt.emotion if felt else None,
         emotion_intensity=felt.intensity if felt else None,
         key_dialogue=(words,),

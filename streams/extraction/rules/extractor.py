@@ -12,7 +12,7 @@ from streams.extraction.event_importance import episode_importance, newest_intim
 from streams.extraction.protocol import Extraction, Proposal
 from streams.extraction.rules.finding import Finding, with_day
 from streams.extraction.rules.screens import read_screen
-from streams.extraction.rules.sentence_reader import read_sentence
+from streams.extraction.rules.sentence_reader import liked_of_turn_before, read_sentence
 from streams.extraction.rules.sentences import sentences
 from streams.extraction.rules.traditional import as_written, simplified
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schemas.messages.observations import TurnContext
     from streams.extraction.protocol import Piece, Window
 
-RULES_VERSION: Final = "12"
+RULES_VERSION: Final = "13"
 """Raise it with every change of what the rules find: it is recorded with each memory's lineage."""
 MOST_QUOTED: Final = 200
 """Characters of a turn that are kept as key dialogue."""
@@ -61,6 +61,9 @@ def read_window(window: Window) -> Extraction:
             _, sources = found.setdefault(_said(finding), (finding, []))
             if index not in sources:
                 sources.append(index)
+        for finding, before in liked_of_turn_before(window.pieces, index) if piece.speaker == "user" else ():
+            _, sources = found.setdefault(_said(finding), (finding, []))
+            sources += [each for each in (before, index) if each not in sources]
     # Whether a nickname is the user's name depends on the names that are known: those come first.
     entries = sorted(found.values(), key=lambda entry: entry[0].attribute == NICKNAME)
     proposals = tuple(_proposal(finding, tuple(sources), window) for finding, sources in entries)

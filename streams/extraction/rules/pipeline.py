@@ -40,6 +40,8 @@ class LanguageRules(Generic[Clause]):
     """What else a clause tells of the user, known by what it speaks of, where the sentence tells no event."""
     liked: Callable[[Sentence], Iterator[Finding]]
     """What a sentence says is liked of what the clauses before it tell."""
+    names_place: Callable[[str], bool]
+    """Whether a clause says where something is or was: what 那里 and "there" may point to."""
     asked: tuple[Callable[[str], Iterator[Finding]], ...]
     """What a clause that is no claim says all the same: a doctor's word, and how the user asks to be answered."""
 

@@ -112,13 +112,13 @@ async def test_counts_are_by_type_and_by_category(door: FrontDoor):
 
 
 async def test_working_memory_is_the_most_recent_turns_as_published(door: FrontDoor):
-    context = {"intimacy": 30, "mood": "happy"}
+    context = {"intimacy": 30, "mood": "happy", "gift": "围巾"}
     events = [turn(f"w-{n}", f"number {n}", user_id="turns", session_id="a/b") for n in range(4)]
     events.append(turn("w-4", "last", user_id="turns", session_id="a/b", context=context, metadata={"k": 1}))
     await door.post("/v1/events", events)
     items = (await door.http.get("/v1/sessions/a%2Fb/turns?user_id=turns&limit=3")).json()["items"]
     assert [item["content"] for item in items] == ["number 2", "number 3", "last"]
-    assert items[-1]["context"] == {"intimacy": 30.0, "mood": "happy", "scene": None, "gift": None}
+    assert items[-1]["context"] == {"intimacy": 30.0, "mood": "happy", "scene": None, "gift": "围巾"}
     assert items[-1]["metadata"] == {"k": 1}
     assert (await door.get("/v1/sessions/none/turns", user_id="turns")).json() == {"items": []}
     assert (await door.get("/v1/sessions/none/turns", user_id="turns", limit=201)).status_code == 422

@@ -9,6 +9,8 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, context_of, front_door, turn
 
+from projections.embedding.builtin import RELEVANT
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
@@ -112,20 +114,13 @@ async def test_an_episode_is_relevant_from_the_threshold_on(door: FrontDoor):
     assert contents(found["memories"]) == contents(found["recent_episodes"]) != []
 
 
-@pytest.mark.parametrize(
-    ("user", "episode", "other", "query"),
-    [
-        ("built-in-en", "User passed the driving test", "User's cat is ill", "Did I pass my driving test?"),
-        ("built-in-zh", "用户今天跟老板吵了一架，很难过", "用户送了礼物：玫瑰花", "我和老板吵架了吗？"),
-    ],
-)
-async def test_with_the_built_in_model_episodes_are_relevant_without_a_threshold_of_ones_own(
-    door: FrontDoor, user: str, episode: str, other: str, query: str
-):
-    await door.remember(episode, user, kind="episodic")
-    await door.remember(other, user, kind="episodic")
-    assert contents((await context_of(door, user, query))["relevant_episodes"]) == [episode]
-    assert (await context_of(door, user, query, similarity_threshold=0.7))["relevant_episodes"] == []
+async def test_without_a_threshold_of_ones_own_that_of_the_serving_encoder_holds(door: FrontDoor):
+    """The encoder of these tests was not measured, so Luna's number holds; another may take its place meanwhile."""
+    await door.remember("用户今天跟老板吵了一架，很难过", "serving", kind="episodic")
+    query = "我和老板吵架了吗？"
+    assert (await context_of(door, "serving", query))["relevant_episodes"] == []
+    [found] = (await context_of(door, "serving", query, similarity_threshold=RELEVANT))["relevant_episodes"]
+    assert RELEVANT <= found["similarity"] < 0.7
 
 
 async def test_what_lies_below_the_first_hits_is_found_too(door: FrontDoor):

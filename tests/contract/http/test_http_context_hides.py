@@ -99,3 +99,15 @@ async def test_a_greeting_is_written_from_what_the_last_intimacy_shows(tmp_path:
     asked = request["messages"][0]["content"]
     assert "张三" in asked
     assert [word for word in ("茶", EX) if word in asked] == seen
+
+
+async def test_lists_of_memories_and_episodes_hide_nothing(tmp_path: Path):
+    """They are for whoever looks after the memories, also where they are asked what an agent knows."""
+    async with front_door(tmp_path) as door:
+        await door.remember(f"用户和{EX}看过电影", kind="episodic")
+        await door.remember("别提她", attribute="sensitive_topics", value=EX)
+        await door.http.post("/v1/events?wait=20", json=[turn("i-1", "嗯", context={"intimacy": 10}, agent_id="luna")])
+        assert (await context_of(door, "u1", agent_id="luna"))["total_memories"] == 0
+        listed = (await door.get("/v1/memories", user_id="u1", agent_id="luna")).json()["items"]
+        episodes = (await door.get("/v1/users/u1/episodes", agent_id="luna")).json()["items"]
+        assert (len(listed), [one["content"] for one in episodes]) == (2, [f"用户和{EX}看过电影"])

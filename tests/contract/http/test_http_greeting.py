@@ -77,6 +77,22 @@ async def test_a_greeting_draws_on_plans_that_come_and_on_what_happened_lately(m
         assert [("看牙医" in line, "老公" in line) for line in news] == [(True, False), (False, True)]
 
 
+async def test_a_greeting_draws_on_what_was_said_lately_and_fills_no_slot(model: ScriptedModel, tmp_path: Path):
+    """PowerMem's returning user: 「上次你说在准备爬香山，那次爬山怎么样？」, of whom no profile is known."""
+    async with front_door(tmp_path, **asks(model)) as door:
+        now = door.worker.clock.now()
+        for number, (text, day) in enumerate((("我在学吹笛子", now - timedelta(days=200)), ("我在准备爬香山", now))):
+            said = turn(f"s-{number}", text, session_id=f"s-{number}", occurred_at=day.isoformat())
+            response = await door.http.post("/v1/events?wait=20", json=said)
+            assert response.json()["accepted"][0]["memory_ids"], response.text
+        model.play_body(completion(WELCOME))
+        assert await greeted(door) == WELCOME
+        asked = model.requests[-1]["messages"][0]["content"]
+        assert (
+            asked.partition("Memory Summary:\n")[2].partition("\n\nGenerate")[0] == "Said lately:\n- 用户在准备爬香山"
+        )
+
+
 async def test_nobody_is_greeted_of_whom_nothing_is_remembered(model: ScriptedModel, tmp_path: Path):
     async with front_door(tmp_path, **asks(model)) as door:
         await door.http.post("/v1/events?wait=20", json=turn("t-1", "Hm."))

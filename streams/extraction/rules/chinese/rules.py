@@ -9,7 +9,7 @@ from streams.extraction.rules.chinese.biography import advised, biography
 from streams.extraction.rules.chinese.clauses import Clause, claims
 from streams.extraction.rules.chinese.events import confided, events
 from streams.extraction.rules.chinese.life import life
-from streams.extraction.rules.chinese.liked import liked
+from streams.extraction.rules.chinese.liked import liked, names_place
 from streams.extraction.rules.chinese.nature import avoided, nature
 from streams.extraction.rules.chinese.people import people
 from streams.extraction.rules.chinese.tastes import replies, tastes
@@ -26,5 +26,6 @@ CHINESE: Final[LanguageRules[Clause]] = LanguageRules(
     biography=biography,
     topics=topics,
     liked=liked,
+    names_place=names_place,
     asked=(advised, replies, opinion),
 )

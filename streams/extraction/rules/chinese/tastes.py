@@ -50,6 +50,11 @@ _TOO_VAGUE = re.compile(
 _CONSUMED = re.compile(r"^[喝吃](?!饭$|东西|货|亏|苦|醋|药)(?=.)")
 _AND = re.compile(r"、|(?<=.)(?:和|以及|还有|跟)(?=.)")
 _RATHER_THAN: Final = re.compile(r"(?:而不是|而非).+$")
+_WHENEVER: Final = re.compile(
+    r"^(?:在?(?:周末|平时|假期|放假|早上|清晨|早晨|中午|午后|傍晚|晚上|夜里|深夜|半夜|下班后?|饭后|睡前|闲暇时?|空闲时?|有空|没事)"
+    r"(?:的?时候)?)[去来]?(?=[一-鿿A-Za-z]{2})(?![的里是和])"
+)
+"""When something is liked, which is no part of the thing: 周末去爬山 is 爬山, and 早上的阳光 stays."""
 _DEGREE: Final = re.compile(r"^(?:更|最|很|非常|特别)+")
 
 
@@ -93,7 +98,7 @@ def _likes(bare: str, clause: Clause) -> Iterator[Finding]:
         if re.search(r"回复|回答|说话|解释|说明|表达", bare):
             yield _style(m["style"])
     elif m := _FAVOURITE.match(bare) or _LIKES.match(bare):
-        yield from _each("likes", "用户喜欢", m[1])
+        yield from _each("likes", "用户喜欢", m[1], named=_WHENEVER.sub("", m[1]))
     elif m := _LEAST.match(bare) or _DISLIKES.match(bare) or _cannot_bear(clause):
         yield from _each("dislikes", "用户不喜欢", m[1])
     elif clause.subject == "me" and (m := _FAN_OF.match(bare)):
@@ -111,12 +116,12 @@ def _cannot_bear(clause: Clause) -> re.Match[str] | None:
     return _CANNOT_BEAR.match(clause.text.rstrip("啊呀啦"))
 
 
-def _each(attribute: str, says: str, what: str) -> Iterator[Finding]:
-    """Keep the verb in the content where one thing is named: 用户喜欢喝咖啡."""
+def _each(attribute: str, says: str, what: str, *, named: str | None = None) -> Iterator[Finding]:
+    """Keep the verb in the content where one thing is named: 用户喜欢喝咖啡. `named` is what names the things."""
     what = _RATHER_THAN.sub("", what)
-    named = things(what)
-    for thing in named:
-        yield profile(attribute, thing, f"{says}{without_particles(what) if len(named) == 1 else thing}")
+    found = things(_RATHER_THAN.sub("", named or what))
+    for thing in found:
+        yield profile(attribute, thing, f"{says}{without_particles(what) if len(found) == 1 else thing}")
 
 
 def _interest(thing: str) -> Finding:

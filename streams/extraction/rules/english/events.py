@@ -50,7 +50,10 @@ _EVENTS: Final = (
     ("milestone", rf"{_US} (?:went on|had) (?:our|my|a) (?:very )?first date\b"),
     ("milestone", _MILESTONE),
     ("gift", _GIFT),
-    ("date", rf"{_US} (?:went on|had) (?:a|another|our)(?: \w+)? date\b"),
+    (
+        "date",
+        rf"{_US} (?:(?:went on|had) (?:a|another|our)(?: \w+)?|went to [\w' -]{{3,40}} (?:for|on) (?:a|our)) date\b",
+    ),
     ("anniversary", rf"(?:today|yesterday) (?:is|was) our\b.*anniversary\b|{_US} celebrated our\b.*anniversary\b"),
     ("personal_share", r"i have never told (?:anyone|anybody)\b"),
 )

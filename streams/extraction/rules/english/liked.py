@@ -65,6 +65,11 @@ def _apart(clauses: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part for clause in clauses for part in _AND_I.split(clause))
 
 
+def names_place(clause: str) -> bool:
+    """Return whether a clause says where something is or was."""
+    return _PLACE.search(clause) is not None
+
+
 def _liked(said: str, before: tuple[str, ...]) -> Finding | None:
     if m := _THERE.match(said):
         for clause in before:

@@ -9,7 +9,7 @@ from streams.extraction.rules.english.biography import advised, biography
 from streams.extraction.rules.english.clauses import Clause, claims
 from streams.extraction.rules.english.events import confided, events
 from streams.extraction.rules.english.life import life
-from streams.extraction.rules.english.liked import liked
+from streams.extraction.rules.english.liked import liked, names_place
 from streams.extraction.rules.english.nature import avoided, nature
 from streams.extraction.rules.english.people import people
 from streams.extraction.rules.english.tastes import tastes
@@ -26,5 +26,6 @@ ENGLISH: Final[LanguageRules[Clause]] = LanguageRules(
     biography=biography,
     topics=topics,
     liked=liked,
+    names_place=names_place,
     asked=(advised, promised),
 )

@@ -41,6 +41,12 @@ def test_long_term_memories_not_accessed_for_seven_days_go_down_a_step():
     )
 
 
+def test_a_tick_meets_the_memories_of_all_agents_of_a_user():
+    known = given(*(remember(f"fact for {agent}", f"c-{agent}", agent_id=agent) for agent in ("luna", "nova", None)))
+    after = known.when(tick(later(days=8)))
+    assert [memory.importance for memory in after.memories] == [0.45, 0.45, 0.45]
+
+
 def test_each_daily_tick_is_a_step_until_the_floor():
     state, seen = given(FACT), []
     for day in range(8, 40):

@@ -94,6 +94,30 @@ async def test_the_assistants_words_are_not_read():
     assert (await read(("assistant", "我叫小助手，喜欢喝咖啡"), ("assistant", "I live in Berlin"))).proposals == ()
 
 
+@pytest.mark.parametrize(
+    ("told", "between", "said", "taste"),
+    [
+        ("今天我们去了外滩约会", "听起来真浪漫！", "我很喜欢那里", ("likes", "外滩")),
+        ("昨天我和小雨在西湖边约会了", "你喜欢那里吗？", "我特别喜欢那里", ("likes", "西湖边")),
+        ("男朋友送了我一条项链", "哇！", "我不太喜欢", ("dislikes", "项链")),
+        ("昨天我和小雨在西湖邊約會了", "嗯。", "我很喜歡那裡", ("likes", "西湖邊")),
+        ("We had our first date at a jazz bar.", "How lovely!", "I loved it there.", ("likes", "jazz bar")),
+        ("My sister gave me a scarf", "Do you like it?", "I love it", ("likes", "scarf")),
+        ("今天我们去了外滩约会", "你去过迪士尼吗？", "我很喜欢那里", None),
+        ("今天我们去了外滩约会", "下次可以去迪士尼。", "我很喜欢那里", None),
+        ("男朋友送了我一条项链", "要不要听首歌？", "我很喜欢", None),
+        ("我们该不该去外滩约会？", "好呀。", "我很喜欢那里", None),
+        ("We had our first date at a jazz bar.", "Have you ever been to Rome?", "I loved it there.", None),
+    ],
+)
+async def test_what_is_liked_may_stand_in_the_turn_before(
+    told: str, between: str, said: str, taste: tuple[str, str] | None
+):
+    found = (await read(("user", told), ("assistant", between), ("user", said))).proposals
+    tastes = [((p.attribute, p.value), p.sources) for p in found if p.attribute in ("likes", "dislikes")]
+    assert tastes == ([(taste, (0, 2))] if taste else [])
+
+
 async def test_what_is_said_twice_is_proposed_once_and_cites_both():
     found = (
         await read(("user", "I like coffee"), ("assistant", "Noted."), ("user", "I love drinking coffee!"))
