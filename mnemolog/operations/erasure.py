@@ -252,7 +252,7 @@ class Erasures:
         generations = await self._delete_copies(owner, memory_ids)
         if isinstance(self._inner, SqliteLog):
             await clear_stale_bytes(self._inner)  # sealed with a key that lives on
-        await run_in_thread(self._shards.of(owner).checkpoints.close)
+        await run_in_thread(self._shards.of(owner).checkpoints.clear)
         await self._index_sync.flush_user(owner)
         return generations
 
@@ -433,7 +433,7 @@ class Erasures:
             await clear_stale_bytes(self._inner)  # of words that lay in clear, and of the wrapped key
         if (replacements := self._sealing.log.replacements) is not None:
             await replacements.trim(lambda *_: False)
-        await run_in_thread(self._shards.of(owner).checkpoints.close)
+        await run_in_thread(self._shards.of(owner).checkpoints.clear)
         return generations
 
     async def _remove_webhooks(self, owner: Owner, erased_at: datetime) -> None:
