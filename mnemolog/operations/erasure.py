@@ -36,6 +36,7 @@ from schemas.messages.webhooks import WebhookRemoved
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER, WEBHOOKS
 from streams.agents.observe import ErasureRunning
 from streams.delivery.retry import pauses
+from streams.sealing.key_files import file_of
 from streams.sealing.user_keys import INSTALLATION, LEASE_SECONDS
 from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import clear_stale_bytes, empty_write_ahead_log, overwrite
@@ -110,7 +111,9 @@ class Erasures:
         self._one_at_a_time = asyncio.Lock()
         """Of the memories whose words go: two of one user would put back each other's."""
         secret = sealing.keys.derive("receipts") if sealing.keys.has_key(INSTALLATION) else None
-        self.receipts = Receipts(settings.data_dir, secret)
+        # Who can read the master key beside it can make this secret anyway.
+        keeps_secret = secret is not None and file_of(settings.data_dir).exists()
+        self.receipts = Receipts(settings.data_dir, secret, keeps_secret=keeps_secret)
 
     def preview(self, owner: Owner) -> dict[str, Any]:
         """Return what an erasure would take, and what of it would remain readable. Raises NotHeld."""
@@ -373,10 +376,11 @@ class Erasures:
         of_users = [one for one in self.receipts.kept() if not one.of_memory]
         # What another worker told stands behind, however old it is.
         latest = {one.subject: one for one in sorted(of_users, key=lambda one: datetime.fromisoformat(one.erased_at))}
-        for owner in self._shards.owners() if latest else ():
-            one = latest.get(self.receipts.subject(owner))
-            if one is None:
+        for owner in self._shards.known(self._sealing.keys.owners) if latest else ():
+            named = [latest[subject] for subject in self.receipts.subjects(owner) if subject in latest]
+            if not named:
                 continue
+            one = max(named, key=lambda one: datetime.fromisoformat(one.erased_at))
             state = self._shards.state(owner)
             if state.erased_at is not None and state.erased_at >= datetime.fromisoformat(one.erased_at):
                 continue
@@ -388,12 +392,13 @@ class Erasures:
         kept = [one for one in self.receipts.kept() if one.of_memory]
         subjects = {one.subject: one for one in kept}
         for owner, memory_id, command_id in self._shards.erased_memories():
-            if self.receipts.subject(owner, memory_id) not in subjects:
+            if subjects.keys().isdisjoint(self.receipts.subjects(owner, memory_id)):
                 await self._patiently(partial(self.erase_memory, owner, memory_id, command_id))
         for owner in self._shards.owners() if kept else ():
             for memory_id in self._shards.state(owner).memories:
-                one = subjects.get(self.receipts.subject(owner, memory_id))
-                if one is not None:
+                for one in [subjects[name] for name in self.receipts.subjects(owner, memory_id) if name in subjects][
+                    :1
+                ]:
                     log.warning("a memory that was erased on %s is in the log again: erased again", one.erased_at)
                     again = derived_id("erased-again", one.receipt_id)
                     await self._patiently(partial(self.erase_memory, owner, memory_id, again))

@@ -18,7 +18,7 @@ from streams.sealing.key_files import FOLDER, write_keys
 from streams.sealing.master_key import KEY_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from schemas.identity import Owner
@@ -55,11 +55,15 @@ _FIELDS: Final = tuple(field.name for field in fields(Erasure))
 class Receipts:
     """Signs receipts, and keeps the list of erasures in `keys/`, apart from the log."""
 
-    def __init__(self, data_dir: Path, secret: bytes | None) -> None:
-        """Take the installation's secret; None makes one of this data directory's own, in `keys/receipts`."""
+    def __init__(self, data_dir: Path, secret: bytes | None, *, keeps_secret: bool = False) -> None:
+        """Take the installation's secret; None makes one of this data directory's own, in `keys/receipts`.
+
+        `keeps_secret`: the installation's is kept there too, for a restored log may be older than it.
+        """
         self._folder = data_dir / FOLDER
         self._secret = secret
         self._is_installations = secret is not None
+        self._keeps_secret = keeps_secret
         self._list = self._folder / LIST_FILE
 
     @property
@@ -74,8 +78,12 @@ class Receipts:
 
     def subject(self, owner: Owner, memory_id: str | None = None) -> str:
         """Return the name of an owner, or of a memory, on the list: a hash that only this installation can make."""
-        named = owner.key if memory_id is None else owner.key + b"\0" + memory_id.encode()
-        return hmac.new(self._own_secret(), b"subject\0" + named, sha256).hexdigest()
+        return _subject(self._own_secret(), owner, memory_id)
+
+    def subjects(self, owner: Owner, memory_id: str | None = None) -> list[str]:
+        """Return every name that an owner, or a memory, may have on the list: others were made with other secrets."""
+        secrets = dict.fromkeys([self._own_secret(), *self._kept_secrets()])
+        return [_subject(secret, owner, memory_id) for secret in secrets]
 
     def sign(self, receipt: dict[str, Any]) -> dict[str, Any]:
         """Return a receipt with its signature."""
@@ -88,6 +96,8 @@ class Receipts:
         if not new:
             return
         self._folder.mkdir(0o700, parents=True, exist_ok=True)
+        if self._keeps_secret and self._own_secret() not in (kept_secrets := self._kept_secrets()):
+            self._write_secrets([*kept_secrets, self._own_secret()])
         descriptor = os.open(self._list, os.O_RDWR | os.O_CREAT | os.O_APPEND, _MODE)
         with os.fdopen(descriptor, "ab+") as file:
             if size := file.seek(0, os.SEEK_END):
@@ -117,11 +127,19 @@ class Receipts:
 
     def _own_secret(self) -> bytes:
         if self._secret is None:
-            path = self._folder / _OWN_KEY
-            if not path.exists():
-                write_keys(path, [b64encode(os.urandom(KEY_BYTES)).decode()])
-            self._secret = b64decode(path.read_text("ascii"))
+            if not self._kept_secrets():
+                self._write_secrets([os.urandom(KEY_BYTES)])
+            self._secret = self._kept_secrets()[0]
         return self._secret
+
+    def _kept_secrets(self) -> list[bytes]:
+        try:
+            return [b64decode(line) for line in (self._folder / _OWN_KEY).read_text("ascii").split()]
+        except FileNotFoundError:
+            return []
+
+    def _write_secrets(self, secrets: Sequence[bytes]) -> None:
+        write_keys(self._folder / _OWN_KEY, [b64encode(secret).decode() for secret in secrets])
 
 
 def is_signed(receipt: dict[str, Any], public_key: str) -> bool:
@@ -133,6 +151,11 @@ def is_signed(receipt: dict[str, Any], public_key: str) -> bool:
     except (InvalidSignature, ValueError, orjson.JSONEncodeError):
         return False
     return True
+
+
+def _subject(secret: bytes, owner: Owner, memory_id: str | None) -> str:
+    named = owner.key if memory_id is None else owner.key + b"\0" + memory_id.encode()
+    return hmac.new(secret, b"subject\0" + named, sha256).hexdigest()
 
 
 def _bytes_of(receipt: dict[str, Any]) -> bytes:

@@ -65,7 +65,7 @@ class Checkpoints:
         self._start("truncate")
 
     def clear(self) -> None:
-        """Do what `truncate` does, and wait: nothing of what was deleted stays. Raises ShardUnavailable, ShardDamaged."""
+        """Do as `truncate`, and wait: nothing of what was deleted stays. Raises ShardUnavailable, ShardDamaged."""
         self.close()
         try:
             with closing(_opened(self._path)) as connection:
@@ -126,10 +126,9 @@ class Checkpoints:
 
 
 def _empty(path: Path, connection: sqlite3.Connection) -> None:
-    """Empty the write-ahead log when those who read have ended, and the gaps of a file in clear. Raises StillWritten."""
+    """Empty the write-ahead log once nobody reads, and the gaps of a file in clear. Raises StillWritten."""
     connection.execute("pragma busy_timeout=10000")
-    (is_busy, *_) = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
-    if is_busy:
+    if connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]:
         raise StillWritten(f"{path} is written or read all the while")
     if key_of(path) is None:
         clear_gaps(path, connection)
