@@ -110,6 +110,7 @@ class Erasures:
         self._one_at_a_time = asyncio.Lock()
         """Of the memories whose words go: two of one user would put back each other's."""
         secret = sealing.keys.derive("receipts") if sealing.keys.has_key(INSTALLATION) else None
+        # Who can read the master key beside it can make this secret anyway.
         self.receipts = Receipts(settings.data_dir, secret)
 
     def preview(self, owner: Owner) -> dict[str, Any]:
@@ -269,7 +270,7 @@ class Erasures:
         generations = await self._delete_copies(owner, memory_ids)
         if isinstance(self._inner, SqliteLog):
             await clear_stale_bytes(self._inner)  # sealed with a key that lives on
-        await run_in_thread(self._shards.of(owner).checkpoints.close)
+        await run_in_thread(self._shards.of(owner).checkpoints.clear)
         await self._index_sync.flush_user(owner)
         return generations
 
@@ -401,7 +402,7 @@ class Erasures:
         of_users = [one for one in self.receipts.kept() if not one.of_memory]
         # What another worker told stands behind, however old it is.
         latest = {one.subject: one for one in sorted(of_users, key=_erased_at)}
-        for owner in self._shards.owners() if latest else ():
+        for owner in self._shards.known(self._sealing.keys.owners) if latest else ():
             named = [latest[subject] for subject in self.receipts.subjects(owner) if subject in latest]
             if not named:
                 continue
@@ -457,16 +458,13 @@ class Erasures:
                 one for one in self._shards.of(owner).ledger.decisions(owner) if one[1].item_type == EraseUser.__name__
             ]
             own = [(INBOX.name, decision.item_offset), (LEDGER.name, offset)]
-            lay_in_clear = 0
             for topic, before in [*((cut.topic, cut.before) for cut in event.cut), *own]:
-                lay_in_clear += await overwrite(self._inner, topic, partition, owner.key, before)
+                await overwrite(self._inner, topic, partition, owner.key, before)
             await self._inner.compact(KEYS.name)
-            await empty_write_ahead_log(self._inner)
-            if lay_in_clear or not self._settings.encrypts:
-                await clear_stale_bytes(self._inner)
+            await clear_stale_bytes(self._inner)  # of words that lay in clear, and of the wrapped key
         if (replacements := self._sealing.log.replacements) is not None:
             await replacements.trim(lambda *_: False)
-        await run_in_thread(self._shards.of(owner).checkpoints.close)
+        await run_in_thread(self._shards.of(owner).checkpoints.clear)
         return generations
 
     async def _remove_webhooks(self, owner: Owner, erased_at: datetime) -> None:

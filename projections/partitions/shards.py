@@ -255,6 +255,12 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         """Return every user that this worker decides about; global owners too, each on one worker of the group."""
         return [owner for shard in self.all() for owner in shard.ledger.owners() if self.counts(owner)]
 
+    def known(self, others: Iterable[Owner] = ()) -> list[Owner]:
+        """Return whom this worker has anything of, decided or not, and those of some others that are its own."""
+        found = (owner for shard in self.all() for owner in (*shard.ledger.owners(), *shard.observations.owners()))
+        mine = (owner for owner in others if not owner.is_partition)
+        return [owner for owner in dict.fromkeys([*found, *mine]) if self.counts(owner)]
+
     def erasures(self) -> list[tuple[Owner, str]]:
         """Return each user that this worker decides about and who was erased, and the item that said so last."""
         return [one for shard in self.all() for one in shard.ledger.erasures() if self.counts(one[0])]

@@ -10,6 +10,7 @@ from projections.shard.memory_rows import decision_of_row
 from projections.shard.tables import PROVISIONAL, REJECTED, name_of
 from projections.state.lifetime import sql_instant
 from schemas import codec
+from schemas.identity import Owner
 from schemas.log import Position
 from schemas.messages.observations import TurnRecorded
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from projections.shard.dead_letters import DeadLettersFold
-    from schemas.identity import Owner
     from schemas.messages.decision import Decision, Outcome
 
 MAX_RECENT: Final = 4096
@@ -26,6 +26,14 @@ MAX_RECENT: Final = 4096
 OBSERVATIONS_AT_ONCE: Final = 250
 WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused"})
 """Actions that leave no memory behind."""
+
+_OWNERS: Final = {
+    table: f"with recursive found(owner) as (select min(owner) from {table} union all"  # noqa: S608 - our own tables
+    f" select (select min(owner) from {table} as t where t.owner > found.owner) from found where owner is not null)"
+    " select owner from found where owner is not null"
+    for table in ("observations", "dead")
+}
+"""A step for each user, however many rows each has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,7 @@ class Turn:
     recorded_at: datetime
 
 
-class ObservationLookup:
+class ObservationLookup:  # noqa: PLR0904 - one for each question
     """Answers about the observations of one shard, from its file."""
 
     def __init__(self, connection: sqlite3.Connection, partition: int, letters: DeadLettersFold) -> None:
@@ -217,6 +225,11 @@ class ObservationLookup:
             Answered(event_id, Position(topic, self._partition, offset), piece, item_id, inbox_offset)
             for event_id, topic, offset, piece, item_id, inbox_offset in found
         ]
+
+    def owners(self) -> list[Owner]:
+        """Return whoever has an observation here, or something that claims to be one."""
+        found = {name for query in _OWNERS.values() for (name,) in self._connection.execute(query)}
+        return [Owner.of_key(name.encode()) for name in sorted(found)]
 
     def count_of(self, owner: Owner) -> int:
         """Return how many observations of a user are held."""

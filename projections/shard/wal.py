@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from projections.encrypted_files import key_of, open_database, sqlite3
+from projections.shard.errors import ShardBusy, trouble
 from projections.stale_bytes import StillWritten, clear_gaps
 
 if TYPE_CHECKING:
@@ -63,6 +64,17 @@ class Checkpoints:
         self.close()
         self._start("truncate")
 
+    def clear(self) -> None:
+        """Do as `truncate`, and wait: nothing of what was deleted stays. Raises ShardUnavailable, ShardDamaged."""
+        self.close()
+        try:
+            with closing(_opened(self._path)) as connection:
+                _empty(self._path, connection)
+        except sqlite3.Error as error:
+            raise trouble(self._path, error) from error
+        except (StillWritten, OSError) as error:
+            raise ShardBusy(f"what was deleted cannot be overwritten yet: {error}") from error
+
     def close(self) -> None:
         """Wait for a running checkpoint: after that the file is open nowhere here, until the next commit."""
         if self._rest is not None:
@@ -102,18 +114,24 @@ class Checkpoints:
 
     def _checkpoint(self, how: str) -> None:
         with suppress(sqlite3.Error), closing(_opened(self._path)) as connection:
-            if how == "truncate":  # waits for those who read, and leaves nothing to be begun anew
-                connection.execute("pragma busy_timeout=10000")
-                connection.execute("pragma wal_checkpoint(truncate)")
-                if key_of(self._path) is None:
-                    with suppress(StillWritten, OSError):
-                        clear_gaps(self._path, connection)
+            if how == "truncate":
+                with suppress(StillWritten, OSError):
+                    _empty(self._path, connection)
                 return
             with held(self._path):
                 connection.execute("pragma wal_checkpoint(passive)")
             if how == "rest":  # nothing is left to be copied, and where somebody reads or writes it is left for later
                 connection.execute("pragma busy_timeout=0")
                 connection.execute("pragma wal_checkpoint(truncate)")
+
+
+def _empty(path: Path, connection: sqlite3.Connection) -> None:
+    """Empty the write-ahead log once nobody reads, and the gaps of a file in clear. Raises StillWritten."""
+    connection.execute("pragma busy_timeout=10000")
+    if connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]:
+        raise StillWritten(f"{path} is written or read all the while")
+    if key_of(path) is None:
+        clear_gaps(path, connection)
 
 
 @contextmanager

@@ -55,7 +55,7 @@ class KeysMissing(LogError):
     """The log holds keys, or sealed records, and nothing that opens them; the text says what to do."""
 
 
-class UserKeys:
+class UserKeys:  # noqa: PLR0904 - nine of them look up
     """Every data key of the installation, wrapped; those in use also unwrapped.
 
     Each record of the topic lies under its key's id. A user has one key; two workers that made one at the same moment
@@ -135,6 +135,11 @@ class UserKeys:
     def ids_of(self, owner: Owner) -> tuple[bytes, ...]:
         """Return the ids of an owner's keys: none for who has none, or was erased."""
         return self._ids.get(owner.key, ())
+
+    @property
+    def owners(self) -> list[Owner]:
+        """Whoever has a key."""
+        return [Owner.of_key(key) for key in self._ids]
 
     def has_key(self, owner: Owner) -> bool:
         """Return whether an owner has a key to seal with."""

@@ -10,6 +10,8 @@ from contract.front_door import FrontDoor, front_door, turn
 from mnemolog.diagnostics.residue import find_residue
 from mnemolog.settings import from_environment
 from projections.index.protocol import IndexUnavailable
+from projections.shard.errors import ShardBusy
+from projections.shard.wal import Checkpoints
 from schemas.identity import Owner
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS
@@ -107,6 +109,37 @@ async def test_an_erasure_that_a_crash_cut_off_is_finished_at_the_next_start(
     async with front_door(tmp_path, encryption=encryption) as door:
         await door.worker.erasures.repeat()
         assert (await door.get("/v1/erasures")).json()["items"] == [listed]
+
+
+async def test_what_a_crash_left_in_a_shards_write_ahead_log_goes_when_the_erasure_is_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async with front_door(tmp_path, encryption="off") as door:
+        await lives(door, "zara")
+        with monkeypatch.context() as patched:
+            patched.setattr(Checkpoints, "truncate", lambda _: None)  # it ended when the deletion was committed
+            patched.setattr(Checkpoints, "clear", lambda _: None)
+            assert (await door.http.delete("/v1/users/zara", headers={"Idempotency-Key": "once"})).status_code == 200
+        left = {one.where for one in await residue(tmp_path)}
+        assert left
+        assert all(where.startswith("shards/") and where.endswith("-wal") for where in left)
+        assert (await door.http.delete("/v1/users/zara", headers={"Idempotency-Key": "once"})).status_code == 200
+        assert await residue(tmp_path) == []
+
+
+async def test_no_receipt_is_given_while_the_words_stay_in_a_shards_write_ahead_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async with front_door(tmp_path, encryption="off") as door:
+        await lives(door, "zara")
+
+        def busy(_: Checkpoints) -> None:
+            raise ShardBusy("it is read all the while")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Checkpoints, "clear", busy)
+            assert (await door.http.delete("/v1/users/zara")).status_code == 503
+        assert (await door.get("/v1/erasures")).json()["items"] == []
 
 
 async def test_a_start_without_the_index_waits_with_what_a_crash_cut_off(
