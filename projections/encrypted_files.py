@@ -1,4 +1,4 @@
-"""SQLite files beside the log, encrypted as a whole where the installation has a key for them (SQLCipher)."""
+"""SQLite files next to the log, encrypted with SQLCipher where the installation has a key for them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _keys: dict[Path, bytes] = {}
 
 
 def unlock(folder: Path, key: bytes | None) -> None:
-    """Encrypt and read the files below a folder with a key of 32 bytes; None: they lie in clear.
+    """Use a key of 32 bytes for the files below a folder; None: they are not encrypted.
 
-    It is kept for the process, by folder, for files are opened in many places, and by threads that come and go.
+    The key is kept per process and folder, because files are opened in many places, and by short-lived threads.
     """
     if key is None:
         _keys.pop(folder.resolve(), None)
@@ -33,12 +33,12 @@ def unlock(folder: Path, key: bytes | None) -> None:
 
 
 def key_of(path: Path) -> bytes | None:
-    """Return the key of a file; None where it lies in clear."""
+    """Return the key of a file; None if it is not encrypted."""
     return next((_keys[folder] for folder in path.resolve().parents if folder in _keys), None)
 
 
 def is_clear(path: Path) -> bool | None:
-    """Return whether a file lies in clear; None where there is none, or nothing in it."""
+    """Return whether a file is unencrypted; None if it does not exist or is empty."""
     try:
         with path.open("rb") as file:
             head = file.read(len(_CLEAR))

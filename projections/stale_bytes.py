@@ -1,8 +1,8 @@
-"""Stale bytes: what SQLite leaves of cells that it has moved; `secure_delete` overwrites only those that it deletes.
+"""Stale bytes: copies that SQLite leaves of cells that it has moved. `secure_delete` overwrites only deleted cells.
 
-A page of a table is filled from its end; between the cells and the list of them lies a gap. When a page is full, half
-of its cells go to another one, and their bytes stay in the gap. A record that is overwritten later is so at its new
-place alone.
+SQLite fills a page from its end; between the list of cells and the cells is a gap. When a page is full, half of its
+cells move to another page, and their bytes stay in the gap. If such a record is overwritten later, only the new place
+is.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAGES_AT_ONCE: Final = 4_096
-"""Nobody else writes the file meanwhile."""
+"""Cleared in one transaction, during which nobody else can write to the file."""
 TRIES: Final = 100
-"""Of a checkpoint that leaves nothing behind, beside others who write."""
+"""Attempts at a complete checkpoint while others write."""
 _HEAD: Final = 100
 _PAGE_SIZE, _RESERVED, _LARGEST_ROOT = slice(16, 18), 20, slice(52, 56)
 _LENGTHS: Final = {0x02: 12, 0x05: 12, 0x0A: 8, 0x0D: 8}
-"""Of the header of a page of a table or an index, by its first byte. Other pages begin with the number of a page."""
+"""Header lengths of table and index pages, by their first byte. Other pages begin with a page number."""
 _opened: Final[dict[Path, int]] = {}
-"""Files that stay open: to close one would drop the locks that SQLite has on it in this process."""
+"""Files kept open: closing one would drop the locks that SQLite holds on it in this process."""
 _opening: Final = threading.Lock()
 
 
 class StillWritten(Exception):
-    """Others write the file all the while, or read an old state of it."""
+    """Others keep writing the file, or reading an old state of it."""
 
 
 def clear_gaps(path: Path, connection: Any) -> int:  # noqa: ANN401 - of whichever build of SQLite the process opens it with
-    """Overwrite what lies between the cells of a file in clear, in WAL mode; return how many pages had something there.
+    """Overwrite the gaps in the pages of an unencrypted file in WAL mode; return how many pages had stale bytes.
 
-    `connection` is the caller's own, without a transaction. Others may read and write the file. Raises StillWritten,
-    OSError and the connection's errors; what was done until then is done.
+    `connection` is the caller's, and not in a transaction. Others may read and write the file meanwhile. Raises
+    StillWritten, OSError and the connection's errors; gaps cleared until then stay cleared.
     """
     descriptor, cleared, first = _descriptor(path), 0, 0
     head = os.pread(descriptor, _HEAD, 0)
     if len(head) < _HEAD or any(head[_LARGEST_ROOT]):
-        return 0  # nothing in it, or pages that only say where others are: we make no such files
+        return 0  # empty, or with pointer-map pages, which our files do not have
     size = int.from_bytes(head[_PAGE_SIZE]) if head[_PAGE_SIZE] != b"\0\1" else 1 << 16
     while first * size < os.fstat(descriptor).st_size:
         _begin_alone(path, connection)
         try:
             cleared += _clear(descriptor, first, size, size - head[_RESERVED])
-            # With a commit, everybody drops the pages that they keep in memory, old bytes and all.
+            # A commit makes all connections drop their cached pages, including the old bytes.
             (version,) = connection.execute("pragma user_version").fetchone()
             connection.execute(f"pragma user_version={version}")
         finally:
@@ -58,7 +58,7 @@ def clear_gaps(path: Path, connection: Any) -> int:  # noqa: ANN401 - of whichev
 
 
 def _begin_alone(path: Path, connection: Any) -> None:  # noqa: ANN401
-    """Begin to write while all that was committed lies in the file itself. Raises StillWritten."""
+    """Begin a write transaction while everything committed is in the file itself. Raises StillWritten."""
     write_ahead = path.with_name(f"{path.name}-wal")
     for _ in range(TRIES):
         connection.execute("pragma wal_checkpoint(truncate)").fetchall()
@@ -66,7 +66,7 @@ def _begin_alone(path: Path, connection: Any) -> None:  # noqa: ANN401
         if not write_ahead.exists() or not write_ahead.stat().st_size:
             return
         connection.execute("rollback")
-    raise StillWritten(f"{path} is written or read all the while")
+    raise StillWritten(f"{path} is constantly written or read")
 
 
 def _clear(descriptor: int, first: int, size: int, usable: int) -> int:
@@ -83,7 +83,7 @@ def _clear(descriptor: int, first: int, size: int, usable: int) -> int:
 
 
 def _gaps(page: bytes, head: int, usable: int) -> Iterator[slice]:
-    """Yield where a page has nothing that counts: before its cells, and where single ones were deleted."""
+    """Yield the unused spans of a page: the gap before its cells, and where single cells were deleted."""
 
     def number(at: int) -> int:
         return int.from_bytes(page[at : at + 2])
@@ -95,7 +95,7 @@ def _gaps(page: bytes, head: int, usable: int) -> Iterator[slice]:
     if begin < end <= usable:
         yield slice(begin, end)
     free, last = number(head + 1), 0
-    while last < free <= usable - 4:  # in the order of the page; each says where the next is, and how long it is itself
+    while last < free <= usable - 4:  # a list in page order; each block names the next one, and its own length
         yield slice(free + 4, min(free + number(free + 2), usable))
         free, last = number(free), free
 

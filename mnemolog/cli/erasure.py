@@ -1,4 +1,4 @@
-"""`mnemolog erase`, `erasures` and `encrypt`: forget a person for good, prove it, and encrypt what lies in clear."""
+"""`mnemolog erase`, `erasures` and `encrypt`: erase a person, prove it, and encrypt an existing log."""
 
 from typing import Annotated
 
@@ -8,10 +8,15 @@ from mnemolog.cli.invocation import CommandFailed, Surroundings, command, local_
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 
-WHOM = Annotated[str | None, typer.Option("--user", "-u", help="Whom to erase.")]
-MEMORY = Annotated[str | None, typer.Option("--memory", help="Erase this memory only, and what it came from.")]
-PREVIEW = Annotated[bool, typer.Option("--preview", help="Only say what would go.")]
-KEY = Annotated[str | None, typer.Option("--key", help="The Idempotency-Key: the same key is the same erasure.")]
+WHOM = Annotated[str | None, typer.Option("--user", "-u", help="The user to erase.")]
+MEMORY = Annotated[
+    str | None, typer.Option("--memory", help="Erase only this memory, and the events that it came from.")
+]
+PREVIEW = Annotated[bool, typer.Option("--preview", help="Only show what would be removed.")]
+KEY = Annotated[
+    str | None,
+    typer.Option("--key", help="The Idempotency-Key. Repeating an erasure with the same key gives the same receipt."),
+]
 
 
 def install(app: typer.Typer) -> None:
@@ -30,7 +35,7 @@ async def erase(
     preview: PREVIEW = False,
     key: KEY = None,
 ) -> None:
-    """Erase a user or a memory for good, and print the signed receipt: what went, and what remains until when."""
+    """Erase a user or a memory for good, and print the signed receipt: what was removed, what remains until when."""
     if memory is not None:
         asked = (
             client.preview_memory_erasure(memory, user_id=user)
@@ -40,36 +45,36 @@ async def erase(
     elif user is not None:
         asked = client.preview_erasure(user) if preview else client.erase(user, key=key)
     else:
-        raise CommandFailed("say whom to erase by --user, or which memory by --memory")
+        raise CommandFailed("name a user with --user, or a memory with --memory")
     found = await asked
     if output.as_json:
         output.json(found)
         return
     output.fields({name: value for name, value in found.items() if name != "remains"})
     rows = [(one["where"], one["until"] or "without end", one["why"]) for one in found["remains"]]
-    output.table(("what remains", "until", "why"), rows, "nothing of it remains readable")
+    output.table(("what remains", "until", "why"), rows, "nothing remains readable")
 
 
 async def erasures(client: AsyncClient, output: Output) -> None:
-    """List the erasures, without names, and the key that their receipts are checked with."""
+    """List the erasures, without names, and the public key that verifies their receipts."""
     found = await client.erasures()
     if output.as_json:
         output.json(found)
         return
     rows = [(one["receipt_id"], one["erased_at"], one["memories"], one["subject"][:16]) for one in found["items"]]
-    output.table(("receipt", "erased at", "memories", "subject"), rows, "nobody was erased")
+    output.table(("receipt", "erased at", "memories", "subject"), rows, "there were no erasures")
 
 
 async def encrypt(around: Surroundings) -> None:
-    """Encrypt an embedded log that lies in clear, in place. It can be stopped, and goes on where it was."""
+    """Encrypt an existing embedded log in place. It can be interrupted and run again."""
     from mnemolog.operations.encryption import encrypt_log  # noqa: PLC0415 - --help needs none of the engines
     from schemas.log import LogError  # noqa: PLC0415
 
     settings = around.settings()
     if not settings.is_embedded:
-        raise CommandFailed("only an embedded log can be rewritten: Kafka's topics are encrypted from now on")
+        raise CommandFailed("only an embedded log can be rewritten: on Kafka, existing records stay as they are")
     if not settings.encrypts:
-        raise CommandFailed("MNEMOLOG_ENCRYPTION is off: unset it")
+        raise CommandFailed("MNEMOLOG_ENCRYPTION is off: unset it first")
     try:
         with around.output.progress("records") as bar:
             sealing = bar.add_task("encrypting", total=None)

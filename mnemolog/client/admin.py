@@ -91,7 +91,7 @@ def compare_encoders(encoder: str, questions: Sequence[Json]) -> Call[Json]:
 
 
 def rotate_master_key() -> Call[Json]:
-    """Wrap every data key by a newer master key: `{kek_id, wrapped, retired}`."""
+    """Rewrap all data keys with a newer master key: `{kek_id, wrapped, retired}`."""
     return _post("keys/rotate", {}, REBUILD_SECONDS)
 
 

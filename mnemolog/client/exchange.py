@@ -51,21 +51,21 @@ def import_memories(
 
 
 def preview_erasure(user_id: str) -> Call[Json]:
-    """Return what an erasure of a user would take: `{user, events, memories, generations, index, remains}`."""
+    """Return what the erasure of a user would remove: `{user, events, memories, generations, index, remains}`."""
     return Call(
         method="DELETE", path=path_of("v1", "users", user_id), query={"preview": "true"}, is_repeatable=True, read=whole
     )
 
 
 def erase(user_id: str, *, key: str | None = None) -> Call[Json]:
-    """Erase a user for good; return the signed receipt. The same `key` is the same erasure."""
+    """Erase a user for good; return the signed receipt. Repeating it with the same `key` gives the same receipt."""
     own = key or str(uuid4())
     path = path_of("v1", "users", user_id)
     return Call(method="DELETE", path=path, key=own, wait_seconds=ERASING_SECONDS, is_repeatable=True, read=whole)
 
 
 def preview_memory_erasure(memory_id: str, *, user_id: str | None = None) -> Call[Json]:
-    """Return what the erasure of a memory would take: as `preview_erasure`, and `{memory_id, event_ids, kept}`."""
+    """Return what the erasure of a memory would remove: as `preview_erasure`, and `{memory_id, event_ids, kept}`."""
     query = query_of(forever=True, preview=True, user_id=user_id)
     return Call(method="DELETE", path=path_of("v1", "memories", memory_id), query=query, is_repeatable=True, read=whole)
 
@@ -73,7 +73,7 @@ def preview_memory_erasure(memory_id: str, *, user_id: str | None = None) -> Cal
 def erase_memory(memory_id: str, *, user_id: str | None = None, key: str | None = None) -> Call[Json]:
     """Erase a memory and the observations that it came from, for good; return the signed receipt.
 
-    Raises Conflict where the log is Kafka's, which rewrites no single records.
+    Raises Conflict on Kafka without encryption, where no record can be changed and no key destroyed.
     """
     return Call(
         method="DELETE",

@@ -1,4 +1,4 @@
-"""Residue: whether words are still to be found in what is kept, in any spelling that a file or topic may have."""
+"""Residue: a search for words in everything that is stored, in every encoding that a file or topic may use."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
     from mnemolog.settings import Settings
 
 LEAST_BYTES: Final = 4
-"""Of a word: shorter ones are found everywhere by chance."""
+"""The minimum length of a word: shorter ones occur by chance."""
 PIECE_BYTES: Final = 8 << 20
 READ_RECORDS: Final = 500
 MOST_INFLATED: Final = 4 << 20
-"""Of one compressed stream."""
+"""Bytes decompressed from one stream, at most."""
 OVERLAP_BYTES: Final = 64 << 10
-"""Of a piece and the next: compressed streams up to this length are never cut in two."""
+"""How far two pieces overlap: compressed streams up to this length are never split."""
 _DEFLATED: Final = re.compile(rb"\x78[\x01\x5e\x9c\xda]|\x1f\x8b\x08")
-"""The beginnings of zlib streams, at the levels in use, and of gzip's."""
+"""How zlib streams begin, at the levels in use, and gzip streams."""
 _ZLIB_OR_GZIP: Final = 32 + zlib.MAX_WBITS
-"""Whichever a stream begins as."""
+"""Detected by how the stream begins."""
 
 
 class TooShort(ValueError):
-    """A word is too short to be searched for; the text names its line."""
+    """A word is too short to search for; the text names its line."""
 
 
 class NothingToSearch(ValueError):
-    """There are no words, or no data directory: that nothing is found would prove nothing. The text says which."""
+    """There are no words or no data directory, so finding nothing would prove nothing. The text says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class Residue:
-    """A word that was found: the line that it stands on in the list, never the word itself."""
+    """A word that was found: its line number in the list, never the word itself."""
 
     line: int
     where: str
@@ -55,14 +55,14 @@ class Residue:
 
 
 class Spellings:
-    """Every spelling of some words, thousands of them at the price of a few.
+    """All spellings of a list of words, searched for at once. Thousands cost little more than a few.
 
-    Their first four bytes are looked up in two tables of pairs, for all places at once; only where both have a pair
-    the spellings themselves are compared.
+    Two tables hold the first two byte pairs of all spellings, and are looked up for all places at once. Only where both
+    match are the spellings themselves compared.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
-        """Take the words, one for each line; empty lines stand for nothing. Raises TooShort."""
+        """Take the words, one per line; empty lines are ignored. Raises TooShort."""
         meanings: dict[bytes, tuple[int, str]] = {}
         for line, text in enumerate(words, 1):
             word = text.strip()
@@ -80,7 +80,7 @@ class Spellings:
         self.longest = max(map(len, meanings), default=0)
 
     def find(self, data: bytes) -> set[tuple[int, str]]:
-        """Return the line and the spelling of each word in some bytes, and in the zlib streams among them."""
+        """Return the line and the spelling of each word found in some bytes, and in zlib streams within them."""
         found, view = self._matches(data), memoryview(data)
         for begin in _DEFLATED.finditer(data):
             stream = zlib.decompressobj(_ZLIB_OR_GZIP)
@@ -106,14 +106,14 @@ class Spellings:
 
 
 async def find_residue(settings: Settings, words: Iterable[str]) -> list[Residue]:
-    """Return where words are found: in every file of the data directory, and on Kafka in every record.
+    """Search every file of the data directory, and on Kafka every record, for words; return where they are.
 
-    On Kafka the directory need not be there: topics can be searched from anywhere.
+    On Kafka the directory need not exist: topics can be searched from anywhere.
     Raises TooShort, NothingToSearch, LogError, OSError.
     """
     spellings = Spellings(words)
     if not spellings.longest:
-        raise NothingToSearch("it has no word to search for: write one a line")
+        raise NothingToSearch("it has no word to search for: write one per line")
     folder = settings.data_dir.resolve()
     if settings.is_embedded and not folder.is_dir():
         raise NothingToSearch(f"there is no data directory {folder} to search: say which by --data")
@@ -142,13 +142,13 @@ def _in_files(folder: Path, spellings: Spellings) -> Iterator[Residue]:
                 while piece := file.read(PIECE_BYTES):
                     seen |= spellings.find(rest + piece)
                     rest = (rest + piece)[-max(spellings.longest, OVERLAP_BYTES) :]
-        except FileNotFoundError:  # a worker that serves has just removed it
+        except FileNotFoundError:  # a running worker has just removed it
             continue
         yield from (Residue(line, str(path.relative_to(folder)), spelling) for line, spelling in sorted(seen))
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield every file below a folder, also where a link leads to another disk; each folder is walked once."""
+    """Yield every file below a folder, following links, for example to another disk. Visits each folder once."""
     walked: set[Path] = set()
     for place, inner, names in os.walk(folder, followlinks=True):
         here = Path(place)
@@ -174,7 +174,7 @@ async def _in_topics(log: KafkaLog, spellings: Spellings) -> list[Residue]:
 
 
 def _spellings_of(word: str) -> Iterator[tuple[str, bytes]]:
-    """Yield each spelling of a word with its name. In Avro a text lies as its UTF-8, which is the first."""
+    """Yield each spelling of a word with its name. Avro stores texts as UTF-8, the first one."""
     yield "UTF-8", word.encode()
     yield "UTF-16", word.encode("utf-16-le")
     yield "UTF-16", word.encode("utf-16-be")
@@ -183,7 +183,7 @@ def _spellings_of(word: str) -> Iterator[tuple[str, bytes]]:
         yield "JSON", escaped.encode()
     for data, name in ((word.encode(), "UTF-8"), (word.encode("utf-16-le"), "UTF-16")):
         for offset in range(3):
-            # Of three alignments each letter that does not depend on what stands before or after the word.
+            # For each of the three alignments, the letters that do not depend on what precedes or follows the word.
             coded = b64encode(b"\0" * offset + data)
             begin, end = -(-offset * 8 // 6), (offset + len(data)) * 8 // 6
             yield f"base64 of {name}", coded[begin:end]

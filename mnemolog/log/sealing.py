@@ -1,4 +1,4 @@
-"""The keys of an installation, and the log that is sealed with them."""
+"""The keys of an installation, and the log that is encrypted with them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 SHARDS: Final = "shards"
-"""The purpose of the key that the files of shards are encrypted with."""
+"""The purpose of the derived key that encrypts the files of shards."""
 MISSING: Final = (
     "the log is encrypted, and its master key is gone: put keys/master back from a copy, or set "
     "MNEMOLOG_MASTER_KEY_FILE to it; without it what the log holds cannot be read"
@@ -36,7 +36,7 @@ MISSING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Sealing:
-    """A log that is read and written in clear, and lies sealed, and the keys that do it."""
+    """The encrypted log, read and written in clear, and its keys."""
 
     log: SealedLog
     keys: UserKeys
@@ -44,16 +44,17 @@ class Sealing:
 
 
 async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str], None]) -> Sealing:
-    """Read the keys of the installation, or make them, and unlock its files; its topics are there already.
+    """Read or create the keys of the installation, and unlock its files. Its topics must exist.
 
-    Raises KeysUnusable, KeysMissing, MasterKeyUnknown with what to do, and LogUnavailable. Nothing was changed then.
+    Raises KeysUnusable, KeysMissing or MasterKeyUnknown, which say what to do, and LogUnavailable. Nothing was changed
+    then.
     """
     seals = settings.encrypts
     masters = await _masters(settings, inner, seals=seals)
     keys = UserKeys(inner, masters, lease_seconds=None if settings.is_embedded else LEASE_SECONDS)
     await keys.follow()
     if keys.is_empty and await _is_sealed(inner):
-        raise KeysMissing(f"{KEYS.name} is empty, and the log is encrypted: restore the topic from a copy")
+        raise KeysMissing(f"the log is encrypted, but {KEYS.name} is empty: restore that topic from a copy")
     word_ids = WordIds(keys)
     if seals:
         await keys.make([INSTALLATION])
@@ -65,7 +66,7 @@ async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str
 
 
 async def unlock_files(settings: Settings) -> None:
-    """Unlock the files of a data directory that no worker serves, where they are encrypted; make nothing.
+    """Unlock the encrypted files of a data directory that no worker uses; create nothing.
 
     Raises KeysUnusable, KeysMissing, MasterKeyUnknown, LogError.
     """
@@ -83,7 +84,7 @@ async def unlock_files(settings: Settings) -> None:
 
 
 def given_keys(settings: Settings) -> MasterKeys | None:
-    """Return the master keys that the settings name, or that lie in the data directory. Raises KeysUnusable."""
+    """Return the master keys given by the settings, or those in the data directory. Raises KeysUnusable."""
     if settings.master_key is not None:
         return read_keys(settings.master_key.get_secret_value(), "MNEMOLOG_MASTER_KEY")
     if settings.master_key_file is not None:
@@ -103,12 +104,12 @@ async def _masters(settings: Settings, inner: Log, *, seals: bool) -> MasterKeys
         write_keys(path, [make_key()])
     except OSError as error:
         raise KeysUnusable(f"the master key {path} cannot be written: {error.strerror}") from error
-    log.warning("made the master key %s: keep a copy apart from the log, which cannot be read without it", path)
+    log.warning("created the master key %s: keep a copy apart from the log, which cannot be read without it", path)
     return read_file(path)
 
 
 async def _is_sealed(inner: Log) -> bool:
-    """Return whether the log has sealed records, by the newest of each partition of the inbox."""
+    """Return whether the log has sealed records, judging by the newest record of each inbox partition."""
     for partition in range(await inner.partitions(INBOX.name)):
         end = await inner.end(INBOX.name, partition)
         for record in await inner.read(INBOX.name, partition, end - 1, 1) if end else ():

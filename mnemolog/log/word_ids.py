@@ -1,4 +1,4 @@
-"""Ids that are derived from words: without the keys nobody can try a guess at the words."""
+"""Ids that are derived from words, optionally with a secret key, so that they reveal nothing about the words."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from streams.sealing.user_keys import UserKeys
 
 _PURPOSE = "ids of turns"
-"""The turns' were the first, and their ids must stay."""
+"""Ids of turns came first; the name must stay, or they would change."""
 
 
 class WordIds:
-    """Derives the same id of the same words in the same place, at every worker, also after the master key changed.
+    """Derives the same id from the same words in the same place, on every worker, also after a rotation of master keys.
 
-    A key goes in where one was prepared, which is so with `ENCRYPTION=strict`: ids, and with them digests, are then
-    those of this installation alone. One that has turns or commands goes on with the ids that it has: whoever sends a
-    whole context or a file again would else have everything twice.
+    With `ENCRYPTION=strict` a secret key goes in, so ids, and with them digests, differ between installations. An
+    installation that already has turns or commands keeps unkeyed ids: otherwise sending a whole context or a file again
+    would store everything twice.
     """
 
     def __init__(self, keys: UserKeys) -> None:
@@ -31,7 +31,7 @@ class WordIds:
         self._key: bytes | None = None
 
     async def prepare(self, log: Log) -> None:
-        """Make the key, if there is none and there are nothing in the log yet. Raises LogError."""
+        """Create the key, if there is none and the log is still empty. Raises LogError."""
         if self._keys.has_key(IDS):
             return
         for topic in (*INPUTS, INBOX):
@@ -41,12 +41,12 @@ class WordIds:
         await self._keys.make([IDS])
 
     def derive(self, kind: str, *cause: object) -> str:
-        """Return the id of a turn or a line from its kind, its place, its words, and which of these it is there."""
+        """Return the id of a turn or a line: of its kind, place and words, and which occurrence of them it is."""
         key = self._secret()
         return derived_id(kind, *cause) if key is None else derived_id(kind, _hash(key, "\x1f".join(map(str, cause))))
 
     def hide(self, name: str) -> str:
-        """Return a name that may be words, or be derived from some; where there is a key, a hash stands for it."""
+        """Return a name that may consist of words, or be derived from some; where there is a key, its keyed hash."""
         key = self._secret()
         return name if key is None else _hash(key, f"name\x1f{name}")
 

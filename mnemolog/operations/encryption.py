@@ -1,4 +1,4 @@
-"""Encryption of an embedded log that lies in clear: its records are sealed in place, each at its offset."""
+"""Encryption of an existing embedded log in place, and rotation of the master key."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mnemolog.log.connection import create_topics, opened_log
 from mnemolog.log.private_files import create_privately
 from mnemolog.log.sealing import given_keys, seal_log
-from schemas.topics import KEYS
+from schemas.topics import KEYS, WEBHOOK_PROGRESS
 from streams.sealing.key_files import file_of, make_key, write_keys
 from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import clear_stale_bytes, replace_records, write_anew
@@ -22,18 +22,20 @@ if TYPE_CHECKING:
     from streams.sealing.user_keys import UserKeys
 
 RECORDS_AT_ONCE: Final = 500
-"""Sealed in one transaction: what was committed stays, should this be stopped."""
+"""Sealed in one transaction. What was committed stays if the command is interrupted."""
+LIE_IN_CLEAR: Final = frozenset({KEYS.name, WEBHOOK_PROGRESS.name})
+"""Topics that are never sealed: they are compacted by their message keys, and hold nobody's words."""
 
 
 class NothingToRotate(Exception):
-    """No master key is in use."""
+    """No master key is in use, so there is nothing to rotate."""
 
 
 async def encrypt_log(settings: Settings, progress: Callable[[int], None]) -> int:
-    """Seal every record that lies in clear; return how many did. No worker may run meanwhile.
+    """Seal every unencrypted record in place; return how many there were. No worker may run meanwhile.
 
-    Digests stay equal: whoever reads the log reads the same. Shards in clear are deleted, and folded anew at the next
-    start. Raises LogLocked, LogError.
+    Whoever reads the log reads the same as before, so digests stay equal. Shards are deleted, and folded again at the
+    next start. It can be interrupted and run again. Raises LogLocked, LogError.
     """
     create_privately()
     sealed = 0
@@ -43,7 +45,7 @@ async def encrypt_log(settings: Settings, progress: Callable[[int], None]) -> in
         await create_topics(inner, settings)
         sealing = await seal_log(settings, inner, lambda _: None)
         for topic, known in inner.topics().items():
-            if topic == KEYS.name:
+            if topic in LIE_IN_CLEAR:
                 continue
             for partition in range(known.partitions):
                 start = await inner.earliest(topic, partition)
@@ -63,20 +65,20 @@ async def encrypt_log(settings: Settings, progress: Callable[[int], None]) -> in
 
 
 class MasterKeyRotation:
-    """Wraps every data key by a newer master key, while the worker serves; the log is not rewritten."""
+    """Rewraps all data keys with a newer master key, while the worker serves. The log is not rewritten."""
 
     def __init__(self, settings: Settings, inner: TrimmedLog, keys: UserKeys) -> None:
-        """Take the log as it lies, and the keys on it."""
+        """Take the unsealed log, and the keys on it."""
         self._settings = settings
         self._inner = inner
         self._keys = keys
         self._rotating = asyncio.Lock()
 
     async def run(self) -> dict[str, Any]:
-        """Rotate; return `{kek_id, wrapped, retired}`. It can be run again until it has come to its end.
+        """Rotate; return `{kek_id, wrapped, retired}`. If interrupted, run it again.
 
-        A master key of this data directory's own is replaced; of given ones the newest is taken, which the operator has
-        put first. Raises NothingToRotate, KeysUnusable, LogError.
+        A master key in this data directory is replaced by a new one. Among given keys, the first is the newest. Raises
+        NothingToRotate, KeysUnusable, LogError.
         """
         if not self._settings.encrypts:
             raise NothingToRotate("MNEMOLOG_ENCRYPTION is off: there is no master key in use")
@@ -84,7 +86,7 @@ class MasterKeyRotation:
             own = self._own_file()
             if own is not None:
                 before = own.read_text("ascii").split()
-                if len(before) == 1:  # else a rotation was stopped, and goes on
+                if len(before) == 1:  # otherwise a rotation was interrupted, and goes on
                     write_keys(own, [make_key(), *before])
             given = given_keys(self._settings)
             if given is None:
@@ -94,7 +96,8 @@ class MasterKeyRotation:
             if isinstance(self._inner, SqliteLog):  # Kafka compacts by itself
                 await self._inner.compact(KEYS.name)
                 await clear_stale_bytes(self._inner)  # of keys under the former master key
-            if own is not None and self._keys.wrapped_by().keys() <= {given.newest}:  # else the next rotation drops it
+            # If keys under another master key remain, the next rotation drops it.
+            if own is not None and self._keys.wrapped_by().keys() <= {given.newest}:
                 write_keys(own, own.read_text("ascii").split()[:1])
             return {"kek_id": given.newest, "wrapped": wrapped, "retired": [i for i in given.ids if i != given.newest]}
 

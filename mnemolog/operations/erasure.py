@@ -1,7 +1,7 @@
-"""Erasure: a user, or a memory, becomes unknown everywhere at once.
+"""Erasure of a user, or of single memories, from everything that this installation holds.
 
-Of a user what cannot be deleted can no longer be read. Of a memory the words are overwritten; Kafka rewrites no
-records, so there the user's others are sealed anew, and the former key is destroyed.
+Whatever of a user cannot be deleted can no longer be decrypted. The words of a memory are overwritten in an embedded
+log. Kafka cannot rewrite records, so there what remains of the user is sealed again, and the former key is destroyed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from projections.state.memory import ACTIVE
 from schemas.codec import decoded_cache
 from schemas.identity import GLOBAL_USER, derived_id
 from schemas.instant import instant
-from schemas.log import LogUnavailable
+from schemas.log import LogUnavailable, Position
 from schemas.messages.envelope import Envelope
 from schemas.messages.erasure import Cut, EraseMemory, EraseUser, MemoryErased, UserErased
 from schemas.messages.webhooks import WebhookRemoved
@@ -64,23 +64,23 @@ log = logging.getLogger("mnemolog")
 ASK_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 5.0
 KEY_KEPT: Final = timedelta(days=1)
-"""How long Kafka may keep a destroyed key before it is compacted away (`max.compaction.lag.ms`)."""
+"""How long Kafka may keep a destroyed key before compaction removes it (`max.compaction.lag.ms`)."""
 
 
 class NotErasedYet(Exception):
-    """The erasure is in the log and not yet decided: ask again with the same Idempotency-Key."""
+    """The erasure is in the log, but not decided yet: repeat the request with the same Idempotency-Key."""
 
 
 class ErasedBefore(Exception):
-    """An erasure is over, and its user was erased again since: who came back is not erased by it."""
+    """An erasure is repeated, but its user was erased again since: a user who returned must be left alone."""
 
 
 class NotRewritable(Exception):
-    """Single records of this log cannot be changed; the text says what can be done instead."""
+    """Single records of this log cannot be changed; the text says what to do instead."""
 
 
 class Erasures:
-    """Erases users and memories whose partition this worker has, shows what would go, and lists what was erased."""
+    """Erases users and memories in this worker's partitions, previews erasures, and lists completed ones."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Erasures:
         webhooks: Webhooks,
         clock: Clock,
     ) -> None:
-        """Take the log as it lies (`inner`), what seals it, and how the other workers of the group are asked."""
+        """Take the unsealed log (`inner`), what seals it, and a way to ask the group's other workers."""
         self._settings = settings
         self._inner = inner
         self._sealing = sealing
@@ -108,13 +108,13 @@ class Erasures:
         self._webhooks = webhooks
         self._clock = clock
         self._one_at_a_time = asyncio.Lock()
-        """Of the memories whose words go: two of one user would put back each other's."""
+        """Held while words of memories are removed: two erasures for one user would restore each other's words."""
         secret = sealing.keys.derive("receipts") if sealing.keys.has_key(INSTALLATION) else None
         # Who can read the master key beside it can make this secret anyway.
         self.receipts = Receipts(settings.data_dir, secret)
 
     def preview(self, owner: Owner) -> dict[str, Any]:
-        """Return what an erasure would take, and what of it would remain readable. Raises NotHeld."""
+        """Return what an erasure would remove, and what would remain readable. Raises NotHeld."""
         state = self._shards.state(owner)
         return {
             "user": owner.user_id,
@@ -130,14 +130,17 @@ class Erasures:
 
         Raises NotHeld, ErasureRunning, NotErasedYet, ErasedBefore, LogError.
 
-        From the cut on, new records are sealed with another key: what is accepted while this runs belongs to a user
-        who is new, and outlives the erasure of the old one.
+        From the cut on, new records are sealed with another key. What is accepted while this runs belongs to a new user
+        with the same id, and survives the erasure.
         """
-        known = self._event(owner, command_id)  # asked again
+        known = self._event(owner, command_id)  # a repeated request
         receipt_id = _receipt_id(owner, command_id)
         if known is None:
             if any(one.receipt_id == receipt_id for one in self.receipts.kept()):
-                raise ErasedBefore(f"receipt {receipt_id} was given, and the user erased again: use another key")
+                raise ErasedBefore(
+                    f"this erasure is complete (receipt {receipt_id}), and the user was erased again since: "
+                    "use a new Idempotency-Key"
+                )
             await self._decide(owner, command_id)
             known = self._event(owner, command_id)
         if known is None:
@@ -147,7 +150,7 @@ class Erasures:
         listed = self.receipts.find(receipt_id)
         if listed is not None and listed.generations is not None:  # asked again: the same receipt
             generations = listed.generations
-        erased_at = str(instant(known.erased_at))
+        erased_at, partition = str(instant(known.erased_at)), self._shards.partition(owner)
         receipt = {
             "user": owner.user_id,
             "events": known.observations,
@@ -158,6 +161,7 @@ class Erasures:
             "receipt_id": receipt_id,
             "erased_at": erased_at,
             "keys": [key_id.hex() for key_id in known.key_ids],
+            "positions": [str(Position(cut.topic, partition, cut.before)) for cut in known.cut],
         }
         self.receipts.keep(
             Erasure(
@@ -175,7 +179,7 @@ class Erasures:
         return self.receipts.sign(receipt)
 
     def preview_memory(self, owner: Owner, memory: Memory) -> dict[str, Any]:
-        """Return what the erasure of a memory would take. Raises NotHeld, NotRewritable."""
+        """Return what the erasure of a memory would remove. Raises NotHeld, NotRewritable."""
         self._words_of_memories()
         state = self._shards.state(owner)
         others = (one for one in state.memories.values() if one.memory_id != memory.memory_id)
@@ -195,14 +199,14 @@ class Erasures:
     async def erase_memory(self, owner: Owner, memory_id: str, command_id: str) -> dict[str, Any]:
         """Erase a memory with its history and its observations, and return the signed receipt.
 
-        One that was erased already has its receipt again. Raises NotHeld, NotRewritable, ErasureRunning, NotErasedYet,
-        LogError.
+        For a memory that is erased already, return its receipt again. Raises NotHeld, NotRewritable, ErasureRunning,
+        NotErasedYet, LogError.
         """
         [receipt] = await self.erase_memories(owner, {memory_id: command_id})
         return receipt
 
     async def erase_memories(self, owner: Owner, command_ids: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Erase memories, each by a command of its own, in one pass over the log; return their receipts in order.
+        """Erase memories, each with its own command, in one pass over the log; return their receipts in order.
 
         Raises as `erase_memory` does.
         """
@@ -263,13 +267,14 @@ class Erasures:
             "receipt_id": receipt_id,
             "erased_at": str(instant(event.erased_at)),
             "keys": [],
+            "positions": [],
         }
 
     async def _delete_beside_memories(self, owner: Owner, memory_ids: Sequence[str]) -> int:
-        """Delete what lies beside the active shards; return from how many generations the memories are gone."""
+        """Delete what is stored outside the active shards; return how many generations no longer have the memories."""
         generations = await self._delete_copies(owner, memory_ids)
         if isinstance(self._inner, SqliteLog):
-            await clear_stale_bytes(self._inner)  # sealed with a key that lives on
+            await clear_stale_bytes(self._inner)  # they are sealed with a key that stays in use
         await run_in_thread(self._shards.of(owner).checkpoints.clear)
         await self._index_sync.flush_user(owner)
         return generations
@@ -291,7 +296,7 @@ class Erasures:
                 await self._commands.submit(item)
 
     def _memory_event(self, owner: Owner, memory_id: str) -> MemoryErased | None:
-        """Return what was decided about a memory's erasure, None while nothing was."""
+        """Return the decision about a memory's erasure; None if there is none yet."""
         found = self._shards.erased_memory(owner.tenant, memory_id)
         if found is None:
             return None
@@ -305,7 +310,7 @@ class Erasures:
         replacements = self._sealing.log.replacements
         if replacements is None or not self._settings.encrypts:
             raise NotRewritable(
-                "Kafka rewrites no single records, and without encryption there is no key to destroy: "
+                "Kafka cannot rewrite single records, and without encryption there is no key to destroy: "
                 "forget the memory (without `forever`), or erase its user"
             )
         return ResealedWords(self._inner, self._sealing, replacements, self._shards)
@@ -316,7 +321,7 @@ class Erasures:
             key_ids = keys.ids_of(owner)
             if self._settings.encrypts and key_ids:
                 await keys.renew(owner)
-                if not self._settings.is_embedded:  # until no other worker seals with the former key
+                if not self._settings.is_embedded:  # until no other worker seals with the old key
                     await asyncio.sleep(LEASE_SECONDS)
             await self._sealing.log.settle(owner)
             item = EraseUser(
@@ -328,7 +333,7 @@ class Erasures:
             await self._commands.submit(item)
 
     def _event(self, owner: Owner, command_id: str) -> UserErased | None:
-        """Return what was decided about a command, None while nothing was."""
+        """Return the event that a command led to; None if it is not decided yet."""
         decisions = self._shards.of(owner).ledger.decided(owner, command_id)
         events = (event for decision in decisions for event in events_of(decision))
         return next((event for event in events if isinstance(event, UserErased)), None)
@@ -352,11 +357,11 @@ class Erasures:
         return {"items": items, "public_key": public_key}
 
     async def listed_here(self) -> dict[str, Any]:
-        """Return the list that this worker keeps, of every tenant, for the other workers."""
+        """Return this worker's own list, for all tenants, as other workers ask for it."""
         return {"items": [asdict(one) for one in self.receipts.kept()]}
 
     async def _learn(self) -> None:
-        """Add to the list what other workers have on theirs, so that it outlives the one that erased.
+        """Add the erasures on other workers' lists to this one, so that each survives the loss of a worker.
 
         Raises PeerUnavailable, OSError.
         """
@@ -364,14 +369,14 @@ class Erasures:
         self.receipts.keep(*(Erasure.of(one) for other in others for one in other.body["items"]))
 
     async def keep_repeated(self) -> None:
-        """Repeat erasures at the start, and wherever partitions come to this worker, until it is cancelled."""
+        """Call `repeat` at the start, and whenever this worker gains partitions, until it is cancelled."""
         looked_at: dict[int, int] = {}
         while True:
             leases = self._shards.assignment.leases()
             if leases != looked_at:
-                with suppress(PeerUnavailable):  # who comes back moves partitions again
+                with suppress(PeerUnavailable):  # when that worker is back, partitions move again
                     await self._learn()
-                with suppress(NotHeld):  # then they have moved once more
+                with suppress(NotHeld):  # they have moved again
                     await self.repeat()
                     looked_at = leases
             if self._settings.is_embedded:
@@ -390,9 +395,9 @@ class Erasures:
             await self.repeat()
 
     async def repeat(self) -> None:
-        """Finish erasures that a crash has cut off, and erase those again whom a backup has brought back.
+        """Complete interrupted erasures, and repeat those that a restored backup has undone.
 
-        The first were decided and are not on the list; the others are on it, and known.
+        The former are decided but not on the list; the latter are on the list, but their users are in the log again.
         """
         await self._repeat_memories()
         given = {one.receipt_id for one in self.receipts.kept()}
@@ -400,7 +405,7 @@ class Erasures:
             if _receipt_id(owner, command_id) not in given:
                 await self._patiently(partial(self.erase, owner, command_id))
         of_users = [one for one in self.receipts.kept() if not one.of_memory]
-        # What another worker told stands behind, however old it is.
+        # Entries learned from other workers were appended last, however old they are.
         latest = {one.subject: one for one in sorted(of_users, key=_erased_at)}
         for owner in self._shards.known(self._sealing.keys.owners) if latest else ():
             named = [latest[subject] for subject in self.receipts.subjects(owner) if subject in latest]
@@ -410,7 +415,7 @@ class Erasures:
             state = self._shards.state(owner)
             if state.erased_at is not None and state.erased_at >= _erased_at(one):
                 continue
-            log.warning("a user who was erased on %s is in the log again: erased again", one.erased_at)
+            log.warning("a user who was erased on %s is in the log again, and is erased again", one.erased_at)
             again = derived_id("erased-again", one.receipt_id, str(state.version))
             await self._patiently(partial(self.erase, owner, again))
 
@@ -425,12 +430,14 @@ class Erasures:
                 named = subjects.keys() & self.receipts.subjects(owner, memory_id)
                 if named:
                     one = max((subjects[subject] for subject in named), key=_erased_at)
-                    log.warning("a memory that was erased on %s is in the log again: erased again", one.erased_at)
+                    log.warning(
+                        "a memory that was erased on %s is in the log again, and is erased again", one.erased_at
+                    )
                     again = derived_id("erased-again", one.receipt_id)
                     await self._patiently(partial(self.erase_memory, owner, memory_id, again))
 
     async def _patiently(self, erase: Callable[[], Awaitable[object]]) -> None:
-        """Erase once the engines can be reached; another worker does it where the partition has moved."""
+        """Erase, waiting until the engines can be reached. Where the partition has moved, the other worker does it."""
         pause = pauses()
         while True:
             try:
@@ -448,12 +455,12 @@ class Erasures:
         return [Cut(topic=topic, before=await self._inner.end(topic, partition)) for topic in topics]
 
     async def _delete_beside(self, owner: Owner, event: UserErased) -> int:
-        """Delete what lies beside the active shards; return from how many generations the user is gone."""
+        """Delete what is stored outside the active shards; return how many generations no longer have the user."""
         generations = await self._delete_copies(owner)
         await self._remove_webhooks(owner, event.erased_at)
         if isinstance(self._inner, SqliteLog):
             partition = self._shards.partition(owner)
-            # Of the erasure itself the item and the decision stay: they say it again to who folds the log anew.
+            # The item and the decision of the erasure itself stay: whoever folds the log again needs them.
             [(offset, decision)] = [
                 one for one in self._shards.of(owner).ledger.decisions(owner) if one[1].item_type == EraseUser.__name__
             ]
@@ -468,7 +475,7 @@ class Erasures:
         return generations
 
     async def _remove_webhooks(self, owner: Owner, erased_at: datetime) -> None:
-        """Remove the webhooks of a user's changes: they name the user. Who has returned since keeps the new ones."""
+        """Remove the webhooks about a user: they name the user. Those registered since the erasure stay."""
         await self._webhooks.follow()
         mine = [
             one
@@ -487,9 +494,9 @@ class Erasures:
             await self._webhooks.remove(WebhookRemoved(envelope=envelope, webhook_id=one.webhook_id))
 
     async def _delete_copies(self, owner: Owner, memory_ids: Sequence[str] | None = None) -> int:
-        """Delete other generations, files set aside and vectors of other encoders; return how many generations had it.
+        """Delete other generations, files set aside, and vectors of other encoders; return the number of generations.
 
-        What was rewritten in an embedded log leaves its write-ahead log too.
+        Also empty the write-ahead log of an embedded log, which may still have what was overwritten.
         """
         decoded_cache.clear()
         data_dir = self._settings.data_dir
@@ -504,26 +511,26 @@ class Erasures:
     def _remains(self, erased_at: datetime, in_clear: Sequence[str] = ()) -> Sequence[dict[str, Any]]:
         """Return what can still be read, where, and until when (null: without end).
 
-        `in_clear`: topics in which words were found that no key had sealed.
+        `in_clear`: topics in which unencrypted words were found.
         """
-        vectors = "deleted vectors, and no words, in the index's own files until it compacts them"
+        vectors = "deleted vectors, without words, in the index's own files until it compacts them"
         elsewhere = [{"where": "index", "until": None, "why": vectors}] if self._settings.index != "embedded" else []
         if self._settings.is_embedded:
             return elsewhere
         days = self._settings.retention_days
         end = instant(erased_at + timedelta(days=days)) if days else None
-        why = (
-            "what others published there in clear, or before encryption was on, until the topic's retention removes it"
-        )
+        why = "what other programs published there unencrypted, or before encryption was on, until its retention ends"
         found = [*elsewhere, *({"where": topic.name, "until": end, "why": why} for topic in INPUTS)]
-        before = "written before encryption was on, and Kafka deletes no single records"
+        before = "written before encryption was on, and Kafka cannot delete single records"
         inputs = {topic.name for topic in INPUTS}
         found += [{"where": name, "until": None, "why": before} for name in in_clear if name not in inputs]
         if self._settings.encrypts:
             gone = instant(erased_at + KEY_KEPT)
-            found.append({"where": "mnemolog.keys", "until": gone, "why": "the wrapped key, until compaction"})
+            found.append(
+                {"where": "mnemolog.keys", "until": gone, "why": "the wrapped key, until compaction removes it"}
+            )
         else:
-            clear = "the log is not encrypted, and Kafka deletes no single records"
+            clear = "the log is not encrypted, and Kafka cannot delete single records"
             found += [{"where": topic.name, "until": None, "why": clear} for topic in (INBOX, LEDGER, DEAD_LETTERS)]
         return found
 
@@ -537,7 +544,7 @@ def _receipt_id(owner: Owner, command_id: str) -> str:
 
 
 def _delete_files(data_dir: Path, folders: list[Path]) -> None:
-    """Delete generations that no longer serve, and files that were set aside or received."""
+    """Delete inactive generations, and files that were set aside or received."""
     shards = data_dir / "shards"
     for folder in folders:
         Generations(data_dir).drop(int(folder.name))

@@ -1,6 +1,7 @@
-"""The erasure of memories: their words and those that they came from leave the log, and all else stays.
+"""Removal of the words of erased memories, and of the observations that they came from, from the log.
 
-An embedded log is rewritten. On Kafka what stays is sealed anew, and the key that opened the words is destroyed.
+An embedded log is rewritten in place. On Kafka what remains is sealed again, and the key that sealed the words is
+destroyed.
 """
 
 from __future__ import annotations
@@ -37,26 +38,26 @@ RECORDS_AT_ONCE: Final = 200
 
 
 class WordsOfMemories:
-    """Finds what a log has of a memory's words, and has them gone."""
+    """Finds the words of memories in a log, and removes them."""
 
     def __init__(self, sealing: Sealing, shards: Shards) -> None:
-        """Take what seals the log."""
+        """Take what seals the log, and the shards."""
         self._sealing = sealing
         self._shards = shards
 
     async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
-        """Have the words of some memories gone from the log, and return the topics where they stay in clear.
+        """Remove the words of memories from the log; return the topics where they remain unencrypted.
 
-        It can be done again. Raises NotHeld, LogError.
+        Repeating it changes nothing. Raises NotHeld, LogError.
         """
         raise NotImplementedError
 
     def _records(self, owner: Owner, topic: str, partition: int) -> AsyncIterator[Record]:
-        """Yield the records of an owner that say something."""
+        """Yield an owner's records, except erased ones."""
         raise NotImplementedError
 
     async def letters(self, owner: Owner) -> list[DeadLetter]:
-        """Return an owner's dead letters, which may hold words."""
+        """Return an owner's dead letters: they may contain words."""
         found = [self._message(r) async for r in self._records(owner, DEAD_LETTERS.name, self._shards.partition(owner))]
         return [one for one in found if isinstance(one, DeadLetter)]
 
@@ -79,9 +80,9 @@ class WordsOfMemories:
         )
 
     async def _places(self, owner: Owner) -> list[tuple[str, int]]:
-        """Return the topics that hold records of an owner, each with its partition.
+        """Return the topics and partitions that may hold records of an owner.
 
-        A dead letter lies in the partition of what it is about, which a foreign partitioner may have chosen.
+        A dead letter is in the partition of the record that it is about, which a foreign partitioner may have chosen.
         """
         own = self._shards.partition(owner)
         letters = range(await self._sealing.log.partitions(DEAD_LETTERS.name))
@@ -93,7 +94,7 @@ class WordsOfMemories:
 
     @staticmethod
     def _message(record: Record) -> Any:  # noqa: ANN401 - of every class
-        """Return what a record says; None for what cannot be read, which no memory came from."""
+        """Return a record's message; None if it cannot be decoded, and so no memory came from it."""
         try:
             return codec.decode(record.value)
         except codec.Undecodable:
@@ -105,15 +106,15 @@ class WordsOfMemories:
 
 
 class OverwrittenWords(WordsOfMemories):
-    """Overwrites words at their offsets in an embedded log."""
+    """Overwrites words in place in an embedded log."""
 
     def __init__(self, inner: SqliteLog, sealing: Sealing, shards: Shards) -> None:
-        """Take the log as it lies (`inner`), and what seals it."""
+        """Take the unsealed log (`inner`), and what seals it."""
         super().__init__(sealing, shards)
         self._inner = inner
 
     async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
-        """See `WordsOfMemories.remove`: none stays."""
+        """See `WordsOfMemories.remove`: no words remain."""
         words = self._words(owner, events)
         for place in await self._places(owner):
             await self._overwrite(owner, *place, words)
@@ -136,7 +137,7 @@ class OverwrittenWords(WordsOfMemories):
             await replace_records(self._inner, topic, partition, contents)
 
     async def _as_it_lay(self, record: Record) -> tuple[bytes | None, bytes]:
-        """Return the key and the value of a record that was changed: sealed where it lies sealed."""
+        """Return the key and the value to store for a changed record: sealed if the original is."""
         place = record.position
         [lying] = await self._inner.read(place.topic, place.partition, place.offset, 1)
         if sealed_record.key_id_of(lying.value) is None:
@@ -153,20 +154,20 @@ class OverwrittenWords(WordsOfMemories):
 
 
 class ResealedWords(WordsOfMemories):
-    """Seals what stays of a user's records anew, and destroys the keys that opened the words, on a log like Kafka's.
+    """Seals what remains of a user's records with a new key, and destroys the old ones, on a log like Kafka's.
 
-    A crash leaves it half done and nothing lost: until the keys are destroyed records are read where they lie, and from
-    then on all of their replacements are durable. Doing it again begins with another key.
+    A crash loses nothing: until the old keys are destroyed the original records are read, and by then all replacements
+    are durable. Doing it again begins with another new key.
     """
 
     def __init__(self, inner: TrimmedLog, sealing: Sealing, replacements: Replacements, shards: Shards) -> None:
-        """Take the log as it lies (`inner`), what seals it, and what replaces records of it."""
+        """Take the unsealed log (`inner`), what seals it, and the replacements of its records."""
         super().__init__(sealing, shards)
         self._inner = inner
         self._replacements = replacements
 
     async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
-        """See `WordsOfMemories.remove`: what others published, or was written without encryption, stays."""
+        """See `WordsOfMemories.remove`: what other programs published, or was written unencrypted, remains."""
         words = self._words(owner, events)
         while True:
             in_clear, is_sealed = await self._said(owner, words)
@@ -175,7 +176,7 @@ class ResealedWords(WordsOfMemories):
             await self._seal_anew(owner, words)
 
     async def _said(self, owner: Owner, words: ErasedWords) -> tuple[list[str], bool]:
-        """Return the topics where the words lie in clear, and whether a living key opens any."""
+        """Return the topics where the words are unencrypted, and whether an existing key can decrypt any elsewhere."""
         in_clear: list[str] = []
         is_sealed = False
         for topic, partition in await self._places(owner):
@@ -192,7 +193,7 @@ class ResealedWords(WordsOfMemories):
         keys = self._sealing.keys
         former = frozenset(keys.ids_of(owner))
         await keys.renew(owner)
-        await asyncio.sleep(keys.lease_seconds)  # until no other worker seals with a former key
+        await asyncio.sleep(keys.lease_seconds)  # until no other worker seals with an old key
         await self._sealing.log.settle(owner)
         places = await self._places(owner)
         for topic, partition in places:
@@ -204,7 +205,7 @@ class ResealedWords(WordsOfMemories):
                     await self._put(owner, some)
                     some = []
             await self._put(owner, some)
-        self._shards.of(owner)  # raises NotHeld: then another worker is at it
+        self._shards.of(owner)  # raises NotHeld: another worker does it then
         await keys.destroy(former)
         earliest = {place: await self._inner.earliest(*place) for place in places}
         await self._replacements.trim(lambda topic, number, offset: offset < earliest.get((topic, number), 0))
@@ -215,7 +216,7 @@ class ResealedWords(WordsOfMemories):
             await self._replacements.put(owner, records)
 
     def _without(self, record: Record, words: ErasedWords) -> Record | None:
-        """Return a record without the words; itself where it has none, None where it is nothing else."""
+        """Return a record without the words: the same record if it has none, None if nothing would remain."""
         message = self._message(record)
         if message is None:
             return record
@@ -229,7 +230,7 @@ class ResealedWords(WordsOfMemories):
             yield record
 
     async def _with_keys(self, owner: Owner, topic: str, partition: int) -> AsyncIterator[tuple[Record, bytes | None]]:
-        """Yield the records of an owner that say something, each with the key that opens it; None in clear."""
+        """Yield an owner's records, except erased ones, each with the id of its key; None if unencrypted."""
         log, keys = self._sealing.log, self._sealing.keys
         await self._replacements.follow()
         start, end = await self._inner.earliest(topic, partition), await self._inner.end(topic, partition)

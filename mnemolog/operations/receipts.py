@@ -1,4 +1,4 @@
-"""Receipts of erasures: signed by a key of the installation, and kept beside its keys without anybody's name."""
+"""Receipts of erasures, signed with a key of the installation, and the list of erasures, which contains no names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MODE: Final = 0o600
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What the list keeps of an erasure: enough to repeat it where a backup brings the user back."""
+    """An erasure on the list: enough to repeat it if a restored backup brings the user back."""
 
     subject: str
     """A keyed hash of tenant and user, as `Receipts.subject` makes it."""
@@ -40,15 +40,15 @@ class Erasure:
     receipt_id: str
     memories: int
     of_memory: bool = False
-    """The subject is one memory of a user's."""
+    """Whether the subject is a single memory of a user."""
     public_key: str | None = None
-    """The key that checks its receipt; None on lists of earlier versions."""
+    """The key that verifies its receipt; None in entries of earlier versions."""
     generations: int | None = None
-    """What the receipt says of generations; None on lists of earlier versions."""
+    """The generations that its receipt states; None in entries of earlier versions."""
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Erasure:
-        """Return an erasure from JSON; what a later version says besides is passed over. Raises TypeError."""
+        """Return an erasure from JSON, ignoring fields of later versions. Raises TypeError."""
         return cls(**{name: said[name] for name in _FIELDS if name in said})
 
 
@@ -56,10 +56,10 @@ _FIELDS: Final = tuple(field.name for field in fields(Erasure))
 
 
 class Receipts:
-    """Signs receipts, and keeps the list of erasures in `keys/`, apart from the log."""
+    """Signs receipts, and keeps the list of erasures in `keys/`, separate from the log."""
 
     def __init__(self, data_dir: Path, secret: bytes | None) -> None:
-        """Take the installation's secret; None makes one of this data directory's own, in `keys/receipts`."""
+        """Take the installation's secret. With None, this data directory gets its own, in `keys/receipts`."""
         self._folder = data_dir / FOLDER
         self._secret = secret
         self._subject_keys: list[bytes] | None = None
@@ -67,18 +67,18 @@ class Receipts:
 
     @property
     def public_key(self) -> str:
-        """The Ed25519 key that signatures are checked with, in base64. Without the installation's secret it is made."""
+        """The Ed25519 public key that verifies signatures, in base64; created if there is no installation's secret."""
         return b64encode(self._key().public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
 
     def subject(self, owner: Owner, memory_id: str | None = None) -> str:
-        """Return the name of an owner, or of a memory, on the list: a hash that only this installation can make."""
+        """Return what stands for an owner, or a memory, on the list: a hash that only this installation can compute."""
         return _subject(self._subject_key(), owner, memory_id)
 
     def subjects(self, owner: Owner, memory_id: str | None = None) -> set[str]:
-        """Return every name that the list may have for an owner, or for a memory.
+        """Return everything that may stand for an owner, or a memory, on the list.
 
-        The installation's secret lies in the log. So a copy of the log that is older than the secret brings another
-        one, and the list would be unreadable; the keys that made its names are kept beside it.
+        The installation's secret is in the log. A restored log may be older than the secret, and then has another one.
+        So the keys of all hashes are kept beside the list.
         """
         return {_subject(key, owner, memory_id) for key in {self._subject_key(), *self._kept_keys()}}
 
@@ -87,7 +87,7 @@ class Receipts:
         return {**receipt, "signature": b64encode(self._key().sign(_bytes_of(receipt))).decode()}
 
     def keep(self, *erasures: Erasure) -> None:
-        """Add erasures to the list, durably and each once. Raises OSError."""
+        """Add erasures to the list, durably, and each only once. Raises OSError."""
         kept = {one.receipt_id for one in self.kept()}
         new = {one.receipt_id: one for one in erasures if one.receipt_id not in kept}
         if not new:
@@ -97,14 +97,14 @@ class Receipts:
         with os.fdopen(descriptor, "ab+") as file:
             if size := file.seek(0, os.SEEK_END):
                 file.seek(size - 1)
-                if file.read(1) != b"\n":  # a crash has cut the last line off: the next one begins on its own
+                if file.read(1) != b"\n":  # a crash cut the last line short: begin a new one
                     file.write(b"\n")
             file.writelines(orjson.dumps(one) + b"\n" for one in new.values())
             file.flush()
             os.fsync(file.fileno())
 
     def kept(self) -> list[Erasure]:
-        """Return the list, the oldest first; a line that a crash cut off is left out."""
+        """Return the list, the oldest first, without lines that a crash cut short."""
         try:
             lines = self._list.read_bytes().splitlines()
         except FileNotFoundError:
@@ -157,7 +157,7 @@ def _subject(key: bytes, owner: Owner, memory_id: str | None) -> str:
 
 
 def is_signed(receipt: dict[str, Any], public_key: str) -> bool:
-    """Return whether a receipt is what the owner of a public key has signed, whatever else it may hold."""
+    """Return whether a receipt was signed with the key that belongs to a public key. It may hold any fields."""
     body = {name: value for name, value in receipt.items() if name != "signature"}
     try:
         key = Ed25519PublicKey.from_public_bytes(b64decode(public_key, validate=True))

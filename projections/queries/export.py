@@ -35,14 +35,30 @@ AT_ONCE: Final = 20
 def export_of(shards: Shards, owner: Owner, now: datetime, filters: Filters = NO_FILTERS) -> Iterator[dict[str, Any]]:
     """Return the lines of a user's export, of the memories that pass filters.
 
-    Raises NotHeld at once, and while it is read if the user moves.
+    It ends without its last line where the user, or a memory of theirs, is erased while it is read. Raises NotHeld at
+    once, and while it is read if the user moves.
     """
     state, partition = shards.state(owner), 0 if owner.is_global else shards.partition(owner)
 
     def decisions(after: int) -> list[tuple[int, Decision]]:
         return list(shards.of(owner).ledger.decisions(owner, after, AT_ONCE))
 
-    return export_lines(state, now, decisions, partition, filters)
+    def lines() -> Iterator[dict[str, Any]]:
+        last = state
+        for line in export_lines(state, now, decisions, partition, filters):
+            if (present := shards.state(owner)) is not last:
+                if _is_erased(state, present):
+                    return
+                last = present
+            yield line
+
+    return lines()
+
+
+def _is_erased(state: UserState, present: UserState) -> bool:
+    """Return whether anything of a state was erased since."""
+    gone = any(memory_id not in present.memories for memory_id in state.memories)
+    return gone or present.erased_at != state.erased_at
 
 
 def export_lines(
@@ -54,8 +70,9 @@ def export_lines(
 ) -> Iterator[dict[str, Any]]:
     """Yield the memories as they are now, the wakes to come, every event about the memories in order, then a count.
 
-    `decisions` returns some of the user's decisions after a version, each with its offset, [] after the last. With
-    filters it is the memories that pass and their events, and no wakes.
+    `decisions` returns some of the user's decisions after a version, each with its offset, [] after the last. Where
+    those of the state were erased meanwhile, nothing follows, not even the count. With filters it is the memories that
+    pass and their events, and no wakes.
     """
     chosen = [memory for memory in state.memories.values() if filters.passes(memory, state.owner, now)]
     memories = sorted(chosen, key=lambda m: _place(m, now))
@@ -67,8 +84,10 @@ def export_lines(
     then, events = UserState(owner=state.owner), 0
     while then.version < state.version and (some := decisions(then.version)):
         for offset, decision in some:
-            if decision.version > state.version:
+            if then.version == state.version:
                 break
+            if decision.version > state.version:
+                return
             for event in events_of(decision):
                 if not isinstance(event, MEMORY_EVENTS):
                     continue

@@ -1,6 +1,6 @@
-"""The users of a shard that were erased, and single memories.
+"""What a shard keeps about erased users and memories, and the deletion of their rows.
 
-What is left of a user is the cut before which nothing counts, and of a memory the ids that nothing is folded of.
+Of a user it keeps the cut, before which nothing counts; of a memory, the ids of which nothing may be folded again.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _OF_LEDGER: Final = (
     "memories", "vectors", "decisions", "items", "covered", "cited", "closeness",
     "wakes", "reminders", "shown", "raised",
 )  # fmt: skip
-"""Tables that the ledger alone fills: the fold of an erasure finds in them what was decided before it, and no more."""
+"""Tables that only the ledger fills. When an erasure is folded, they contain exactly what was decided before it."""
 _BY_TOPIC: Final = ("observations", "shown_texts", "repeats", "dead")
 _OF_OBSERVATIONS: Final = ("observations", "shown_texts", "repeats", "said", "dead")
 
 
 class ErasedUsers:
-    """Deletes a user's rows, and keeps what is folded later, and stems from before the cut, out.
+    """Deletes the rows of erased users, and keeps out whatever is folded later but dates from before the cut.
 
-    The topics of a shard are folded one after the other, so that an observation may come to a new shard before or after
-    the erasure of its user. Either way it is held against the cut.
+    A shard folds its topics one after the other, so it may meet an observation before or after the erasure of its user.
+    Either way the observation's position is compared with the cut.
     """
 
     def __init__(self, connection: ShardConnection) -> None:
@@ -42,16 +42,16 @@ class ErasedUsers:
         self._sources: set[tuple[str, str]] | None = None
 
     def forget(self) -> None:
-        """Read the cuts and the ids again: the file does not hold what was folded last."""
+        """Read the cuts and the ids from the file again, after a rollback or a fold by another process."""
         self._cuts = self._sources = None
 
     def drops(self, name: str, position: Position) -> bool:
-        """Return whether a record of an owner, by the name in the tables, stems from before the owner's erasure."""
+        """Return whether a record of an owner (as named in the tables) dates from before the owner's erasure."""
         cuts = self._read()
         return bool(cuts) and position.offset < cuts.get((name, position.topic), 0)
 
     def has_source(self, name: str, source: str) -> bool:
-        """Return whether an observation of an owner, or a dead letter, went with a memory."""
+        """Return whether an owner's observation or dead letter was erased with a memory."""
         if self._sources is None:
             self._sources = set(self._connection.execute("select owner, id from erased_sources").fetchall())
         return (name, source) in self._sources

@@ -1,8 +1,8 @@
-"""The words of erased memories, taken out of messages that say more than them.
+"""Removal of the words of erased memories from messages that contain more than these words.
 
-A decision is about several memories, and an answer of a model about several turns. So these stay, with their ids,
-numbers and times, which the fold needs, and without the words. The fold of `MemoryErased` does it to the decisions that
-a shard holds, and the erasure itself to the records of the log: both come to the same bytes, however often.
+A decision concerns several memories, and a model's answer several turns. Such messages stay, without the words but
+with the ids, numbers and times that the fold needs. The fold of `MemoryErased` does this to the decisions in a shard,
+and the erasure itself to the records of the log. Both give the same bytes, however often they are applied.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
     from schemas.messages.inbox import CoveredPiece
 
 ERASED: Final = "erased"
-"""What stands where a reason may quote words."""
+"""Replaces a reason, which may quote words."""
 _NOTHING: Final = Sealed(data=b"")
 _Any = TypeVar("_Any")
 
 
 @dataclass(frozen=True, slots=True)
 class ErasedWords:
-    """What was erased with memories: their observations, and the commands that formed or changed them."""
+    """What is erased together with memories: their observations, and the commands that formed or changed them."""
 
     memory_ids: frozenset[str]
     event_ids: frozenset[str]
     item_ids: frozenset[str] = frozenset()
     versions: Mapping[str, int] = field(default_factory=dict)
-    """Of memories the version of the ledger with their erasure. What was decided after it says that they are unknown,
-    which must not depend on when the words were taken out."""
+    """The ledger version of each memory's erasure. Decisions after it say that the memory is unknown, and must not
+    depend on when the words were removed."""
     counted: frozenset[int] = frozenset()
-    """The offsets of the decisions that count; the others may say anything at any version."""
+    """The offsets of the decisions that count. Void ones may have any content and version."""
 
     def without(self, message: _Any, offset: int | None = None) -> _Any:
-        """Return a message without the words; the very same one if it has none.
+        """Return a message without the words; the same object if it has none.
 
-        `offset`: where a decision lies in the ledger; None for one that counts.
+        `offset`: the position of a decision in the ledger; None for one that counts.
         """
         match message:
             case Decision():
@@ -66,7 +66,7 @@ class ErasedWords:
         return message
 
     def is_whole(self, message: object) -> bool:
-        """Return whether a message is nothing but the words: an observation, or a dead letter with some of them."""
+        """Return whether a message must go as a whole: an observation, or a dead letter that contains words."""
         if isinstance(message, DeadLetter):
             try:
                 held: object = codec.decode(message.value)
@@ -102,7 +102,7 @@ class ErasedWords:
         return any(event_of_piece(piece) in self.event_ids for piece in pieces)
 
     def _blank(self, message: _Any) -> _Any:
-        """Return a message whose sealed fields say nothing, nor do hashes and names that came with them."""
+        """Return a message with its sealed fields, and the hashes derived from them, emptied."""
         changes: dict[str, Any] = {}
         for one in fields(message):  # type: ignore[arg-type]
             if isinstance(getattr(message, one.name), Sealed):
@@ -113,7 +113,7 @@ class ErasedWords:
 
 
 def _event_of_json(data: bytes) -> object:
-    """Return the id of an event that was published as JSON; None for all else."""
+    """Return the id of an event that was published as JSON; None for anything else."""
     try:
         found = orjson.loads(data)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""Data keys: what the records of one user are sealed with, wrapped by a master key."""
+"""Data keys: each seals the records of one user, and is wrapped by a master key."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataKey:
-    """A user's key as it lies on `mnemolog.keys`, under its id; an empty record of the same id destroys it."""
+    """A user's key as stored on `mnemolog.keys`, under its id. An empty record with the same id destroys it."""
 
     key_id: bytes
-    """Eight random bytes; every sealed record names the key that opens it."""
+    """Eight random bytes; every sealed record names the key that decrypts it."""
     kek_id: str
     """The master key that wraps it (a key-encryption key)."""
     wrapped: bytes
-    """AES-256-GCM of the key and the name of its owner, with both ids as associated data."""
+    """AES-256-GCM of the key and its owner's name, with both ids as associated data."""

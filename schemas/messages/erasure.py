@@ -1,4 +1,4 @@
-"""Erasures, of a user and of one memory: the commands, and the events that say what is unknown from there on."""
+"""Erasures of a user and of a single memory: the commands, and the events that they lead to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """Where an erasure divides a topic of the user's partition."""
+    """Where an erasure divides one topic of the user's partition."""
 
     topic: str
     before: int
@@ -24,16 +24,16 @@ class Cut:
 class EraseUser:
     """Erase a user: everything before the cut, wherever it is on its way.
 
-    Its sender has seen to it that what is appended after the cut is sealed with another key than those named.
+    Its sender has ensured that everything appended after the cut is sealed with a key other than those named.
     """
 
     envelope: Envelope
     cut: list[Cut]
-    """Of the input topics and the dead letters; that of the inbox is this item itself."""
+    """For the input topics and the dead letters. In the inbox, this item itself is the cut."""
     key_ids: list[bytes]
-    """The data keys that are destroyed with it."""
+    """The data keys that are destroyed by it."""
     observations: int
-    """How many of the user's were held."""
+    """How many of the user's observations there were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +44,13 @@ class UserErased:
     cut: list[Cut]
     key_ids: list[bytes]
     erased_at: datetime
-    """Log time: nothing that was logged until then is remembered any more, whenever its extraction comes."""
+    """Log time. Nothing logged up to then is remembered any more, whenever its extraction comes."""
     observations: int
-    """How many were held."""
+    """How many there were."""
     memories: int
-    """How many there were, of every status."""
+    """How many there were, in any status."""
     active: int
-    """How many of them the index had."""
+    """How many of them were in the index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +60,9 @@ class EraseMemory:
     envelope: Envelope
     memory_id: str
     event_ids: list[str]
-    """The observations: none of them is known any more, nor a repeat of one."""
+    """The observations: they are no longer known, and not accepted again."""
     letters: list[str]
-    """The dead letters that hold words of theirs."""
+    """The dead letters that contain words of these observations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +74,8 @@ class MemoryErased:
     event_ids: list[str]
     letters: list[str]
     kept: list[str]
-    """The other memories that came from these observations too: they stay, in words of their own."""
+    """Other memories that came from the same observations; they stay, in their own words."""
     erased_at: datetime
     """Log time."""
     was_active: bool
-    """The index had it."""
+    """Whether it was in the index."""

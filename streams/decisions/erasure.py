@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def decide_erasure(draft: Draft, item: EraseUser) -> None:
-    """Make the user unknown: the fold keeps nothing of what was decided before."""
+    """Erase the user: the fold then keeps nothing of what was decided before."""
     memories = draft.state.memories.values()
     count = len(memories)
     draft.add(
@@ -38,7 +38,7 @@ def decide_erasure(draft: Draft, item: EraseUser) -> None:
 
 
 def decide_memory_erasure(draft: Draft, item: EraseMemory) -> None:
-    """Make a memory unknown, whatever its status; what else came from its observations stays."""
+    """Erase a memory, whatever its status. Other memories from the same observations stay."""
     memory = draft.state.memories.get(item.memory_id)
     if memory is None:
         draft.say(item.memory_id, "refused", Refusal.UNKNOWN.because("no such memory"))
@@ -60,9 +60,9 @@ def decide_memory_erasure(draft: Draft, item: EraseMemory) -> None:
 
 
 def is_erased(state: UserState, item: Extraction) -> bool:
-    """Return whether an answer is of words that were logged before the user was erased, if only in part.
+    """Return whether an answer covers, at least in part, words that were logged before the user was erased.
 
-    The part that outlived the erasure is extracted again by itself (`Observe.resume`).
+    The part from after the erasure is extracted again separately (`Observe.resume`).
     """
     return state.erased_at is not None and any(_is_erased(state, state.erased_at, piece) for piece in item.covered)
 

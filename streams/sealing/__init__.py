@@ -1,9 +1,10 @@
-"""Sealing: what the log holds of a user can be read with the user's key alone, and never again without it.
+"""Sealing: encryption of the log, so that destroying a user's key erases the user.
 
 Read in this order:
 
-1. `master_key` wraps the keys of users; `key_files` finds the master keys of an installation, or makes the first.
-2. `user_keys` folds `mnemolog.keys`: makes a key for who has none, and destroys those of who is erased.
-3. `sealed_record` is the format of one record.
-4. `sealed_log` seals what is appended to a log, and opens what is read from it.
+1. `master_key` wraps the users' data keys; `key_files` reads an installation's master keys, or creates the first one.
+2. `user_keys` folds `mnemolog.keys`: it creates a data key for each new user, and destroys those of erased users.
+3. `sealed_record` is the format of one encrypted record.
+4. `sealed_log` encrypts what is appended to a log, and decrypts what is read from it.
+5. `replacements`, on Kafka: what remains of a user's records after the erasure of one memory.
 """

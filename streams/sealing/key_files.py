@@ -1,4 +1,4 @@
-"""The master keys of an installation: as they are given, or in `keys/master` of its data directory."""
+"""The master keys of an installation: given by a setting, or in `keys/master` of its data directory."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class KeysUnusable(LogError):
 
 
 def read_keys(text: str, source: str) -> MasterKeys:
-    """Return the keys in a text, each 32 bytes in base64, the newest first, between white space or commas.
+    """Return the keys in a text: 32 bytes in base64 each, the newest first, separated by white space or commas.
 
-    Raises KeysUnusable, which names the source and quotes nothing.
+    Raises KeysUnusable, which names the source and quotes no key.
     """
     keys = []
     for number, word in enumerate(text.replace(",", " ").split(), 1):
@@ -47,13 +47,13 @@ def read_file(path: Path) -> MasterKeys:
     try:
         text = path.read_text("ascii")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise KeysUnusable(f"the master key {path} cannot be read: {reason}") from error
     return read_keys(text, str(path))
 
 
 def file_of(data_dir: Path) -> Path:
-    """Return where a data directory's own master keys lie."""
+    """Return the path of a data directory's own master keys."""
     return data_dir / FOLDER / FILE
 
 
@@ -63,7 +63,7 @@ def make_key() -> str:
 
 
 def write_keys(path: Path, keys: list[str]) -> None:
-    """Write keys, the newest first, to a file that only this user can read. It is either the old one or the new one."""
+    """Write keys, the newest first, to a file that only this user can read. The file is replaced atomically."""
     path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.new")
     fresh.unlink(missing_ok=True)

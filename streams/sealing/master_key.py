@@ -1,4 +1,4 @@
-"""Master keys: they wrap the keys of users, and seal nothing else."""
+"""Master keys: they wrap (encrypt) the users' data keys, and nothing else."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ _LABEL: Final = b"mnemolog data key\0"
 
 
 class MasterKeyUnknown(LogError):
-    """A data key is wrapped by a master key that was not given; the text says what to do."""
+    """A data key is wrapped by a master key that we do not have; the text says what to do."""
 
 
 class DataKeyForged(Exception):
-    """A record of `mnemolog.keys` is none that this installation has written."""
+    """A record of `mnemolog.keys` was not written by this installation."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnwrappedKey:
-    """A data key in clear, and whose it is."""
+    """A data key in clear, and its owner."""
 
     owner: Owner
     key: bytes
 
 
 class MasterKeys:
-    """The master keys of an installation, the newest first: it wraps, and all of them unwrap."""
+    """The master keys of an installation: the newest wraps, and all of them unwrap."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
-        """Take at least one key of 32 bytes. Raises ValueError."""
+        """Take one or more keys of 32 bytes, the newest first. Raises ValueError."""
         if not keys or any(len(key) != KEY_BYTES for key in keys):
             raise ValueError(f"a master key has {KEY_BYTES} bytes")
         self._by_id = {key_id_of(key): AESGCM(key) for key in reversed(keys)}
@@ -78,7 +78,7 @@ class MasterKeys:
 
 
 def key_id_of(master_key: bytes) -> str:
-    """Return the id of a master key, from which nothing of the key can be told: 16 hexadecimal digits."""
+    """Return the id of a master key, which reveals nothing about the key: 16 hexadecimal digits."""
     return sha256(b"mnemolog master key\0" + master_key).hexdigest()[:16]
 
 

@@ -1,8 +1,8 @@
-"""Records that say less than they did: on Kafka nothing is rewritten, so what stays of them lies a second time.
+"""Replacements: what remains of a user's records after the erasure of a memory, on a log that cannot be rewritten.
 
-Where a record's key was destroyed, its replacement is read in its place: the same key, the same offset, and a value
-without the words that were erased. It lies on `mnemolog.replacements` under the place of the record and the id of the
-key that seals it, so that one that comes late never hides another whose key lives.
+Where a record's data key was destroyed, its replacement is read instead: the same message key, the same offset, and a
+value without the erased words. Its key on `mnemolog.replacements` is the place of the record and the id of the data key
+that seals it. So a replacement that is written late, under a destroyed key, never hides one that can be read.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 READ_AHEAD: Final = 200
-"""Replacements were written in the order of what they replace, and are mostly read in it."""
+"""Replacements are written in the order of what they replace, and mostly read in that order."""
 TOMBSTONES_AT_ONCE: Final = 500
 
 
 class Replacements:
-    """Finds the replacement of a record, by its place; holds in memory where each lies, and a few of them.
+    """Finds the replacement of a record by the record's place. Keeps the offsets of all in memory, and a few values.
 
-    A key is destroyed only after the replacements of what it sealed are durable. So who knows that it was destroyed,
-    and reads the topic to its end after that, has them all.
+    A data key is destroyed only after the replacements of what it sealed are durable. So whoever knows that a key is
+    destroyed, and then reads the topic to its end, has all of them.
     """
 
     def __init__(self, log: Log, keys: UserKeys) -> None:
-        """Read and write the topic of a log that seals nothing itself; nothing is read before it is needed."""
+        """Read and write the topic on the unsealed log. Nothing is read before it is needed."""
         self._log = log
         self._keys = keys
         self._next = 0
         self._offsets: dict[bytes, dict[bytes, int]] = {}
-        """Of each place the replacements there are, by the id of their key, in the order of the topic."""
+        """By place: the offset of each replacement by the id of its data key, in the order of the topic."""
         self._settled: frozenset[bytes] = frozenset()
-        """Destroyed keys all of whose replacements were read."""
+        """Destroyed keys whose replacements were all read."""
         self._window: dict[int, Record] = {}
         self._following = asyncio.Lock()
 
     async def of(self, record: Record) -> Record | None:
-        """Return what replaces a record whose key was destroyed; None where it was erased as a whole.
+        """Return the replacement of a record whose key was destroyed; None if nothing of it remains.
 
         Raises LogUnavailable, KeyUnknown, Tampered.
         """
@@ -73,22 +73,22 @@ class Replacements:
         return None
 
     def key_of(self, position: Position) -> bytes | None:
-        """Return the id of the key that seals the replacement at a place; None where there is none. `follow` before."""
+        """Return the id of the key that seals the replacement of a position; None without one. Call `follow` before."""
         found = self._newest(_place(position))
         return found and found[0]
 
     async def put(self, owner: Owner, records: Sequence[Record]) -> None:
-        """Have records of an owner, as they are in clear, replace those at their positions. Raises LogError.
+        """Write replacements for an owner's records, given in clear with their positions. Raises LogError.
 
-        They are sealed with the owner's newest key, and read once the key of what they replace is destroyed.
+        They are sealed with the owner's newest key, and take effect once the key of the original is destroyed.
         """
         key_id, cipher = self._keys.sealing(owner)
         await self._log.append([_replacing(record, key_id, cipher) for record in records])
 
     async def trim(self, is_gone: Callable[[str, int, int], bool]) -> None:
-        """Delete what nobody reads: sealed with a destroyed key, or of a record that is gone. Raises LogError.
+        """Delete replacements that nobody will read: under a destroyed key, or of deleted records. Raises LogError.
 
-        `is_gone` is asked with a record's topic, partition and offset.
+        `is_gone` says, by topic, partition and offset, whether a record was deleted.
         """
         await self.follow()
         useless = self._useless(is_gone)
@@ -109,7 +109,7 @@ class Replacements:
     def _fold(self, record: Record) -> None:
         parts = _parts(record.key or b"")
         if parts is None:
-            log.error("the record at %s is no replacement of ours, and passed over", record.position)
+            log.error("the record at %s is not a replacement that mnemolog wrote: skipped", record.position)
             return
         place, key_id = parts
         found = self._offsets.setdefault(place, {})
@@ -120,7 +120,7 @@ class Replacements:
             del self._offsets[place]
 
     def _newest(self, place: bytes) -> tuple[bytes, int] | None:
-        """Return the key's id and the offset of the newest replacement whose key is not known to be destroyed."""
+        """Return the data key's id and the offset of the newest replacement that can still be decrypted."""
         found = self._offsets.get(place)
         if not found:
             return None
@@ -144,7 +144,7 @@ def _place(position: Position) -> bytes:
 
 
 def _parts(key: bytes) -> tuple[bytes, bytes] | None:
-    """Return the place and the key's id that a replacement lies under; None for what none of us wrote."""
+    """Return the place and the data key's id in a replacement's key; None if mnemolog did not write it."""
     try:
         topic, partition, offset, key_id = key.decode("ascii").split("/")
         place, found = f"{topic}/{int(partition)}/{int(offset)}".encode(), bytes.fromhex(key_id)

@@ -1,4 +1,4 @@
-"""A log whose records lie sealed: whoever uses it writes and reads them in clear."""
+"""A log that stores its records encrypted, while its users write and read them in clear."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from schemas import telemetry
 from schemas.identity import InvalidOwner, Owner
-from schemas.log import ERASED_VALUE, NewRecord
+from schemas.log import ERASED_VALUE, NewRecord, Record
 from schemas.messages.dead_letters import headers_in_clear
 from streams.sealing import sealed_record
 from streams.sealing.user_keys import INSTALLATION, KeyUnknown
@@ -17,7 +17,7 @@ from streams.sealing.user_keys import INSTALLATION, KeyUnknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from schemas.log import Appended, Record, TrimmedLog
+    from schemas.log import Appended, TrimmedLog
     from streams.sealing.replacements import Replacements
     from streams.sealing.user_keys import UserKeys
 
@@ -26,19 +26,19 @@ log = logging.getLogger("mnemolog")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Appending:
-    """A call that has sealed records, and not yet heard what became of them."""
+    """A call that has sealed records, and whose append is still in progress."""
 
     owners: frozenset[Owner]
     done: asyncio.Event
 
 
 class SealedLog:
-    """Seals each record with its user's key when it is appended, and opens it when it is read.
+    """Encrypts each record under its user's key when it is appended, and decrypts it when it is read.
 
-    A record that lies in clear is read as it is: what upstream publishes itself, and what is older than the keys. One
-    whose key was destroyed is read as erased, without its key and value. One that was tampered with stays as it lies,
-    so that whoever decodes it puts it aside as a dead letter. Headers would lie in clear, and what they say stands in
-    the value too, so a sealed record has none but where it was sent back from, and the ids of its trace.
+    Unencrypted records are returned as they are: those that other programs publish, and those from before encryption. A
+    record whose key was destroyed is returned as erased, without key and value. A record that was tampered with is
+    returned still encrypted, so that it cannot be decoded and becomes a dead letter. Headers are not encrypted, so
+    a sealed record keeps only where a dead letter was sent back from, and the ids of its trace; the value has the rest.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class SealedLog:
         counted: Callable[[str], None] = lambda _: None,
         replacements: Replacements | None = None,
     ) -> None:
-        """Wrap a log; with `seals` off, records are appended in clear, and sealed ones are opened all the same.
+        """Wrap a log. Without `seals`, records are appended in clear; sealed ones are decrypted in any case.
 
-        `counted` gets `erased` or `tampered` for each record that was not opened. `replacements`: what is read in the
-        place of a record whose key was destroyed; None for a log that can be rewritten.
+        `counted` is called with `erased` or `tampered` for each record that was not decrypted. `replacements`: what is
+        read in place of records whose key was destroyed; None for a log that can be rewritten.
         """
         self._log = log
         self._keys = keys
@@ -63,7 +63,7 @@ class SealedLog:
         self._appending: set[_Appending] = set()
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
-        """See `Log.append`. A user's first record waits until the user's key is durable."""
+        """See `Log.append`. A user's data key is durable before the user's first record is appended."""
         records = telemetry.with_trace(records)
         if not self._seals:
             return await self._log.append(records)
@@ -82,7 +82,7 @@ class SealedLog:
             appending.done.set()
 
     async def sealed_forms(self, records: Sequence[Record]) -> dict[int, bytes]:
-        """Return the sealed value, by offset, of each of some records that lies in clear. Raises LogError."""
+        """Return the encrypted values, by offset, of those records that are in clear. Raises LogError."""
         clear = {
             record.position.offset: NewRecord(
                 topic=record.position.topic, partition=record.position.partition, key=record.key, value=record.value
@@ -95,7 +95,7 @@ class SealedLog:
         return {offset: self._sealed(record, owners[offset]).value for offset, record in clear.items()}
 
     async def settle(self, owner: Owner) -> None:
-        """Wait until the appends of an owner's records that are under way have ended, each in the log or not."""
+        """Wait until the appends of an owner's records that are in progress have ended, successfully or not."""
         for one in [one for one in self._appending if owner in one.owners]:
             await one.done.wait()
 
@@ -120,7 +120,7 @@ class SealedLog:
         await self._log.drop_before(topic, partition, offset)
 
     async def open(self, record: Record) -> Record:
-        """Return a record as it was appended. Raises LogUnavailable where its key has to be read first."""
+        """Return a record as it was appended. Raises LogUnavailable where its key cannot be read."""
         key_id = sealed_record.key_id_of(record.value)
         if key_id is None:
             return record if record.value != ERASED_VALUE else _erased(record)
@@ -134,14 +134,18 @@ class SealedLog:
             key, value = sealed_record.open_sealed(cipher, record.position.topic, record.value)
         except (KeyUnknown, sealed_record.Tampered) as error:
             self._counted("tampered")
-            log.error("the record at %s cannot be opened: %s", record.position, error)  # noqa: TRY400 - its bytes say the rest
+            log.error("the record at %s cannot be decrypted: %s", record.position, error)  # noqa: TRY400 - its bytes say the rest
             return record
-        return replace(record, key=key, value=value)
+        # Not `replace`, which costs as much as the opening itself.
+        return Record(
+            position=record.position, recorded_at=record.recorded_at, key=key, value=value, headers=record.headers
+        )
 
     def _sealed(self, record: NewRecord, owner: Owner) -> NewRecord:
         key_id, cipher = self._keys.sealing(owner)
         value = sealed_record.seal(cipher, key_id, record.topic, record.key, record.value)
-        return replace(record, key=None, value=value, headers=headers_in_clear(record.headers))
+        headers = headers_in_clear(record.headers) if record.headers else ()
+        return NewRecord(topic=record.topic, partition=record.partition, key=None, value=value, headers=headers)
 
 
 def _erased(record: Record) -> Record:
@@ -149,7 +153,7 @@ def _erased(record: Record) -> Record:
 
 
 def owner_of(record: NewRecord) -> Owner:
-    """Return whose key seals a record: its user's, or the installation's."""
+    """Return the owner of the key that seals a record: its user, its tenant, or the installation."""
     if record.key is None or record.outlives_user:
         return INSTALLATION
     try:

@@ -1,4 +1,4 @@
-"""The data keys of users, as `mnemolog.keys` has them: made at a user's first record, destroyed at the erasure."""
+"""The users' data keys on `mnemolog.keys`: created with a user's first record, destroyed by the user's erasure."""
 
 from __future__ import annotations
 
@@ -29,44 +29,44 @@ if TYPE_CHECKING:
     from streams.sealing.master_key import MasterKeys
 
 INSTALLATION: Final = Owner(SYSTEM_TENANT, "*")
-"""Whose key seals what belongs to no user, and what outlives one."""
+"""The owner of the key for records that belong to no user, or must outlive their user."""
 IDS: Final = Owner(SYSTEM_TENANT, "ids")
-"""Whose key ids are derived with from words, where an installation has one."""
+"""The owner of the key that goes into ids derived from words, where an installation has one."""
 LEASE_SECONDS: Final = 5.0
-"""How long a worker seals with the keys that it has read, before it reads again. An erasure waits as long: then nobody
-seals with a key that it destroys."""
+"""How long a worker may seal with the keys that it has read before it must read the topic again. An erasure waits this
+long, so that no worker still seals with a key that it destroys."""
 CACHED_CIPHERS: Final = 4_096
-"""Users whose keys lie unwrapped in memory."""
+"""How many data keys are kept unwrapped in memory."""
 SEGMENT_TIME: Final = timedelta(hours=1)
-"""For how long a segment of the topic is written, at least (`segment.ms`)."""
+"""How long Kafka writes to one segment of the topic, at least (`segment.ms`)."""
 CLOCKS_DIFFER: Final = timedelta(minutes=1)
-"""The broker's clock decides, and it may be behind ours."""
+"""The broker's clock decides, and may be behind ours."""
 KEYS_AT_ONCE: Final = 500
-"""Appended in one call while keys are wrapped anew."""
+"""How many rewrapped keys a rotation appends in one call."""
 
 log = logging.getLogger("mnemolog")
 
 
 class KeyUnknown(LogError):
-    """A record is sealed with a key that `mnemolog.keys` never had."""
+    """A record is sealed with a key that is not on `mnemolog.keys`."""
 
 
 class KeysMissing(LogError):
-    """The log holds keys, or sealed records, and nothing that opens them; the text says what to do."""
+    """The log is encrypted, and what would decrypt it is missing; the text says what to do."""
 
 
 class UserKeys:  # noqa: PLR0904 - nine of them look up
-    """Every data key of the installation, wrapped; those in use also unwrapped.
+    """All data keys of the installation, wrapped, and those in use also unwrapped.
 
-    Each record of the topic lies under its key's id. A user has one key; two workers that made one at the same moment
-    leave two, of which either opens what it has sealed, and the newer seals from then on. A destroyed key never comes
-    back: a record that would revive one is answered with another tombstone.
+    The message key of each record is the data key's id. A user normally has one data key. If two workers create one at
+    the same moment, both remain valid for what they sealed, and the later one seals from then on. A destroyed key never
+    comes back: a record that would revive it is answered with another tombstone.
     """
 
     def __init__(self, log: Log, masters: MasterKeys | None, *, lease_seconds: float | None = None) -> None:
-        """Read and write the topic of a log that seals nothing itself. Without master keys no key can be made.
+        """Read and write the topic on the unsealed log. Without master keys no key can be created.
 
-        `lease_seconds`: how long what was read of the topic may seal; None where nobody else writes it.
+        `lease_seconds`: how long keys may seal without reading the topic again; None where nobody else writes to it.
         """
         self._log = log
         self._masters = masters
@@ -78,24 +78,23 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
         """The ids of each owner's keys, by the owner's message key, in the order of the topic."""
         self._destroyed: set[bytes] = set()
         self._unknown: dict[bytes, MasterKeyUnknown] = {}
-        """Why a key cannot be unwrapped; after a rotation a later record of it can."""
+        """Why a key cannot be unwrapped. After a rotation, a later record of the key may be."""
         self._ciphers: OrderedDict[bytes, AESGCM] = OrderedDict()
         self._following = asyncio.Lock()
         self._followed_at = -math.inf
-        """When the topic was read last, by the event loop's clock."""
+        """When the topic was last read, by the event loop's clock."""
         self._buried: set[bytes] = set()
         """The keys whose tombstone was read."""
         self._unclosed: tuple[bytes, datetime] | None = None
-        """The key that was destroyed last, and when, while the segment with its tombstone may still be written."""
+        """The last key destroyed, and when, while its tombstone may still be in the open segment."""
         self._making: dict[Owner, asyncio.Event] = {}
-        """Set when who makes an owner's key has ended. A future would be cancelled with the first who waits."""
-
+        """Set when the task that creates a key has ended. A future would be cancelled with its first waiter."""
         self._appending: set[asyncio.Event] = set()
-        """Of each call that appends new keys, set when it has ended: they are wrapped already."""
+        """One for each call that is appending new keys, set when it has ended."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether the topic has no key at all: nothing was ever sealed."""
+        """Whether the topic never had a key, so that nothing was ever sealed."""
         return not self._wrapped and not self._destroyed
 
     async def follow(self) -> None:
@@ -115,7 +114,7 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
 
     @property
     def are_fresh(self) -> bool:
-        """Whether the topic was read within the lease, so that no key is used whose user was erased since."""
+        """Whether the topic was read within the lease. Otherwise a user may have been erased since."""
         return self._lease is None or asyncio.get_running_loop().time() - self._followed_at < self._lease
 
     @property
@@ -129,11 +128,11 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
 
     @property
     def lease_seconds(self) -> float:
-        """How long others may go on to seal with a key after a newer one."""
+        """How long other workers may go on sealing with a key after a newer one was created."""
         return self._lease or 0.0
 
     def ids_of(self, owner: Owner) -> tuple[bytes, ...]:
-        """Return the ids of an owner's keys: none for who has none, or was erased."""
+        """Return the ids of an owner's keys: empty for an unknown or erased one."""
         return self._ids.get(owner.key, ())
 
     @property
@@ -146,7 +145,7 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
         return owner.key in self._ids
 
     async def make(self, owners: Iterable[Owner]) -> None:
-        """Give each owner a key that is durable when this returns. Raises LogError."""
+        """Ensure that each owner has a key, durable when this returns. Raises LogError."""
         missing = [owner for owner in dict.fromkeys(owners) if not self.has_key(owner)]
         own = [owner for owner in missing if owner not in self._making]
         others = [self._making[owner] for owner in missing if owner in self._making]
@@ -163,20 +162,20 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
         for other in others:
             await other.wait()
         if others:
-            await self.make(missing)  # who was making them may have failed
+            await self.make(missing)  # the other task may have failed
 
     async def renew(self, owner: Owner) -> None:
-        """Give an owner another key, which seals from now on; the former ones still open. Raises LogError."""
+        """Create a new key for an owner, which seals from now on; earlier ones still decrypt. Raises LogError."""
         await self._append_new([owner])
         await self.follow()
 
     def sealing(self, owner: Owner) -> tuple[bytes, AESGCM]:
-        """Return the id and the cipher that an owner's records are sealed with. Raises KeyError without a key."""
+        """Return the id and the cipher of the key that seals an owner's records. Raises KeyError without one."""
         key_id = self._ids[owner.key][-1]
         return key_id, self._cipher(key_id)
 
     async def opening(self, key_id: bytes) -> AESGCM | None:
-        """Return the cipher of a key; None where the key was destroyed. Raises KeyUnknown, LogUnavailable."""
+        """Return the cipher of a key; None if it was destroyed. Raises KeyUnknown, LogUnavailable."""
         if key_id not in self._wrapped and key_id not in self._destroyed:
             await self.follow()  # another worker has just made it
         if key_id in self._destroyed:
@@ -186,15 +185,15 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
         return self._cipher(key_id)
 
     def derive(self, purpose: str, length: int = KEY_BYTES, *, of: Owner = INSTALLATION) -> bytes:
-        """Return a key of the installation for one purpose, the same for all workers and master keys.
+        """Return a key derived for one purpose, the same on all workers and after rotations of the master key.
 
-        Raises KeyError where it has none yet: `make` it for INSTALLATION, or whose it is to be `of`.
+        It is derived from the first data key of `of`. Raises KeyError if there is none yet: call `make` before.
         """
         own = self._unwrapped(self._ids[of.key][0]).key
         return HKDF(hashes.SHA256(), length, None, f"mnemolog {purpose}".encode()).derive(own)
 
     def forget(self, key_ids: Iterable[bytes]) -> None:
-        """Use keys no more, from now on: who returns gets a new one."""
+        """Stop using keys from now on; their owners get new ones when they return."""
         for key_id in key_ids:
             self._destroyed.add(key_id)
             if key_id not in self._wrapped:
@@ -208,30 +207,30 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
             self._ciphers.pop(key_id, None)
 
     async def destroy(self, key_ids: Iterable[bytes]) -> None:
-        """Destroy keys: durably when this returns, and once however often it is said. Raises LogError."""
+        """Destroy keys, durably when this returns. Destroying one again changes nothing. Raises LogError."""
         ids = list(key_ids)
         self.forget(ids)
         if ids:
             await self._log.append([_tombstone(key_id) for key_id in ids])
 
     async def let_compact(self, now: datetime) -> None:
-        """Append the newest tombstone once more where nothing was for as long as a segment may grow. Raises LogError.
+        """Append the newest tombstone again if nothing was appended for the length of a segment. Raises LogError.
 
-        Kafka ends a segment when it appends, and compacts none before: without it a destroyed key would stay, wrapped,
-        until somebody makes another one.
+        Kafka closes a segment only when something is appended, and compacts closed segments only. Without this a
+        destroyed key would stay on the topic, wrapped, until the next key is created.
         """
         if self._unclosed is not None and now - self._unclosed[1] > SEGMENT_TIME + CLOCKS_DIFFER:
             await self._log.append([_tombstone(self._unclosed[0])])
             await self.follow()
 
     def use(self, masters: MasterKeys) -> None:
-        """Take other master keys, which still hold those that wrap what there is."""
+        """Replace the master keys. The new set must still contain those that wrap existing keys."""
         self._masters = masters
 
     async def rotate(self) -> int:
-        """Wrap every key by the newest master key; return how many were not. Others go on meanwhile. Raises LogError.
+        """Rewrap all keys with the newest master key, online; return how many were rewrapped. Raises LogError.
 
-        It can be stopped and run again: keys that are wrapped by the newest already are left alone.
+        It can be interrupted and run again: keys that are wrapped by the newest master key already are skipped.
         """
         masters = self._require_masters()
         for one in list(self._appending):  # they may be wrapped by a master key that is no longer the newest
@@ -245,7 +244,7 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
         return len(old)
 
     def wrapped_by(self) -> dict[str, int]:
-        """Return how many keys each master key wraps."""
+        """Return the number of data keys that each master key wraps, by its id."""
         found: dict[str, int] = {}
         for data in self._wrapped.values():
             kek_id = _data_key(data).kek_id
@@ -270,7 +269,7 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
             self._unknown[key_id] = error
             return
         except (codec.Undecodable, DataKeyForged) as error:
-            log.error("the record at %s is no data key of ours, and passed over: %s", record.position, error)  # noqa: TRY400 - who wrote it is not us
+            log.error("the record at %s is not a data key that mnemolog wrote: skipped (%s)", record.position, error)  # noqa: TRY400 - who wrote it is not us
             return
         if key_id in self._destroyed:
             revived.append(key_id)
@@ -331,5 +330,5 @@ def _data_key_under(key_id: bytes, data: bytes) -> DataKey:
     """Return the data key of a record. Raises Undecodable, DataKeyForged."""
     data_key = _data_key(data)
     if data_key.key_id != key_id or len(key_id) != KEY_ID_BYTES:
-        raise DataKeyForged("it lies under another id")
+        raise DataKeyForged("it stands under another key's id")
     return data_key

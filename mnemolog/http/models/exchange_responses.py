@@ -25,56 +25,58 @@ class Imported(Shape):
 
 
 class Remainder(Shape):
-    """What can still be read of an erased user."""
+    """Data of an erased user that can still be read."""
 
     where: str
     until: str | None
-    """Null: without end."""
+    """Null: indefinitely."""
     why: str
 
 
 class Preview(Shape):
-    """What an erasure would take."""
+    """What an erasure would remove."""
 
     user: str
     events: int
-    """Observations that are held."""
+    """Observations that are stored."""
     memories: int
-    """Of every status."""
+    """In any status."""
     generations: int
-    """Of shards, from which the user goes."""
+    """Generations of shards that the user is removed from."""
     index: int
-    """Entries of the index."""
+    """Entries in the index."""
     remains: list[Remainder]
 
 
 class Receipt(Preview):
-    """What an erasure took; signed over all other fields, as JSON with sorted names and no blanks."""
+    """What an erasure removed; signed over all other fields, as JSON with sorted keys and without whitespace."""
 
     receipt_id: str
     erased_at: str
     keys: list[str]
-    """The ids of the data keys that were destroyed."""
+    """The ids of the data keys that were destroyed; empty for a single memory."""
+    positions: list[str]
+    """For each topic, `topic:partition:offset`: the user's records before it are erased; empty for a single memory."""
     signature: str
     """Ed25519, base64."""
 
 
 class MemoryPreview(Preview):
-    """What the erasure of a memory would take."""
+    """What the erasure of a memory would remove."""
 
     memory_id: str
     event_ids: list[str]
-    """The observations that go with it."""
+    """The observations that are removed with it."""
     kept: list[str]
-    """Other memories that came from these observations: they stay, in words of their own."""
+    """Other memories from the same observations: they stay, in their own words."""
 
 
 class MemoryReceipt(Receipt, MemoryPreview):
-    """What the erasure of a memory took; signed as a receipt is."""
+    """What the erasure of a memory removed; signed in the same way."""
 
 
 class MemoriesForgotten(Shape):
-    """Which memories went by a filter, or would go; those that were erased for good each have a receipt."""
+    """The memories that a filter removed, or would remove. Each that was erased for good has a receipt."""
 
     items: list[str]
     """Their ids."""
@@ -90,15 +92,15 @@ class ListedErasure(Shape):
 
     receipt_id: str
     subject: str
-    """A keyed hash of whom it was about."""
+    """A keyed hash of the user or the memory."""
     erased_at: str
     memories: int
     public_key: str
-    """What checks the signature of its receipt: without encryption each worker has a key of its own."""
+    """Verifies the signature of its receipt. Without encryption, each worker has its own key."""
 
 
 class ErasuresListed(Shape):
-    """The erasures of a tenant; `public_key` checks the signatures of the receipts that the worker gives."""
+    """The erasures of a tenant; `public_key` verifies the receipts that this worker signs."""
 
     items: list[ListedErasure]
     public_key: str

@@ -118,7 +118,7 @@ async def generations(worker: CurrentWorker) -> Response:
 @router.post("/keys/rotate", response_model=responses.KeysRotated, responses=refused(HTTPStatus.CONFLICT))
 @takes_long
 async def rotated(worker: CurrentWorker) -> Response:
-    """Wrap every data key by a newer master key; the log is not rewritten."""
+    """Rewrap all data keys with a newer master key; the log is not rewritten."""
     try:
         return answer(await worker.key_rotation.run())
     except NothingToRotate as error:

@@ -151,12 +151,12 @@ async def erase(
     worker: CurrentWorker,
     tenant: Tenant,
     command_id: CommandId,
-    preview: Annotated[bool, Query(description="say what would go, and change nothing")] = False,
+    preview: Annotated[bool, Query(description="show what would be removed, and change nothing")] = False,
 ) -> Response:
-    """Erase a user: everything that was published, remembered and set, for good. Who comes back begins anew.
+    """Erase a user for good: everything that was published, remembered and set. The same id then starts empty.
 
-    The receipt says what remains readable, where, and until when. Memories that everyone in the tenant shares stay, and
-    so do copies in the memories of other users.
+    The receipt says what remains readable, where, and until when. Memories shared by the whole tenant stay, and so do
+    copies in other users' memories.
     """
     check_user_id(user_id)
     owner = Owner(tenant, user_id)
@@ -173,7 +173,7 @@ async def erase(
 @router.get("/erasures", response_model=ErasuresListed)
 @needs(OF_ERASURES)
 async def erasures(worker: CurrentWorker, tenant: Tenant) -> Response:
-    """Return the erasures of the tenant, the oldest first, without names, and the key that checks their receipts."""
+    """Return the erasures of the tenant, the oldest first, without names, and the key that verifies their receipts."""
     return answer(await worker.erasures.listed(tenant))
 
 

@@ -191,18 +191,20 @@ async def forget(
     command_id: CommandId,
     user_id: UserOrNone | None = None,
     forever: Annotated[bool, Query(description="erase its words, its history and its observations")] = False,
-    preview: Annotated[bool, Query(description="with `forever`: say what would go, and change nothing")] = False,
+    preview: Annotated[
+        bool, Query(description="with `forever`: show what would be removed, and change nothing")
+    ] = False,
 ) -> Response:
     """Forget a memory: 200 says that it can no longer be found. Forgetting it again changes nothing.
 
-    `forever` erases it on an embedded engine, and with it the observations that it came from, and answers with a signed
-    receipt. It takes a key of the tenant's administrator.
+    `forever` erases it for good, together with the observations that it came from, and answers with a signed receipt.
+    It requires the role tenant-admin. On Kafka without encryption it is refused with 409.
     """
     if forever:
         check_erasing(caller)
         return await _erased(worker, tenant, memory_id, user_id, command_id, is_preview=preview)
     if preview:
-        wrong = Fault("$.preview", "goes with forever=true: forgetting can be taken back")
+        wrong = Fault("$.preview", "only goes with forever=true: a memory that is only forgotten can be restored")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
     owner = owner_of(worker.queries, tenant, memory_id, user_id)
     command = await worker.commands.forget(owner, memory_id, command_id)

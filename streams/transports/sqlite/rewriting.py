@@ -1,6 +1,6 @@
-"""Records that stand in the file, replaced at their offsets: for erasures, and to seal a log that lies in clear.
+"""Replacement of records in the file at their offsets: for erasures, and to encrypt an existing log.
 
-Nothing else changes what was appended. Readers see the same offsets, and at them what was written last.
+Nothing else changes what was appended. Readers see the same offsets, with the new contents.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 async def overwrite(log: SqliteLog, topic: str, partition: int, key: bytes, before: int) -> int:
-    """Overwrite a key's records before an offset by ones that say nothing; return how many there were.
+    """Replace a key's records before an offset with empty, erased ones; return how many there were.
 
-    Only those that stand in clear have a key. Their bytes are gone from the disk after `empty_write_ahead_log`.
+    Only unencrypted records have a key. Their bytes are gone from the disk after `empty_write_ahead_log`.
     """
     return await log.edit(topic, partition, partial(_overwrite, key=key, before=before))
 
@@ -36,7 +36,7 @@ async def replace_records(
 ) -> None:
     """Replace the key and the value of records, by their offsets, in one transaction.
 
-    Of their headers only where a record was sent back from stays.
+    Of their headers, only those stay that a sealed record may have in clear.
     """
     await log.edit(topic, partition, partial(_replace, contents=contents), len(contents))
 
@@ -44,7 +44,7 @@ async def replace_records(
 async def offsets_of(
     log: SqliteLog, topic: str, partition: int, key: bytes, beginnings: Collection[bytes]
 ) -> list[int]:
-    """Return the offsets of the records that have a key, or whose value begins so; they are looked for in a thread."""
+    """Return the offsets of records with this key, or whose value has one of these beginnings. Searches in a thread."""
     first = (await log.edit(topic, partition, lambda partition_id, _: partition_id)) << OFFSET_BITS
 
     def find() -> list[int]:
@@ -60,7 +60,7 @@ async def offsets_of(
 
 
 async def empty_write_ahead_log(log: SqliteLog) -> None:
-    """Move the write-ahead log into the file, and cut it to nothing; left as it is where readers go on for long."""
+    """Move the write-ahead log into the file and truncate it, unless readers hold on to it for long."""
 
     def empty() -> None:
         with suppress(sqlite3.Error), closing(_connect(log)) as connection:
@@ -71,7 +71,7 @@ async def empty_write_ahead_log(log: SqliteLog) -> None:
 
 
 async def clear_stale_bytes(log: SqliteLog) -> None:
-    """Overwrite what the file still has of records that were moved in it, before they were overwritten.
+    """Overwrite the copies that moved records have left in the file.
 
     Raises LogUnavailable where others read an old state of the file for long.
     """
@@ -83,11 +83,11 @@ async def clear_stale_bytes(log: SqliteLog) -> None:
     try:
         await asyncio.to_thread(clear)
     except (StillWritten, sqlite3.Error, OSError) as error:
-        raise LogUnavailable(f"the log's file cannot be rid of what was erased: {error}") from error
+        raise LogUnavailable(f"erased data cannot be overwritten in the log's file: {error}") from error
 
 
 async def write_anew(log: SqliteLog) -> None:
-    """Write the file anew, without the gaps that replaced records left; the caller is the log's only user."""
+    """Rewrite the file without the gaps that replaced records left. The caller must be the log's only user."""
 
     def write() -> None:
         with closing(_connect(log)) as connection:

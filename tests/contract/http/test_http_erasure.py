@@ -1,4 +1,4 @@
-"""Erasure over HTTP: a user is gone from every answer, with a receipt, and who returns begins anew."""
+"""Erasure over HTTP: a user is gone from every answer, with a receipt, and the same id then starts empty."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 from contract.front_door import FrontDoor, front_door, turn
 
 from mnemolog.operations.receipts import is_signed
+from schemas.identity import Owner
+from schemas.topics import DEAD_LETTERS, INPUTS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -103,6 +105,18 @@ async def test_the_receipt_counts_what_went_and_is_signed(door: FrontDoor):
     assert "zara" not in str(listed)
     assert is_signed(receipt, listed["public_key"])
     assert not is_signed(receipt | {"memories": 0}, listed["public_key"])
+
+
+async def test_the_receipt_names_the_positions_up_to_which_the_user_is_erased(door: FrontDoor):
+    await lives(door, "zara")
+    log, owner = door.worker.log, Owner("default", "zara")
+    partition = door.worker.shards.partition(owner)
+    ends = {topic.name: await log.end(topic.name, partition) for topic in (*INPUTS, DEAD_LETTERS)}
+    receipt = await erased(door, "zara")
+    assert receipt["positions"] == [f"{topic}:{partition}:{end}" for topic, end in ends.items()]
+    for topic, end in ends.items():
+        records = await log.read(topic, partition, 0)
+        assert not [r for r in records if r.position.offset < end and r.key == owner.key]
 
 
 async def test_without_encryption_a_receipt_is_signed_by_a_key_that_the_list_names(tmp_path: Path):

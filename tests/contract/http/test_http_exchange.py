@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -9,6 +10,7 @@ import pytest
 from contract.front_door import FrontDoor, front_door, turn
 from support.examples import nested
 
+from projections.queries.export import export_of
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
@@ -157,6 +159,27 @@ async def test_an_export_tells_every_event_in_the_ledgers_order_and_ends_with_a_
 async def test_a_user_nobody_knows_has_an_export_of_its_end_alone(door: FrontDoor):
     [end] = await exported(door, "nobody")
     assert (end["type"], end["memories"], end["events"]) == ("Exported", 0, 0)
+
+
+@pytest.mark.parametrize("lines_before", [1, 4, 6])
+@pytest.mark.parametrize("path", ["/v1/users/u1", "/v1/memories/{}?forever=true"], ids=["user", "memory"])
+async def test_of_what_is_erased_meanwhile_an_export_says_no_more_and_is_not_whole(
+    door: FrontDoor, path: str, lines_before: int
+):
+    kept = [await door.remember(f"keeps {n} quokkas") for n in range(4)]
+    export = export_of(door.worker.shards, Owner("default", "u1"), door.worker.clock.now())
+    assert len(list(islice(export, lines_before))) == lines_before
+    assert (await door.http.delete(path.format(kept[3]["memory_id"]))).status_code == 200
+    assert list(export) == []
+    assert [line["type"] for line in await exported(door)][-1] == "Exported"
+
+
+async def test_what_is_decided_meanwhile_is_left_out_of_an_export(door: FrontDoor):
+    await door.remember("keeps a quokka")
+    export = export_of(door.worker.shards, Owner("default", "u1"), door.worker.clock.now())
+    first = next(export)
+    await door.remember("keeps a wombat")
+    assert [first["type"], *(line["type"] for line in export)] == ["Memory", "MemoryFormed", "Exported"]
 
 
 async def test_what_everyone_knows_is_exported_and_imported_apart(door: FrontDoor):

@@ -13,7 +13,7 @@ from schemas.identity import Owner
 from schemas.log import ERASED_VALUE, NewRecord
 from schemas.messages.dead_letters import SENT_BACK_FROM
 from schemas.topics import CONVERSATIONS, INBOX, KEYS, LEDGER
-from streams.sealing import sealed_record
+from streams.sealing import sealed_record, user_keys
 from streams.sealing.master_key import MasterKeys, MasterKeyUnknown
 from streams.sealing.sealed_log import SealedLog
 from streams.sealing.sealed_record import OVERHEAD_BYTES
@@ -227,6 +227,23 @@ async def test_rotation_wraps_every_key_anew_and_opens_the_same(world: World):
     assert keys.wrapped_by() == {newer.newest: 2}
     only = SealedLog(world.inner, UserKeys(world.inner, MasterKeys([bytes(range(32))])))
     assert [found.value for found in await only.read(INBOX.name, 0, 0)] == [WORDS, WORDS]
+
+
+async def test_what_everyone_in_a_tenant_shares_has_a_key_of_the_tenants(world: World):
+    shared, others = Owner("default", "*"), Owner("other", "*")
+    await world.log.append([record(shared), record(others), record()])
+    assert {len(world.keys.ids_of(owner)) for owner in (shared, others, ZARA)} == {1}
+    await world.keys.destroy([*world.keys.ids_of(ZARA), *world.keys.ids_of(others)])
+    assert await world.values() == [WORDS, b"", b""]
+
+
+async def test_so_many_keys_lie_unwrapped_and_all_are_opened_again(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(user_keys, "CACHED_CIPHERS", 3)
+    owners = [Owner("default", f"u{n}") for n in range(9)]
+    for _ in range(2):
+        await world.log.append([record(owner) for owner in owners])
+        assert await world.values() == [WORDS] * len(await world.lying())
+        assert len(world.keys._ciphers) == 3
 
 
 async def test_another_master_key_is_refused(world: World):
