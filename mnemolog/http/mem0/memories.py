@@ -14,7 +14,7 @@ import orjson
 
 from mnemolog.access.principal import PRINCIPAL, Principal, Role
 from mnemolog.http.bounds.json_body import read_json
-from mnemolog.http.mem0.conditions import named, names_somebody, translated
+from mnemolog.http.mem0.conditions import check_size, named, names_somebody, translated
 from mnemolog.http.mem0.shapes import (
     FAILED,
     MOST_MESSAGES,
@@ -386,6 +386,7 @@ class Memories:
             if body.get(name) is not None:
                 beside.append({"created_at": {operator: body[name]}})
         joined: Body = filters if not beside else {"AND": [*([filters] if filters else []), *beside]}
+        check_size(joined)
         if not names_somebody(joined):
             raise Problem(HTTPStatus.BAD_REQUEST, NOBODY)
         translated(joined, "")  # what is wrong is refused also where it is about nobody
@@ -426,6 +427,7 @@ class Memories:
         agent = next(iter(agents)) if agents is not None and len(agents) == 1 else None
         asked = []
         for user_id in await self._users(filters) if users is None else users:
+            await asyncio.sleep(0)  # with many users the worker does other things in between
             one = translated(filters, user_id)
             if one is False:
                 continue
@@ -592,6 +594,9 @@ def _expiry(value: object) -> str:
 
 
 def _path(memory_id: str) -> str:
+    """Return the path of a memory. Raises Problem for an id that would lead to another route: no memory has it."""
+    if "/" in memory_id:
+        raise Problem(HTTPStatus.NOT_FOUND, f"Memory not found! There is none with the id {memory_id!r}")
     return f"/v1/memories/{quote(memory_id, safe='')}"
 
 

@@ -19,7 +19,7 @@ from projections.queries.conditions.operators import EQ, IN, NE, NIN, each
 from projections.state.memory import ACTIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping, MutableMapping
 
     from projections.queries.conditions.condition import Condition, Mask
     from projections.queries.conditions.fields import Field
@@ -65,7 +65,7 @@ class _Column:
         """Return by row whether the value is as wanted."""
         codes = np.frombuffer(self.codes, dtype=np.int64)
         if operator in (EQ, NE, IN, NIN):
-            found = self._codes_of(wanted if operator in (IN, NIN) else (wanted,))
+            found = self._codes_of(wanted.values if operator in (IN, NIN) else (wanted,))
             if found is not None:
                 met = np.zeros(len(self.values), dtype=np.bool_)
                 met[found] = True
@@ -99,6 +99,8 @@ class Columns:
         self._row_of = {memory.memory_id: row for row, memory in enumerate(self._memories)}
         self._active = bytearray(memory.status == ACTIVE for memory in self._memories)
         self._columns: OrderedDict[str, _Column] = OrderedDict()
+        self._momentary: dict[str, _Column] = {}
+        """Columns of the instant that is asked about, for as long as one condition is asked."""
         self._fading: Fading | None = None
 
     def follow(self, state: UserState) -> bool:
@@ -141,16 +143,22 @@ class Columns:
         else:
             self._memories[row] = memory
             self._active[row] = memory.status == ACTIVE
+        subject = self._subject(memory)
         for column in self._columns.values():
-            column.set(row, column.of.read(self._subject(memory)))
+            column.set(row, subject.value(column.of))
         if self._fading is not None:
             self._fading.set(row, memory)
 
     def meeting(self, condition: Condition, at: datetime) -> frozenset[str] | None:
         """Return the active memories that meet a condition at an instant; None where every one does."""
         self._at = at
+        fields = {asked.name: asked for asked in condition.fields() if not asked.changes_by_itself}
+        self._read([asked for name, asked in fields.items() if name not in self._columns], self._columns)
         active = np.frombuffer(self._active, dtype=np.bool_).copy()
         met = active & condition.mask(self)
+        self._momentary.clear()
+        while len(self._columns) > MOST_COLUMNS:
+            self._columns.popitem(last=False)
         if np.array_equal(met, active):
             return None
         return frozenset(compress(self._ids, met.tobytes()))
@@ -169,20 +177,20 @@ class Columns:
             met: Mask = _OF_NUMBERS[operator](self._fading.strengths(self._at, self._memories), wanted)
             return met
         if asked.changes_by_itself:
-            return self._read(asked).mask(operator, wanted)
-        column = self._columns.get(asked.name)
-        if column is None:
-            column = self._columns[asked.name] = self._read(asked)
-            if len(self._columns) > MOST_COLUMNS:
-                self._columns.popitem(last=False)
+            if asked.name not in self._momentary:
+                self._read([asked], self._momentary)
+            return self._momentary[asked.name].mask(operator, wanted)
         self._columns.move_to_end(asked.name)
-        return column.mask(operator, wanted)
+        return self._columns[asked.name].mask(operator, wanted)
 
-    def _read(self, asked: Field) -> _Column:
-        column = _Column(asked)
-        for row, memory in enumerate(self._memories):
-            column.set(row, asked.read(self._subject(memory)))
-        return column
+    def _read(self, fields: Iterable[Field], kept: MutableMapping[str, _Column]) -> None:
+        """Read fields of every memory, all of one memory together."""
+        new = [_Column(asked) for asked in fields]
+        for row, memory in enumerate(self._memories if new else ()):
+            subject = self._subject(memory)
+            for column in new:
+                column.set(row, subject.value(column.of))
+        kept.update((column.of.name, column) for column in new)
 
     def _subject(self, memory: Memory) -> Subject:
         return Subject(memory, self._state.owner.user_id, self._at)

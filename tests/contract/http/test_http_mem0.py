@@ -135,6 +135,35 @@ async def test_what_is_too_much_or_of_no_sense_is_refused_in_mem0s_words(door: K
     await refused(caller, "PUT", f"/v1/memories/{memory_id}/", {"text": "x"}, status=404, told="Memory not found")
 
 
+async def test_a_filter_that_would_take_long_for_many_users_is_refused_before_any_is_asked(door: KeyedDoor):
+    caller = door.caller(*PLAIN, tenant="large")
+    users = {"user_id": {"in": [f"user {n}" for n in range(100)]}}
+    filters = {"AND": [users, {"OR": [{"topic": n} for n in range(1_000)]}]}
+    for path in ("/v3/memories/", "/v2/memories/"):
+        await refused(caller, "POST", path, {"filters": filters}, status=400, told="too many values: at most 2000")
+    search = {"query": "x", "filters": filters}
+    await refused(caller, "POST", "/v3/memories/search/", search, status=400, told="too many values: at most 2000")
+
+
+async def test_a_filter_in_a_query_that_is_nested_deeply_is_refused(door: KeyedDoor):
+    caller = door.caller(*PLAIN, tenant="deep")
+    filters = '{"AND":[' * 400 + '{"user_id":"ann"}' + "]}" * 400
+    for method in ("GET", "DELETE"):
+        await refused(caller, method, f"/v1/memories/?filters={quote(filters)}", status=400, told="nested too deep")
+
+
+@pytest.mark.parametrize("rest", ["/", "/history", "/history/", "/importance", "/restore", "/../x"])
+async def test_an_id_that_would_lead_to_another_route_is_of_no_memory(door: KeyedDoor, rest: str):
+    caller = door.caller(*ADMIN, tenant="paths")
+    memory_id = await keep(caller, "Hal rides.", user_id="hal")
+    one = {"memory_id": memory_id + rest}
+    told = "Memory not found"
+    await refused(caller, "DELETE", "/v1/batch/", {"memories": [one]}, status=404, told=told)
+    await refused(caller, "PUT", "/v1/batch/", {"memories": [one | {"text": "x"}]}, status=404, told=told)
+    await refused(caller, "POST", "/v1/feedback/", one | {"feedback": "POSITIVE"}, status=404, told=told)
+    assert await listed(caller, user_id="hal") == {"Hal rides."}
+
+
 @pytest.mark.parametrize(
     "filters", ["{'user_id': 10**30}", "{'user_id': 1000000000000000000000000}", "{'user_id': {1, 2}}", "{1: b'x'}"]
 )

@@ -149,3 +149,30 @@ def test_fields_asked_for_longest_ago_are_dropped(monkeypatch: pytest.MonkeyPatc
     for name in ("a", "b", "c", "a"):
         met = columns.meeting(condition_of({f"metadata.{name}": 1}), NOW)
         assert met == (None if name == "a" else frozenset())
+
+
+def test_what_takes_long_is_read_once_of_each_memory_however_often_it_is_compared(monkeypatch: pytest.MonkeyPatch):
+    chance = random.Random(3)  # noqa: S311 - test data
+    state = UserState(owner=Owner("t", "u1"), memories=Map({f"m{n}": memory(n, chance) for n in range(10)}))
+    often = condition_of(
+        {"OR": [{"strength": n / 1_000} for n in range(20)] + [{f"metadata.k{n}": n} for n in range(16)]}
+    )
+    read: list[str] = []
+    strength_at, loads = Memory.strength_at, orjson.loads
+
+    def strength(self: Memory, at: datetime) -> float:
+        read.append("strength")
+        return strength_at(self, at)
+
+    def metadata(text: str) -> Any:
+        read.append("metadata")
+        return loads(text)
+
+    monkeypatch.setattr(Memory, "strength_at", strength)
+    monkeypatch.setattr(orjson, "loads", metadata)
+    Columns(state).meeting(often, NOW)
+    assert sorted(read) == ["metadata"] * 10 + ["strength"] * 10
+    read.clear()
+    for one in state.memories.values():
+        often.accepts(Subject(one, "u1", NOW))
+    assert sorted(read) == ["metadata"] * 10 + ["strength"] * 10
