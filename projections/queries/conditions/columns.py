@@ -32,6 +32,8 @@ MOST_COLUMNS: Final = 16
 """Of a user; beyond, the one asked for longest ago is dropped."""
 FEW: Final = 8
 """Up to one in so many memories may change for the columns to be mended, and not made anew."""
+MOST_COMPARED: Final = 8
+"""Comparisons of a column whose outcomes are kept; beyond, the one asked for longest ago is dropped."""
 _OF_NUMBERS: Final[Mapping[str, np.ufunc]] = {
     "gt": np.greater,
     "gte": np.greater_equal,
@@ -48,6 +50,8 @@ class _Column:
     codes: array[int] = field(default_factory=lambda: array("q"))
     values: list[Any] = field(default_factory=list)
     code_of: dict[Hashable, int] = field(default_factory=dict)
+    compared: OrderedDict[tuple[str, Hashable], bytearray] = field(default_factory=OrderedDict)
+    """By operator and wanted value, whether each of `values` is as wanted: values are only appended."""
 
     def set(self, row: int, value: Any) -> None:  # noqa: ANN401 - whatever JSON holds
         """Note a memory's value; the row is known, or the next."""
@@ -70,9 +74,25 @@ class _Column:
                 met = np.zeros(len(self.values), dtype=np.bool_)
                 met[found] = True
                 return met[codes] if operator in (EQ, IN) else ~met[codes]
+        by_value: Mask = np.frombuffer(bytes(self._compared(operator, wanted)), dtype=np.bool_)
+        return by_value[codes]
+
+    def _compared(self, operator: str, wanted: Any) -> bytearray:  # noqa: ANN401 - whatever JSON holds
+        """Return for each different value whether it is as wanted; asked again, only new values are compared."""
+        if isinstance(wanted, list | dict | tuple):
+            return self._compared_from(0, operator, wanted)
+        key = operator, _key(wanted)
+        known = self.compared.setdefault(key, bytearray())
+        known += self._compared_from(len(known), operator, wanted)
+        self.compared.move_to_end(key)
+        if len(self.compared) > MOST_COMPARED:
+            self.compared.popitem(last=False)
+        return known
+
+    def _compared_from(self, first: int, operator: str, wanted: Any) -> bytearray:  # noqa: ANN401 - whatever JSON holds
         nothing = self.code_of.get(_key(None))
-        met = np.frombuffer(bytes(each(operator, self.of.kind, self.values, nothing, wanted)), dtype=np.bool_)
-        return met[codes]
+        nothing = None if nothing is None or nothing < first else nothing - first
+        return bytearray(each(operator, self.of.kind, self.values[first:], nothing, wanted))
 
     def _codes_of(self, wanted: Iterable[Any]) -> list[int] | None:
         """Return the numbers of the values that equal one of some; None where they have to be looked through."""

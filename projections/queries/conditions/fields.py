@@ -10,6 +10,7 @@ import orjson
 
 from projections.state.importance import grade
 from projections.state.provenance import provenance_of
+from schemas.messages.observations import APP_ID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 METADATA: Final = "metadata"
 STRENGTH: Final = "strength"
-APP_ID: Final = "app_id"
-"""The application that a memory is of, which its metadata says."""
 
 
 class FieldKind(Enum):

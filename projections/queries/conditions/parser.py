@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.queries.conditions.condition import AllOf, AnyOf, Comparison, Condition, NoneOf
-from projections.queries.conditions.fields import APP_ID, FIELDS, METADATA, FieldKind, field_of
+from projections.queries.conditions.fields import FIELDS, METADATA, FieldKind, field_of
 from projections.queries.conditions.operators import (
     CONTAINS,
     EQ,
@@ -20,6 +20,7 @@ from projections.queries.conditions.operators import (
 )
 from schemas.inputs.nesting import check_depth
 from schemas.instant import read_instant
+from schemas.messages.observations import APP_ID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
