@@ -180,3 +180,36 @@ async def test_an_expiration_date_stays_through_deleting_restoring_and_another_t
     assert (await caller.ask("POST", f"{path}/restore")).is_success
     assert (await caller.ask("PATCH", path, {"memory_type": "short_term"})).is_success
     assert (await caller.ask("GET", f"{path}/")).json()["expiration_date"] == "2090-05-01"
+
+
+async def test_a_deletion_narrows_by_metadata_and_refuses_what_it_does_not_understand(door: KeyedDoor):
+    caller = door.caller(*ADMIN, tenant="narrowed")
+    await keep(caller, "Ann sails.", user_id="ann", metadata={"topic": "sea"})
+    await keep(caller, "Ann skis.", user_id="ann", metadata={"topic": "snow"})
+    for path in ("/v1/memories/?user_id=ann", "/memories?user_id=ann"):
+        for unknown in ("category=people", "preview=true", "metadat=x", "status=expired"):
+            await refused(caller, "DELETE", f"{path}&{unknown}", status=400, told="does not narrow a deletion")
+        await refused(caller, "DELETE", f"{path}&metadata=snow", status=400, told="metadata must be an object")
+    assert await listed(caller, user_id="ann") == {"Ann sails.", "Ann skis."}
+    as_python_writes_it = quote(str({"topic": "snow"}))
+    answer = await caller.ask("DELETE", f"/v1/memories/?user_id=ann&metadata={as_python_writes_it}")
+    assert answer.status_code == 200
+    assert await listed(caller, user_id="ann") == {"Ann sails."}
+
+
+async def test_what_is_kept_as_it_is_was_true_when_its_timestamp_says(door: KeyedDoor):
+    caller = door.caller(*ADMIN, tenant="dated")
+    await keep(caller, "Ann moved to Oslo.", user_id="ann", timestamp=1_700_000_000)
+    await keep(caller, "Ann moved to Rome.", user_id="ann", timestamp="2999-01-01")
+    told = (await caller.ask("GET", "/v1/memories?user_id=ann")).json()["items"]
+    at = {one["content"]: one["occurred_at"] for one in told}
+    assert at["Ann moved to Oslo."] == "2023-11-14T22:13:20Z"
+    assert at["Ann moved to Rome."] < "2999"
+
+
+async def test_a_search_as_of_a_day_knows_what_was_said_on_it(door: KeyedDoor):
+    caller = door.caller(*ADMIN, tenant="today")
+    await keep(caller, "Ann sails.", user_id="ann", timestamp="2026-01-05T09:00:00Z")
+    for day, found in (("2026-01-04", 0), ("2026-01-05", 1), ("2026-01-06", 1)):
+        body = {"query": "sails", "filters": {"user_id": "ann"}, "reference_date": day}
+        assert len((await caller.ask("POST", "/v3/memories/search/", body)).json()["results"]) == found, day
