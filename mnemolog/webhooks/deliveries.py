@@ -174,14 +174,14 @@ class Deliveries:
         self, one: _Posting, items: list[dict[str, Any]], page: dict[str, Any]
     ) -> tuple[str | None, float | None]:
         """Post a page; return why it was not taken, None where it was, and the seconds that the receiver asks for."""
-        message, state = one.webhook.message, one.state
+        message, state, now = one.webhook.message, one.state, self._clock.now()
         answered = {"webhook_id": message.webhook_id, "items": items, "next": page["next"], "more": page["more"]}
         body = orjson.dumps(answered)
         delivery_id = "msg_" + derived_id("delivery", message.webhook_id, state.move, state.reached)
         headers = {
             "content-type": "application/json",
             "user-agent": "mnemolog",
-            **signed_headers(message.secret.data, delivery_id, self._clock.now(), body),
+            **signed_headers(one.webhook.secrets_at(now), delivery_id, now, body),
         }
         try:
             answer = await self._receivers.post(message.url.text, headers, body)
