@@ -90,6 +90,7 @@ class Deliveries:
         self._given_up_after = given_up_after
         self._first_pause_seconds = first_pause_seconds
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._chance = random.Random()  # noqa: S311 - no secret; of its own, so that it changes nobody's seed
 
     async def run(self) -> None:
         """Post for the webhooks that are this worker's, whichever they are at the time, until it is cancelled."""
@@ -235,7 +236,7 @@ class Deliveries:
         Else all webhooks of a receiver that was down would come back at the same moment.
         """
         longest = min(LONGEST_PAUSE_SECONDS, self._first_pause_seconds * 2 ** min(attempts - 1, 20))
-        pause = random.uniform(longest / 2, longest)  # noqa: S311 - no secret
+        pause = self._chance.uniform(longest / 2, longest)
         return max(pause, min(retry_after or 0.0, LONGEST_PAUSE_SECONDS))
 
 

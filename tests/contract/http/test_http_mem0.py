@@ -151,3 +151,15 @@ async def test_an_expiration_date_stays_through_deleting_restoring_and_another_t
     assert (await caller.ask("POST", f"{path}/restore")).is_success
     assert (await caller.ask("PATCH", path, {"memory_type": "short_term"})).is_success
     assert (await caller.ask("GET", f"{path}/")).json()["expiration_date"] == "2090-05-01"
+
+
+async def test_a_project_is_read_by_readers_and_changed_by_the_tenants_administrator(door: KeyedDoor):
+    path = "/api/v1/orgs/organizations/mnemolog/projects/mnemolog/"
+    admin, plain = door.caller(*ADMIN, tenant="project"), door.caller(*PLAIN, tenant="project")
+    changes = {"custom_instructions": "Remember the garden."}
+    await refused(plain, "PATCH", path, changes, status=403, told="detail")
+    assert (await admin.ask("PATCH", path, changes)).status_code == 200
+    assert (await plain.ask("GET", path)).json()["custom_instructions"] == "Remember the garden."
+    await refused(admin, "PATCH", path, {"custom_instructions": "x" * 4_001}, status=400, told="4000")
+    assert (await admin.ask("PATCH", path, {"multilingual": False, "decay": False})).status_code == 200
+    await refused(admin, "GET", path.replace("projects/mnemolog", "projects/another"), status=404, told="one project")
