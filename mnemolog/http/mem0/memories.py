@@ -15,6 +15,7 @@ import orjson
 from mnemolog.access.principal import PRINCIPAL, Principal, Role
 from mnemolog.http.bounds.json_body import read_json
 from mnemolog.http.mem0.conditions import check_size, named, names_somebody, translated
+from mnemolog.http.mem0.projects import instructions_of
 from mnemolog.http.mem0.shapes import (
     FAILED,
     MOST_MESSAGES,
@@ -46,7 +47,7 @@ from mnemolog.http.problems import Problem
 from schemas.identity import derived_id
 from schemas.inputs.nesting import check_depth
 from schemas.instant import END_OF_DAY, instant, read_instant
-from schemas.messages.observations import EXPIRES_AT
+from schemas.messages.observations import EXPIRES_AT, INSTRUCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -116,6 +117,8 @@ class Memories:
             return adding, await self._keep(adding, messages, owner, metadata, times)
         if expires_at is not None:
             metadata[EXPIRES_AT] = expires_at
+        if instructions := instructions_of(body, is_of_agent=USER not in whose.named):
+            metadata[INSTRUCTIONS] = instructions
         turns = [
             {
                 "role": message["role"],

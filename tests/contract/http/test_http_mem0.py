@@ -213,3 +213,15 @@ async def test_a_search_as_of_a_day_knows_what_was_said_on_it(door: KeyedDoor):
     for day, found in (("2026-01-04", 0), ("2026-01-05", 1), ("2026-01-06", 1)):
         body = {"query": "sails", "filters": {"user_id": "ann"}, "reference_date": day}
         assert len((await caller.ask("POST", "/v3/memories/search/", body)).json()["results"]) == found, day
+
+
+async def test_a_project_is_read_by_readers_and_changed_by_the_tenants_administrator(door: KeyedDoor):
+    path = "/api/v1/orgs/organizations/mnemolog/projects/mnemolog/"
+    admin, plain = door.caller(*ADMIN, tenant="project"), door.caller(*PLAIN, tenant="project")
+    changes = {"custom_instructions": "Remember the garden."}
+    await refused(plain, "PATCH", path, changes, status=403, told="detail")
+    assert (await admin.ask("PATCH", path, changes)).status_code == 200
+    assert (await plain.ask("GET", path)).json()["custom_instructions"] == "Remember the garden."
+    await refused(admin, "PATCH", path, {"custom_instructions": "x" * 4_001}, status=400, told="4000")
+    assert (await admin.ask("PATCH", path, {"multilingual": False, "decay": False})).status_code == 200
+    await refused(admin, "GET", path.replace("projects/mnemolog", "projects/another"), status=404, told="one project")
