@@ -43,15 +43,21 @@ from streams.transports.sqlite.log import SqliteLog
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from projections.queries.conditions.condition import Condition
+
 MEMORIES, SEARCHES, ROUNDS = 10_000, 20, 5
 TARGET = 1.5
 CATEGORIES: Final = ("fact", "habit", "project", "people", "preference")
+FIRST_NUMBER: Final = 10
+NUMBER: Final = "{number}"
+"""Stands in a filter for a number that is another one for each search."""
 FILTERS: Final[Mapping[str, dict[str, Any]]] = {
     "a field, three fifths of the memories": {"category": {"ne": "fact"}, "NOT": {"category": "habit"}},
     "metadata, a tenth": {"metadata.project": "p3"},
     "metadata, one in a thousand": {"metadata.ticket": {"in": [f"t{n}" for n in range(10)]}},
     "numbers and times, a quarter": {"importance": {"gte": 0.5}, "occurred_at": {"gt": "2026-01-04T12:00:00Z"}},
     "words in the text": {"content": {"contains": "w17"}},
+    "other words in the text each time": {"content": {"contains": f"w{NUMBER}"}},
     "and, or, not": {
         "OR": [{"metadata.project": {"in": ["p1", "p2"]}}, {"NOT": {"importance": {"lt": 0.9}}}],
         "metadata.tags": {"contains": "a"},
@@ -73,6 +79,11 @@ def varied(memory: MemoryFormed, number: int) -> MemoryFormed:
     )
 
 
+def said(condition: dict[str, Any], number: int) -> Condition:
+    """Return a filter with the number of a search in it."""
+    return condition_of(orjson.loads(orjson.dumps(condition).replace(NUMBER.encode(), str(number).encode())))
+
+
 class Searcher:
     """One user's memories, their queries, and what changes one of them."""
 
@@ -83,8 +94,10 @@ class Searcher:
     async def seconds(self, condition: dict[str, Any] | None, seed: int) -> float:
         """Return the processor time of the searches of a seed."""
         chance, spent = np.random.default_rng(seed), 0.0
-        filters = Filters(agent_id="luna", condition=None if condition is None else condition_of(condition))
-        for _ in range(SEARCHES):
+        for number in range(SEARCHES):
+            filters = Filters(
+                agent_id="luna", condition=None if condition is None else said(condition, FIRST_NUMBER + seed + number)
+            )
             self._embedder.vector, query = unit(chance, 1)[0], words(chance, 8)
             self._recall(int(chance.integers(MEMORIES)))
             began = time.process_time()

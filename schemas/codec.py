@@ -20,7 +20,13 @@ from schemas.messages import decision, envelope, erasure, events, inbox, observa
 from schemas.messages.data_keys import DataKey
 from schemas.messages.dead_letters import DeadLetter
 from schemas.messages.policy import PolicySet
-from schemas.messages.webhooks import WebhookMoved, WebhookProgress, WebhookRemoved, WebhookSet
+from schemas.messages.webhooks import (
+    WebhookMoved,
+    WebhookProgress,
+    WebhookRemoved,
+    WebhookSecretSet,
+    WebhookSet,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +44,7 @@ MESSAGES: Final[tuple[type, ...]] = (
     PolicySet,
     DataKey,
     WebhookSet,
+    WebhookSecretSet,
     WebhookMoved,
     WebhookRemoved,
     WebhookProgress,

@@ -14,7 +14,13 @@ from schemas.messages.decision import Decision
 from schemas.messages.inbox import INBOX_ITEMS
 from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
 from schemas.messages.policy import PolicySet
-from schemas.messages.webhooks import WebhookMoved, WebhookProgress, WebhookRemoved, WebhookSet
+from schemas.messages.webhooks import (
+    WebhookMoved,
+    WebhookProgress,
+    WebhookRemoved,
+    WebhookSecretSet,
+    WebhookSet,
+)
 
 MAX_RECORD_BYTES: Final = 1 << 20
 """Kafka's own default for a batch as it travels; a single record must fit."""
@@ -47,7 +53,9 @@ KEYS: Final = Topic("mnemolog.keys", (DataKey,), single_partition=True, compacte
 REPLACEMENTS: Final = Topic(
     "mnemolog.replacements", (), single_partition=True, max_record_bytes=MAX_LETTER_BYTES, compacted=True
 )
-WEBHOOKS: Final = Topic("mnemolog.webhooks", (WebhookSet, WebhookMoved, WebhookRemoved), single_partition=True)
+WEBHOOKS: Final = Topic(
+    "mnemolog.webhooks", (WebhookSet, WebhookSecretSet, WebhookMoved, WebhookRemoved), single_partition=True
+)
 WEBHOOK_PROGRESS: Final = Topic("mnemolog.webhook-progress", (WebhookProgress,), single_partition=True, compacted=True)
 DEAD_LETTERS: Final = Topic("mnemolog.dead-letters", (DeadLetter,), max_record_bytes=MAX_LETTER_BYTES)
 

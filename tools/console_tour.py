@@ -91,6 +91,14 @@ class Tour:
         await page.fill("#filters [name=text]", "where does she live")
         await page.click("#filters button")
         await expect(page.locator("#total")).to_contain_text("found")
+        await page.select_option("#filters [name=status]", "superseded")
+        await page.fill("#filters [name=text]", "ROME")
+        await page.click("#filters button")
+        await expect(page.locator("#memories tbody tr")).to_have_count(1)
+        await page.select_option("#filters [name=status]", "active")
+        await page.fill("#filters [name=text]", "where does she live")
+        await page.click("#filters button")
+        await expect(page.locator("#memories tbody tr").first).to_contain_text("Lima")
 
     async def memory(self) -> None:
         """Look at a memory that superseded two, correct it, forget it and bring it back."""
@@ -127,6 +135,29 @@ class Tour:
         await page.click("#reminders button")
         await self._says("Cancelled.")
 
+    async def webhooks(self) -> None:
+        """Register a webhook, change its secret, have it posted to again, and remove it."""
+        page = self._page
+        await page.click("nav >> text=Webhooks")
+        await expect(page.locator("#webhooks")).to_have_text("Nobody is told of changes.")
+        await page.fill("#register [name=url]", "http://127.0.0.1:9/hook")
+        await page.fill("#register [name=user]", "ana")
+        await page.select_option("#register [name=types]", ["MemoryFormed", "MemoryForgotten"])
+        await page.click("#register button")
+        await expect(page.locator("#message")).to_contain_text("shown only here: whsec_")
+        await expect(page.locator("#webhooks tbody tr")).to_contain_text("MemoryFormed, MemoryForgotten")
+        await page.click("#webhooks >> text=New secret")
+        await expect(page.locator("#message")).to_contain_text("The new secret, shown only here: whsec_")
+        await page.click("#webhooks >> text=Replay")
+        await self._says("All changes since the first are posted again.")
+        async with asyncio.timeout(30):
+            while "no connection" not in await page.locator("#webhooks").inner_text():
+                await asyncio.sleep(0.5)
+                await page.click("header button")
+        await self._picture("webhooks")
+        await page.click("#webhooks >> text=Remove")
+        await self._says("Removed.")
+
     async def operations(self) -> None:
         """Look at the lag, rebuild, and switch back."""
         page = self._page
@@ -150,7 +181,7 @@ async def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     program = chromium()
     with tempfile.TemporaryDirectory() as folder:
-        worker = WorkerProcess(Path(folder), free_ports(1)[0], {"EXTRACTOR": "rules"})
+        worker = WorkerProcess(Path(folder), free_ports(1)[0], {"EXTRACTOR": "rules", "WEBHOOK_HOSTS": "127.0.0.1"})
         worker.start()
         try:
             await worker.ready()
@@ -158,7 +189,7 @@ async def main() -> None:
             async with async_playwright() as playwright:
                 browser = await playwright.chromium.launch(executable_path=program, args=[*ARGUMENTS])
                 tour = Tour(await browser.new_page(viewport={"width": 1200, "height": 800}), worker.url)
-                for step in (tour.memories, tour.memory, tour.feelings, tour.wakes, tour.operations):
+                for step in (tour.memories, tour.memory, tour.feelings, tour.wakes, tour.webhooks, tour.operations):
                     await step()
                 await browser.close()
         finally:

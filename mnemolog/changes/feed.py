@@ -11,6 +11,7 @@ import asyncio
 import heapq
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
@@ -82,6 +83,8 @@ class ChangeFeed:
         self._clock = clock
         self._is_in_session = is_in_session
         self._fail = fail
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """By tenant: many callers who catch up take turns, and the worker goes on with other things in between."""
 
     async def page(self, wanted: ChangesWanted, after: str | None, limit: int) -> dict[str, Any]:
         """Return `{items, next, more}`: changes after a cursor, without one from the first on, and the next cursor.
@@ -121,6 +124,17 @@ class ChangeFeed:
             return str(page["next"]) if after == NOW else _cursor(dict.fromkeys(_read(str(page["next"])), 0))
         await self.page(wanted, after, 1)
         return str(after)
+
+    async def take_turn(self, wanted: ChangesWanted, since: Mapping[int, int | None], limit: int) -> dict[str, Any]:
+        """Return what `changes_here` does when it is this caller's turn among those of its tenant."""
+        parts: dict[str, Any] = {}
+        async with self._turns[wanted.tenant]:
+            for partition, offset in since.items():
+                found = self.changes_here(wanted, {partition: offset}, limit)
+                parts |= found
+                if any(part["reached"] != offset for part in found.values()):
+                    await asyncio.sleep(0)  # many decisions may have been read
+        return parts
 
     def changes_here(self, wanted: ChangesWanted, since: Mapping[int, int | None], limit: int) -> dict[str, Any]:
         """Return what this worker's partitions have since an offset of each ledger, and how far that reaches.
@@ -200,7 +214,7 @@ class ChangeFeed:
 
     async def _ask_here(self, wanted: ChangesWanted, since: Mapping[int, int | None], limit: int) -> dict[str, Any]:
         try:
-            parts = self.changes_here(wanted, since, limit)
+            parts = await self.take_turn(wanted, since, limit)
         except NotHeld:
             return {}
         except ShardDamaged as error:

@@ -13,13 +13,18 @@ ADDRESS = Annotated[str, typer.Argument(metavar="ADDRESS", help="Where to post: 
 WEBHOOK = Annotated[str, typer.Argument(metavar="WEBHOOK", help="The id of a webhook.")]
 TYPES = Annotated[list[str] | None, typer.Option("--type", help="Only changes of this type; may be said again.")]
 AFTER = Annotated[str, typer.Option(help="Begin behind this cursor of the feed; `start`: with the first change.")]
+BOTH_FOR = Annotated[
+    float, typer.Option("--both-for", min=0.0, max=720.0, help="Hours in which the former secrets sign too.")
+]
 START = "start"
+HOUR_SECONDS = 3_600
 
 
 def install(app: typer.Typer) -> None:
     """Add the commands."""
     command(app, "add", add)
     command(app, "list", listed, only_reads=True, again=True)
+    command(app, "secret", secret)
     command(app, "remove", remove)
     command(app, "replay", replay)
 
@@ -58,6 +63,15 @@ async def listed(client: AsyncClient, output: Output) -> None:
         ],
         "there are no webhooks",
     )
+
+
+async def secret(client: AsyncClient, output: Output, webhook_id: WEBHOOK, *, both_for: BOTH_FOR = 24.0) -> None:
+    """Sign with a new secret from now on, and print it: it is shown once."""
+    found = await client.set_webhook_secret(webhook_id, both_for=round(both_for * HOUR_SECONDS))
+    if output.as_json:
+        output.json(found)
+    else:
+        output.text(f"secret: {found['secret']}")
 
 
 async def remove(client: AsyncClient, output: Output, webhook_id: WEBHOOK) -> None:

@@ -115,15 +115,21 @@ class AsyncClient(
             raise unreachable(self._http, error) from error
 
     async def export(
-        self, user_id: str, *, scope: str = "personal", filters: Mapping[str, Any] | None = None
+        self,
+        user_id: str,
+        *,
+        scope: str = "personal",
+        filters: Mapping[str, Any] | None = None,
+        session_id: str | None = None,
+        app_id: str | None = None,
     ) -> AsyncIterator[Json]:
         """Give a user's memories and their history, a line at a time; the last one has the type `Exported`.
 
-        With filters it is what meets them, without wakes.
+        With filters, a session or an application it is what meets them, without wakes.
 
         Raises MnemologError, also when the export ends early.
         """
-        call = exchange_calls.export_call(user_id, scope, filters)
+        call = exchange_calls.export_call(user_id, scope, filters, session_id, app_id)
         request = request_of(self._http, call, self._timeout_seconds)
         try:
             response = await self._http.send(request, stream=True)
@@ -194,15 +200,21 @@ class Client(MemoryMethods, ContextMethods, WakeMethods, ExchangeMethods, Policy
             raise unreachable(self._http, error) from error
 
     def export(
-        self, user_id: str, *, scope: str = "personal", filters: Mapping[str, Any] | None = None
+        self,
+        user_id: str,
+        *,
+        scope: str = "personal",
+        filters: Mapping[str, Any] | None = None,
+        session_id: str | None = None,
+        app_id: str | None = None,
     ) -> Iterator[Json]:
         """Give a user's memories and their history, a line at a time; the last one has the type `Exported`.
 
-        With filters it is what meets them, without wakes.
+        With filters, a session or an application it is what meets them, without wakes.
 
         Raises MnemologError, also when the export ends early.
         """
-        call = exchange_calls.export_call(user_id, scope, filters)
+        call = exchange_calls.export_call(user_id, scope, filters, session_id, app_id)
         request = request_of(self._http, call, self._timeout_seconds)
         try:
             with closing(self._http.send(request, stream=True)) as response:

@@ -24,9 +24,15 @@ ERASING_SECONDS: Final = 60.0
 """How long an erasure may take over and above the time-out."""
 
 
-def export_call(user_id: str, scope: str, filters: Mapping[str, Any] | None = None) -> Call[Json]:
+def export_call(
+    user_id: str,
+    scope: str,
+    filters: Mapping[str, Any] | None = None,
+    session_id: str | None = None,
+    app_id: str | None = None,
+) -> Call[Json]:
     """Return the request of an export."""
-    query = query_of(scope=scope, filters=filter_of(filters))
+    query = query_of(scope=scope, filters=filter_of(filters), session_id=session_id, app_id=app_id)
     return Call(method="GET", path=path_of("v1", "users", user_id, "export"), query=query, read=whole)
 
 

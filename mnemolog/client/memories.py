@@ -186,12 +186,13 @@ def call_tool(
     user_id: str = "owner",
     agent_id: str | None = None,
     *,
+    app_id: str | None = None,
     key: str | None = None,
 ) -> Call[Json]:
     """Call a tool for a model, whose arguments may still be the JSON that it wrote. Answers as the tool's route."""
     read = _arguments(arguments)
     # Whose memory it is stands last: a model cannot say otherwise.
-    body = given(**read) | given(user_id=user_id, agent_id=agent_id)
+    body = given(**read) | given(user_id=user_id, agent_id=agent_id, app_id=app_id)
     return command("POST", path_of("v1", "tools", name), body, key)
 
 
@@ -202,7 +203,7 @@ def _arguments(arguments: Mapping[str, Any] | str) -> Mapping[str, Any]:
         raise Refused(f"the arguments of the tool are not JSON: {error}") from None
     if not isinstance(read, Mapping):
         raise Refused("the arguments of a tool are a JSON object")
-    return {name: value for name, value in read.items() if name not in ("user_id", "agent_id")}
+    return {name: value for name, value in read.items() if name not in ("user_id", "agent_id", "app_id")}
 
 
 def memories(user_id: str, *, filters: Mapping[str, Any] | None = None, **fields: Any) -> Call[Json]:  # noqa: ANN401

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mnemolog.client.call import Call, Json, command, get, path_of
+from mnemolog.client.call import Call, Json, command, get, given, path_of
 from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
 
 if TYPE_CHECKING:
@@ -44,6 +44,18 @@ def remove_webhook(webhook_id: str, *, key: str | None = None) -> Call[Json]:
     return command("DELETE", path_of("v1", "webhooks", webhook_id), None, key)
 
 
+def set_webhook_secret(
+    webhook_id: str, *, secret: str | None = None, both_for: int | None = None, key: str | None = None
+) -> Call[Json]:
+    """Have a webhook's deliveries signed with a new secret; return the webhook with its `secret`. Raises NotFound.
+
+    The secrets before sign too for `both_for` seconds, a day where it is None: meanwhile receivers learn the new one.
+    """
+    return command(
+        "POST", path_of("v1", "webhooks", webhook_id, "secret"), given(secret=secret, both_for=both_for), key
+    )
+
+
 def replay_webhook(webhook_id: str, after: str | None, *, key: str | None = None) -> Call[Json]:
     """Have what happened after a cursor (None: from the first change on) posted again. Raises NotFound."""
     return command("POST", path_of("v1", "webhooks", webhook_id, "replay"), {"after": after}, key)
@@ -56,6 +68,7 @@ class AsyncWebhookMethods(AsyncCarrier):
     webhooks = awaited(webhooks)
     webhook = awaited(webhook)
     remove_webhook = awaited(remove_webhook)
+    set_webhook_secret = awaited(set_webhook_secret)
     replay_webhook = awaited(replay_webhook)
 
 
@@ -66,4 +79,5 @@ class WebhookMethods(Carrier):
     webhooks = direct(webhooks)
     webhook = direct(webhook)
     remove_webhook = direct(remove_webhook)
+    set_webhook_secret = direct(set_webhook_secret)
     replay_webhook = direct(replay_webhook)

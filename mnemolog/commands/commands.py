@@ -57,6 +57,8 @@ class Fact:
     metadata: dict[str, Any] | None = None
     expires_at: datetime | None = None
     """None: what the memory type says."""
+    occurred_at: datetime | None = None
+    """When it was true; None, and what lies ahead, is now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +148,8 @@ class Commands:
         if fact.scope == "global":
             owner, agent_id = Owner(owner.tenant, GLOBAL_USER), None
         envelope = await self.envelope(owner, command_id, agent_id)
+        if fact.occurred_at is not None:
+            envelope = replace(envelope, occurred_at=min(fact.occurred_at, envelope.occurred_at))
         item = RememberFact(
             envelope=envelope,
             content=Sealed.clear(fact.content),

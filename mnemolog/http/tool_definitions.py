@@ -7,8 +7,8 @@ from typing import Any, Final, get_args
 
 from schemas.vocabulary.words import Category, MemoryType, Scope
 
-CALLER_FIELDS: Final = ("user_id", "agent_id")
-"""Whose memory it is: said by the request or the URL, never by the model."""
+CALLER_FIELDS: Final = ("user_id", "agent_id", "app_id")
+"""Whose memory it is, and of which application: said by the request or the URL, never by the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,6 +90,7 @@ class Deliveries:
         self._given_up_after = given_up_after
         self._first_pause_seconds = first_pause_seconds
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._chance = random.Random()  # noqa: S311 - no secret; of its own, so that it changes nobody's seed
 
     async def run(self) -> None:
         """Post for the webhooks that are this worker's, whichever they are at the time, until it is cancelled."""
@@ -174,14 +175,14 @@ class Deliveries:
         self, one: _Posting, items: list[dict[str, Any]], page: dict[str, Any]
     ) -> tuple[str | None, float | None]:
         """Post a page; return why it was not taken, None where it was, and the seconds that the receiver asks for."""
-        message, state = one.webhook.message, one.state
+        message, state, now = one.webhook.message, one.state, self._clock.now()
         answered = {"webhook_id": message.webhook_id, "items": items, "next": page["next"], "more": page["more"]}
         body = orjson.dumps(answered)
         delivery_id = "msg_" + derived_id("delivery", message.webhook_id, state.move, state.reached)
         headers = {
             "content-type": "application/json",
             "user-agent": "mnemolog",
-            **signed_headers(message.secret.data, delivery_id, self._clock.now(), body),
+            **signed_headers(one.webhook.secrets_at(now), delivery_id, now, body),
         }
         try:
             answer = await self._receivers.post(message.url.text, headers, body)
@@ -235,7 +236,7 @@ class Deliveries:
         Else all webhooks of a receiver that was down would come back at the same moment.
         """
         longest = min(LONGEST_PAUSE_SECONDS, self._first_pause_seconds * 2 ** min(attempts - 1, 20))
-        pause = random.uniform(longest / 2, longest)  # noqa: S311 - no secret
+        pause = self._chance.uniform(longest / 2, longest)
         return max(pause, min(retry_after or 0.0, LONGEST_PAUSE_SECONDS))
 
 

@@ -11,20 +11,29 @@ from mnemolog.changes.feed import earliest
 from schemas import codec
 from schemas.identity import GLOBAL_USER
 from schemas.log import NewRecord
-from schemas.messages.webhooks import WebhookMoved, WebhookProgress, WebhookRemoved, WebhookSet
+from schemas.messages.webhooks import (
+    WebhookMoved,
+    WebhookProgress,
+    WebhookRemoved,
+    WebhookSecretSet,
+    WebhookSet,
+)
 from schemas.topics import WEBHOOK_PROGRESS, WEBHOOKS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from datetime import datetime
 
     from schemas.log import Log, Record
 
 log = logging.getLogger("mnemolog")
 MAX_WEBHOOKS: Final = 50
 """Of a tenant: each of them reads the feed."""
+MAX_SECRETS: Final = 5
+"""That sign one delivery: each has its signature in a header."""
 COMPACT_EVERY: Final = 200
 """Records of progress, of which all but each webhook's last are of no use."""
-Message = WebhookSet | WebhookMoved | WebhookRemoved
+Message = WebhookSet | WebhookSecretSet | WebhookMoved | WebhookRemoved
 
 
 class WebhookRefused(ValueError):
@@ -44,6 +53,8 @@ class Webhook:
     """Where the message stands in its topic."""
     progress: WebhookProgress
     """The newest that was written; moves that it does not know come on top."""
+    secrets: list[WebhookSecretSet] = field(default_factory=list)
+    """Those that took the place of the first, in their order."""
     moves: list[tuple[int, WebhookMoved]] = field(default_factory=list)
     """Those after the progress, by their offsets."""
     moved: asyncio.Event = field(default_factory=asyncio.Event)
@@ -64,6 +75,21 @@ class Webhook:
         """The user whose changes are wanted, None for those of all users."""
         user_id = self.message.envelope.user_id
         return None if user_id == GLOBAL_USER else user_id
+
+    def secrets_at(self, at: datetime) -> list[bytes]:
+        """Return the secrets that sign at an instant, the newest first and at most MAX_SECRETS.
+
+        A former one signs for as long as each one after it says.
+        """
+        found: list[bytes] = []
+        ends: datetime | None = None
+        for one in reversed(self.secrets):
+            if ends is None or at < ends:
+                found.append(one.secret.data)
+            ends = one.both_until if ends is None else min(ends, one.both_until)
+        if ends is None or at < ends:
+            found.append(self.message.secret.data)
+        return found[:MAX_SECRETS]
 
     @property
     def state(self) -> WebhookProgress:
@@ -146,6 +172,18 @@ class Webhooks:
             raise WebhookRefused(f"there are {self._max_webhooks} webhooks already: remove one first")
         return known
 
+    async def set_secret(self, message: WebhookSecretSet) -> WebhookSecretSet:
+        """Sign with another secret from now on; return the message, or the same one as it came first.
+
+        Raises WebhookUnknown, LogUnavailable.
+        """
+        await self._append(message)
+        known = self._held.get(message.webhook_id)
+        for one in known.secrets if known is not None else ():
+            if one.envelope.event_id == message.envelope.event_id:
+                return one
+        raise WebhookUnknown(f"there is no webhook {message.webhook_id!r}")
+
     async def move(self, message: WebhookMoved) -> Webhook:
         """Let a webhook go on behind another cursor. Raises WebhookUnknown, LogUnavailable."""
         await self._append(message)
@@ -183,6 +221,10 @@ class Webhooks:
         match message:
             case WebhookSet():
                 self._fold_set(offset, message)
+            case WebhookSecretSet():
+                webhook = self._held.get(message.webhook_id)
+                if webhook is not None and webhook.tenant == message.envelope.tenant:
+                    _fold_secret(webhook, message)
             case WebhookMoved():
                 webhook = self._held.get(message.webhook_id)
                 if webhook is not None and webhook.tenant == message.envelope.tenant:
@@ -222,6 +264,11 @@ class Webhooks:
             return  # removed; or written by who did not know of a move yet
         webhook.progress = progress
         webhook.moves = [move for move in webhook.moves if move[0] > progress.move]
+
+
+def _fold_secret(webhook: Webhook, message: WebhookSecretSet) -> None:
+    if all(one.envelope.event_id != message.envelope.event_id for one in webhook.secrets):  # else it was sent again
+        webhook.secrets.append(message)
 
 
 def _record(message: Message) -> NewRecord:

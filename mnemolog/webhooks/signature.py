@@ -2,6 +2,7 @@
 
 Receivers check them with any of its libraries: `webhook-signature` holds `v1,` and the base64 of HMAC-SHA256, with the
 secret as its key, over `webhook-id`, `webhook-timestamp` (in seconds since 1970) and the body, with points between.
+While a secret is changed there are two signatures with a space between, one of each secret.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
 PREFIX: Final = "whsec_"
@@ -42,9 +44,12 @@ def read_secret(text: str) -> bytes:
     return secret
 
 
-def signed_headers(secret: bytes, message_id: str, sent_at: datetime, body: bytes) -> dict[str, str]:
-    """Return the headers that let a receiver check who has sent a body, and that it is not old."""
+def signed_headers(secrets: Iterable[bytes], message_id: str, sent_at: datetime, body: bytes) -> dict[str, str]:
+    """Return the headers that let a receiver check who has sent a body, and that it is not old.
+
+    Each secret signs: a receiver takes the body when one signature is that of a secret it knows.
+    """
     timestamp = str(int(sent_at.timestamp()))
     signed = b".".join((message_id.encode(), timestamp.encode(), body))
-    mac = b64encode(hmac.digest(secret, signed, sha256)).decode()
-    return {"webhook-id": message_id, "webhook-timestamp": timestamp, "webhook-signature": f"v1,{mac}"}
+    signatures = [f"v1,{b64encode(hmac.digest(secret, signed, sha256)).decode()}" for secret in secrets]
+    return {"webhook-id": message_id, "webhook-timestamp": timestamp, "webhook-signature": " ".join(signatures)}

@@ -27,6 +27,7 @@ from schemas.inputs.strict_object import StrictObject
 from schemas.instant import read_instant
 from schemas.messages.envelope import Envelope
 from schemas.messages.observations import (
+    APP_ID,
     ArticleInferred,
     Observation,
     ScreenshotAnalysed,
@@ -99,7 +100,19 @@ class _Event(StrictObject):
             raise ValueError(str(error)) from None
 
 
-class _Turn(_Event):
+class _OfApp(_Event):
+    """An event with metadata, in which its application is kept."""
+
+    app_id: Annotated[Id, AfterValidator(no_controls)] | None = None
+    metadata: _Metadata = {}
+
+    @property
+    def kept_metadata(self) -> str:
+        metadata = self.metadata if self.app_id is None else self.metadata | {APP_ID: self.app_id}
+        return orjson.dumps(metadata).decode() if metadata else "{}"
+
+
+class _Turn(_OfApp):
     type: Literal["TurnRecorded"]
     session_id: Id
     role: Annotated[str, Field(min_length=1, max_length=64)]
@@ -107,7 +120,6 @@ class _Turn(_Event):
     content: str
     infer: bool = True
     context: _Context | None = None
-    metadata: _Metadata = {}
     _content = field_validator("content")(_short_enough)
 
 
@@ -127,7 +139,7 @@ def _bytes(value: object) -> object:
         raise ValueError("is not base64, alone or behind data:image/…;base64,") from None
 
 
-class _Screenshot(_Event):
+class _Screenshot(_OfApp):
     type: Literal["ScreenshotAnalysed"]
     screenshot_id: Id | None = None
     text: str | None = None
@@ -137,16 +149,14 @@ class _Screenshot(_Event):
     app: str | None = None
     title: str | None = None
     relevance: Literal["low", "medium", "high"] = "medium"
-    metadata: _Metadata = {}
     _content = field_validator("text", "summary")(_short_enough)
 
 
-class _Article(_Event):
+class _Article(_OfApp):
     type: Literal["ArticleInferred"]
     article_id: Id | None = None
     title: str | None = None
     content: str
-    metadata: _Metadata = {}
     _content = field_validator("content")(_short_enough)
 
 
@@ -241,7 +251,7 @@ def _observation(event: _Turn | _End | _Screenshot | _Article, envelope: Envelop
                 content=event.content,
                 infer=event.infer,
                 context=context,
-                metadata=_json(event.metadata),
+                metadata=event.kept_metadata,
                 body_digest=digest,
             )
         case _End():
@@ -255,7 +265,7 @@ def _observation(event: _Turn | _End | _Screenshot | _Article, envelope: Envelop
                 app=event.app,
                 title=event.title,
                 relevance=event.relevance,
-                metadata=_json(event.metadata),
+                metadata=event.kept_metadata,
                 body_digest=digest,
                 image=event.image,
                 image_url=event.image_url,
@@ -266,13 +276,9 @@ def _observation(event: _Turn | _End | _Screenshot | _Article, envelope: Envelop
                 article_id=event.article_id or envelope.event_id,
                 title=event.title,
                 content=event.content,
-                metadata=_json(event.metadata),
+                metadata=event.kept_metadata,
                 body_digest=digest,
             )
-
-
-def _json(metadata: dict[str, Any]) -> str:
-    return orjson.dumps(metadata).decode() if metadata else "{}"
 
 
 _TYPES = {"TurnRecorded", "SessionEnded", "ScreenshotAnalysed", "ArticleInferred"}

@@ -12,6 +12,10 @@ TIMEZONE: Final = "timezone"
 """The metadata of a turn that say where it was said: an IANA name, or an offset such as `+08:00`."""
 EXPIRES_AT: Final = "expires_at"
 """The metadata of an observation that say when what is remembered of it expires: an instant, or a date."""
+INSTRUCTIONS: Final = "extraction_instructions"
+"""The metadata of an observation that say, to a model, what to remember of it: words behind those of the policy."""
+APP_ID: Final = "app_id"
+"""The metadata that say which application an observation, or a memory, is of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,19 @@ class WebhookSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookSecretSet:
+    """A webhook's deliveries are signed with a new secret."""
+
+    envelope: Envelope
+    """Of the same user and agent as the webhook's own, so that it goes where that goes."""
+    webhook_id: str
+    secret: Sealed
+    """The key of the signatures, as bytes."""
+    both_until: datetime
+    """Until when the secrets before this one sign too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookMoved:
     """A webhook goes on behind another cursor."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from schemas.messages.observations import TIMEZONE
+from schemas.messages.observations import INSTRUCTIONS, TIMEZONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 MAX_CARRIED_BYTES: Final = 8 * 1024
 """Of each memory's metadata, as JSON: an answer has many memories, and is one record."""
+_NOT_CARRIED: Final = (TIMEZONE, INSTRUCTIONS)
 
 
 def carried_metadata(pieces: Iterable[Piece], redaction: Redaction) -> bytes | None:
     """Return the metadata of the pieces that a memory cites as one JSON object, None where there are none.
 
-    Of two members with one name the later is taken; what makes it too long is left out. Where a turn was said is no
-    part of it.
+    Of two members with one name the later is taken; what makes it too long is left out. Where a turn was said, and
+    what to remember of it, is no part of it.
     """
     merged: dict[str, Any] = {}
     said = [piece.metadata for piece in pieces]
@@ -30,7 +31,7 @@ def carried_metadata(pieces: Iterable[Piece], redaction: Redaction) -> bytes | N
         if metadata == "{}":
             continue
         given: dict[str, Any] = redaction.replacing().value(orjson.loads(metadata))
-        both = merged | {name: value for name, value in given.items() if name != TIMEZONE}
+        both = merged | {name: value for name, value in given.items() if name not in _NOT_CARRIED}
         if len(orjson.dumps(both)) <= MAX_CARRIED_BYTES:
             merged = both
     return orjson.dumps(merged) if merged else None

@@ -28,6 +28,7 @@ from schemas.topics import INBOX
 from streams.delivery.fair_slots import FairSlots
 from streams.delivery.retry import append_with_retry, pauses
 from streams.extraction.carried_metadata import carried_metadata
+from streams.extraction.own_instructions import with_own_instructions
 from streams.extraction.protocol import Extraction, Outage, Rejected, Window
 from streams.extraction.redacted_window import redacted_extraction, redacted_window
 
@@ -96,8 +97,7 @@ class ExtractionService:
 
         The policy is the one in force now.
         """
-        policy = self.policy_of(window.tenant, window.agent_id)
-        window = replace(window, policy=policy)
+        window = self._with_policy(window)
         refused: Rejected | None = None
         asked = extractor
         if provisional := await self._is_over_budget(window, extractor):
@@ -157,7 +157,7 @@ class ExtractionService:
         """
         if extractor.model not in WITHOUT_MODEL:
             return None
-        windows = [replace(window, policy=self.policy_of(window.tenant, window.agent_id)) for window in windows]
+        windows = [self._with_policy(window) for window in windows]
         pieces = [piece for window in windows for piece in window.pieces]
         if any(piece.image is not None or has_many_marks(piece.text) for piece in pieces):
             return None
@@ -174,6 +174,11 @@ class ExtractionService:
             self._answer(window, extractor, extraction, list(islice(rest, len(extraction.proposals))))
             for window, extraction in zip(windows, extractions, strict=True)
         ]
+
+    def _with_policy(self, window: Window) -> Window:
+        """Return a window with the policy in force, and what its own observations say besides."""
+        policy = self.policy_of(window.tenant, window.agent_id)
+        return replace(window, policy=with_own_instructions(policy, window.pieces))
 
     async def _is_over_budget(self, window: Window, extractor: Extractor) -> bool:
         """Return whether the window's user, or tenant, has cost as many model tokens today as the policy allows."""

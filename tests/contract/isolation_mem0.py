@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from contract.isolation_world import AGENTS, SHARED_KEY, USERS
 
 from mnemolog.access.principal import Role
+from mnemolog.http.mem0.platform import ORGANISATION
 from mnemolog.http.mem0.shapes import Adding
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ def mem0_requests(world: World, name: str, method: str, template: str) -> Iterat
         return iter([(template, {}, None)] if Role.WRITE not in world.callers[name].key.roles else [])
     if "{event_id}" in template:
         return ((template.replace("{event_id}", Adding(user, SHARED_KEY, 1).name), {}, None) for user in USERS)
+    if "{project}" in template:
+        path = template.replace("{organisation}", ORGANISATION).replace("{project}", ORGANISATION)
+        return iter([(path, {}, {"custom_instructions": ""} if method == "PATCH" else None)])
     if "{kind}" in template:
         return _of_entities(world, name, template)
     if "/batch/" in template or "/feedback/" in template:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from mnemolog.cli.invocation import command
-from mnemolog.cli.options import AGENT, FILTER, USER
+from mnemolog.cli.options import AGENT, APP, FILTER, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Tier
@@ -23,12 +23,13 @@ def install(app: typer.Typer) -> None:
     command(app, "context", context, only_reads=True, again=True)
 
 
-async def context(
+async def context(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
     *,
     user: USER = "owner",
     agent: AGENT = None,
+    app: APP = None,
     query: QUERY = "",
     session: SESSION = None,
     tier: Annotated[Tier, typer.Option("--tier")] = "paid",
@@ -38,7 +39,15 @@ async def context(
 ) -> None:
     """Show the prompt, the block and the message that an agent is given. Looking does not change memories."""
     found = await client.context(
-        user, query, agent_id=agent, session_id=session, tier=tier, intimacy=intimacy, filters=filters, recall=recall
+        user,
+        query,
+        agent_id=agent,
+        session_id=session,
+        app_id=app,
+        tier=tier,
+        intimacy=intimacy,
+        filters=filters,
+        recall=recall,
     )
     if output.as_json:
         output.json(found)

@@ -11,7 +11,7 @@ import orjson
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, command
-from mnemolog.cli.options import FILTER, USER
+from mnemolog.cli.options import APP, FILTER, OF_SESSION, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from mnemolog.client.exchange import LAST
@@ -36,17 +36,20 @@ async def export(
     user: USER = "owner",
     scope: SCOPE = "personal",
     filters: FILTER = None,
+    session: OF_SESSION = None,
+    app: APP = None,
     into: INTO = None,
 ) -> None:
     """Write a user's memories and their history as JSON Lines; `mnemolog import` reads them."""
+    lines = client.export(user, scope=scope, filters=filters, session_id=session, app_id=app)
     try:
         if into is None:
-            await _write(client.export(user, scope=scope, filters=filters), output, sys.stdout.buffer)
+            await _write(lines, output, sys.stdout.buffer)
             return
         part = into.with_name(into.name + ".part")  # a file of this name is whole
         part.unlink(missing_ok=True)  # of an export that was ended; whoever made it, this one is a file of its own
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            counts = await _write(client.export(user, scope=scope, filters=filters), output, file)
+            counts = await _write(lines, output, file)
         part.replace(into)
     except BrokenPipeError:
         raise

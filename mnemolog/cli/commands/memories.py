@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, command
-from mnemolog.cli.options import AGENT, AS_OF, EXPIRES_AT, FILTER, METADATA, SOME_USER, USER
+from mnemolog.cli.options import AGENT, APP, AS_OF, EXPIRES_AT, FILTER, METADATA, OF_SESSION, SOME_USER, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
@@ -51,6 +51,8 @@ async def memories(  # noqa: PLR0913 - one for each option
     *,
     user: USER = "owner",
     agent: AGENT = None,
+    session: OF_SESSION = None,
+    app: APP = None,
     status: STATUS = "active",
     kind: KIND = None,
     category: CATEGORY = None,
@@ -63,6 +65,8 @@ async def memories(  # noqa: PLR0913 - one for each option
     found = await client.memories(
         user,
         agent_id=agent,
+        session_id=session,
+        app_id=app,
         status=status,
         kind=kind,
         category=category,
@@ -100,6 +104,7 @@ async def remember(  # noqa: PLR0913 - one for each option
     *,
     user: USER = "owner",
     agent: AGENT = None,
+    app: APP = None,
     category: Annotated[Category, typer.Option("--category")] = "fact",
     memory_type: TYPE = "long_term",
     importance: IMPORTANCE = 0.5,
@@ -116,6 +121,7 @@ async def remember(  # noqa: PLR0913 - one for each option
             content,
             user,
             agent,
+            app_id=app,
             category=category,
             memory_type=memory_type,
             importance=importance,
@@ -182,17 +188,25 @@ async def forget(
     memory_id: SOME_MEMORY = None,
     *,
     user: SOME_USER = None,
+    session: OF_SESSION = None,
+    app: APP = None,
     filters: FILTER = None,
     preview: PREVIEW = False,
     forever: FOREVER = False,
 ) -> None:
     """Forget a memory, or those of a user that meet a filter: they can no longer be found, and their history stays."""
-    if memory_id is not None and filters is None and not preview and not forever:
+    is_narrowed = filters is not None or session is not None or app is not None
+    if memory_id is not None and not is_narrowed and not preview and not forever:
         _print(output, await client.forget(memory_id, user_id=user))
         return
-    if memory_id is not None or user is None or filters is None:
-        raise CommandFailed("name a memory, or say by --user and --filter which to forget; `erase --memory` erases one")
-    found = await client.forget_memories(user, filters=filters, preview=preview, forever=forever)
+    if memory_id is not None or user is None or not is_narrowed:
+        raise CommandFailed(
+            "name a memory, or say by --user and --filter (or --session, --app) which to forget; "
+            "`erase --memory` erases one"
+        )
+    found = await client.forget_memories(
+        user, filters=filters, session_id=session, app_id=app, preview=preview, forever=forever
+    )
     if output.as_json:
         output.json(found)
         return

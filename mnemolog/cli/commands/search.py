@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from mnemolog.cli.invocation import command
-from mnemolog.cli.options import AGENT, AS_OF, FILTER, USER
+from mnemolog.cli.options import AGENT, APP, AS_OF, FILTER, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 
@@ -20,13 +20,14 @@ def install(app: typer.Typer) -> None:
     command(app, "search", search, only_reads=True, again=True)
 
 
-async def search(
+async def search(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
     query: QUERY,
     *,
     user: USER = "owner",
     agent: AGENT = None,
+    app: APP = None,
     limit: LIMIT = 5,
     filters: FILTER = None,
     as_of: AS_OF = None,
@@ -36,7 +37,7 @@ async def search(
     """Find memories by words and by meaning. Looking does not change them, unless --recall says so."""
     include = ["memories", "turns"] if turns else None
     found = await client.search(
-        user, agent, query, limit=limit, filters=filters, as_of=as_of, recall=recall, include=include
+        user, agent, query, limit=limit, filters=filters, as_of=as_of, recall=recall, include=include, app_id=app
     )
     if output.as_json:
         output.json(found)

@@ -5,6 +5,8 @@ const message = document.getElementById("message");
 const who = document.getElementById("who");
 const SVG = "http://www.w3.org/2000/svg";
 const CATEGORIES = ["people", "finance", "schedule", "project", "preference", "interest", "habit", "fact"];
+const CHANGES = ["MemoryFormed", "MemoryReinforced", "MemoryRevised", "MemorySuperseded", "MemoryDecayed", "MemoryExpired",
+  "MemoryForgotten", "MemoryRestored", "MemoryImported", "MemoryErased", "UserErased"];
 let shown = 0; // counts pages, so that an answer that comes late changes nothing
 
 // --- asking ---------------------------------------------------------------------------------------------------------
@@ -71,9 +73,11 @@ const button = (text, act, id) =>
 const filters = { text: "", status: "active", category: "", asOf: "" };
 
 async function memories() {
-  const first = await ask("GET", "/v1/memories", { query: { user_id: user(), agent_id: agent(), status: filters.status, as_of: filters.asOf, category: filters.category, page_size: 200 } });
+  const searched = filters.text && filters.status === "active"; // a search finds what is active: of others, words are looked for
+  const words = filters.text && !searched ? JSON.stringify({ content: { icontains: filters.text } }) : "";
+  const first = await ask("GET", "/v1/memories", { query: { user_id: user(), agent_id: agent(), status: filters.status, as_of: filters.asOf, category: filters.category, filters: words, page_size: 200 } });
   let items = first.items;
-  if (filters.text) {
+  if (searched) {
     const query = { user_id: user(), query: filters.text, limit: 50, recall: false };
     if (agent()) query.agent_id = agent();
     if (filters.asOf) query.as_of = filters.asOf;
@@ -252,6 +256,32 @@ async function wakes() {
     make("h2", {}, "Wakes that were raised"), table("wakes", ["When", "Why", "Words"], rows, "None.")];
 }
 
+async function webhooks() {
+  const held = await ask("GET", "/v1/webhooks");
+  const rows = held.items.map((each) => {
+    const path = `/v1/webhooks/${encodeURIComponent(each.webhook_id)}`;
+    return make("tr", {}, cell(each.url, "words"), cell(each.user_id ?? "every"), cell(each.agent_id ?? "every"), cell(each.types?.join(", ") || "all"),
+      cell(String(each.deliveries), "number"), cell(String(each.given_up), "number"), cell(each.failing_since ? `since ${when(each.failing_since)}: ${each.failure}` : "no", "words"),
+      make("td", {},
+        button("Replay", async () => { await ask("POST", `${path}/replay`, { body: { after: null } }); return "All changes since the first are posted again."; }), " ",
+        button("New secret", async () => { const changed = await ask("POST", `${path}/secret`, { body: {} }); return `The new secret, shown only here: ${changed.secret}. The former one signs for one more day.`; }), " ",
+        button("Remove", async () => { await ask("DELETE", path); return "Removed."; })));
+  });
+  const form = make("form", { id: "register", onsubmit: (event) => { event.preventDefault(); doing(register); } },
+    labelled("Address", make("input", { name: "url", type: "url", required: true, size: 50, placeholder: "https://…" })),
+    labelled("User", make("input", { name: "user", placeholder: "every" })), labelled("Agent", make("input", { name: "agent", placeholder: "every" })),
+    labelled("Changes", make("select", { name: "types", multiple: true, size: 4, title: "none chosen: all" }, ...CHANGES.map((type) => make("option", { value: type }, type)))),
+    make("button", {}, "Add"));
+  const register = async () => {
+    const body = { url: form.url.value, types: [...form.types.selectedOptions].map((option) => option.value) };
+    if (form.user.value) body.user_id = form.user.value;
+    if (form.agent.value) body.agent_id = form.agent.value;
+    const made = await ask("POST", "/v1/webhooks", { body });
+    return `The secret that signs what is posted, shown only here: ${made.secret}`;
+  };
+  return [make("h2", {}, "Webhooks"), table("webhooks", ["Address", "User", "Agent", "Changes", "Delivered", "Given up", "Fails", ""], rows, "Nobody is told of changes."), form];
+}
+
 async function operations() {
   const [ready, lag, letters, generations] = await Promise.all([
     ask("GET", "/health/ready").then((told) => told.status, (error) => error.message), ask("GET", "/v1/admin/lag"),
@@ -273,7 +303,7 @@ async function operations() {
 
 // --- showing --------------------------------------------------------------------------------------------------------
 
-const PAGES = { memories, memory, feelings, wakes, operations };
+const PAGES = { memories, memory, feelings, wakes, webhooks, operations };
 
 async function show() {
   const [name, id] = location.hash.slice(1).split("/");

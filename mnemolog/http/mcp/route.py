@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Query, Request, Response
 
 from mnemolog.http.dependencies import Caller, CurrentWorker
-from mnemolog.http.models.requests import Id, UserOrOwner
+from mnemolog.http.models.requests import AppId, Id, UserOrOwner
 from mnemolog.http.permissions import OF_MODELS, default_user
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routing import query_faults, routes
@@ -25,18 +25,20 @@ async def _known_here(request: Request) -> None:
 
 @router.post("/mcp", include_in_schema=False, dependencies=[Depends(_known_here)])
 async def exchange(
+    *,
     request: Request,
     worker: CurrentWorker,  # noqa: ARG001 - as every route, only of a started worker
     caller: Caller,
     user_id: Annotated[UserOrOwner | None, Query()] = None,
     agent_id: Annotated[Id | None, Query()] = None,
+    app_id: Annotated[AppId | None, Query()] = None,
 ) -> Response:
     """Answer one message of an MCP client; the URL says whose memory it is about."""
     whose = default_user(caller, OF_MODELS) if user_id is None else user_id
-    return await asyncio.to_thread(_exchange, request, whose, agent_id)  # loading it would keep the event loop
+    return await asyncio.to_thread(_exchange, request, whose, agent_id, app_id)  # loading it would keep the event loop
 
 
-def _exchange(request: Request, user_id: str, agent_id: str | None) -> Response:
+def _exchange(request: Request, user_id: str, agent_id: str | None, app_id: str | None) -> Response:
     from mnemolog.http.mcp.server import Caller, Exchange  # noqa: PLC0415 - takes long, and few speak MCP
 
-    return Exchange(Caller(request, user_id, agent_id))
+    return Exchange(Caller(request, user_id, agent_id, app_id))

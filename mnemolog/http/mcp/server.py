@@ -29,6 +29,7 @@ from mnemolog.http.mcp.tools import OF_MCP, READING, RoutedTool, line
 from mnemolog.http.own_routes import Answered, Requested, ask
 from mnemolog.http.tool_definitions import ADD, CALLER_FIELDS, SEARCH
 from schemas.identity import derived_id
+from schemas.messages.observations import APP_ID
 from schemas.text import on_one_line
 
 INSTRUCTIONS: Final = (
@@ -40,11 +41,10 @@ INSTRUCTIONS: Final = (
 class Caller:
     """An MCP client, and the calls of tools that are made for it."""
 
-    def __init__(self, request: Request, user_id: str, agent_id: str | None) -> None:
+    def __init__(self, request: Request, user_id: str, agent_id: str | None, app_id: str | None) -> None:
         self._request = request
         self._key = request.headers.get("idempotency-key", "")
-        self._user_id, self._agent_id = user_id, agent_id
-        self._whose = {"user_id": user_id, "agent_id": agent_id}
+        self._whose = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id}
 
     def server(self) -> Server[Any]:
         """Return a server that knows whose memory it is about."""
@@ -93,7 +93,7 @@ class Caller:
 
     async def _routed(self, tool: RoutedTool, arguments: dict[str, Any], request_id: str) -> CallToolResult:
         try:
-            request = tool.request(arguments, self._user_id, self._agent_id)
+            request = tool.request(arguments, self._whose)
         except ValueError as error:
             return _refusal(str(error))
         if tool.names_memory and not await self._has(request.path, request_id):
@@ -105,15 +105,19 @@ class Caller:
         return CallToolResult(content=[TextContent(text=tool.as_text(told))], structured_content=told)
 
     async def _has(self, path: str, request_id: str) -> bool:
-        """Return whether the agent of the URL may know a memory; where it names none, whether it is there."""
-        if self._agent_id is None:
+        """Return whether a memory is one of the agent and the application that the URL names."""
+        agent_id, app_id = self._whose["agent_id"], self._whose["app_id"]
+        if agent_id is None and app_id is None:
             return True  # the route itself looks whether the user has it
-        whose = {"user_id": self._user_id}
+        whose = {"user_id": str(self._whose["user_id"])}
         one = await self._ask(Requested(method="GET", path="/".join(path.split("/")[:4]), query=whose), request_id)
         if not one.is_success:
             return False
         memory = one.body
-        return memory["agent_id"] in (None, self._agent_id) or self._agent_id in memory["shared_with"]
+        is_of_app = app_id is None or memory["metadata"].get(APP_ID) == app_id
+        return is_of_app and (
+            agent_id in (None, memory["agent_id"], *memory["shared_with"]) or memory["agent_id"] is None
+        )
 
     async def _ask(self, request: Requested, request_id: str) -> Answered:
         """Send a request to our own app; sent again under the same key, it is the same one."""

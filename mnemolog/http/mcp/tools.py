@@ -34,22 +34,26 @@ REMINDERS: Final = "/v1/users/{user_id}/reminders"
 class RoutedTool(Tool):
     """A tool, the route that carries out its calls, and how the answer reads as text.
 
-    `takes_agent` says whether the route has a parameter for the agent.
+    `takes_agent` and `takes_app` say whether the route has a parameter for the agent and for the application.
     """
 
     method: Literal["GET", "POST", "PATCH", "DELETE"]
     path: str
     as_text: Callable[[Answer], str]
     takes_agent: bool = True
+    takes_app: bool = False
     reads: bool = False
     destroys: bool = False
 
-    def request(self, arguments: Mapping[str, Any], user_id: str, agent_id: str | None) -> Requested:
-        """Return the request that a call is. Raises ValueError for what cannot be one."""
+    def request(self, arguments: Mapping[str, Any], named: Mapping[str, str | None]) -> Requested:
+        """Return the request that a call is, about the user, agent and application that are named.
+
+        Raises ValueError for what cannot be one.
+        """
         left = dict(arguments)
         if unknown := [name for name in left if name not in self.parameters["properties"]]:
             raise ValueError(f"$.{on_one_line(unknown[0])[:64]}: is not known here")  # the route may know more
-        path = self.path.replace("{user_id}", quote(user_id, safe=""))
+        path = self.path.replace("{user_id}", quote(str(named["user_id"]), safe=""))
         for name in ("memory_id", "reminder_id"):
             if f"{{{name}}}" not in path:
                 continue
@@ -57,9 +61,8 @@ class RoutedTool(Tool):
             if not isinstance(subject, str) or not _ID.fullmatch(subject):  # else it could lead to another route
                 raise ValueError(f"$.{name}: is no id: give that of one which was listed or found")
             path = path.replace(f"{{{name}}}", subject)
-        whose = {"agent_id": agent_id} if self.takes_agent and agent_id is not None else {}
-        if "{user_id}" not in self.path:
-            whose["user_id"] = user_id
+        takes = {"user_id": "{user_id}" not in self.path, "agent_id": self.takes_agent, "app_id": self.takes_app}
+        whose = {name: value for name, value in named.items() if takes[name] and value is not None}
         if self.method == "POST" and "{memory_id}" not in self.path:
             return Requested(method=self.method, path=path, body=left | whose)
         if self.method == "PATCH":
@@ -182,6 +185,7 @@ MEMORY_TOOLS: Final = (
         method="GET",
         path="/v1/memories",
         as_text=_listed,
+        takes_app=True,
         reads=True,
     ),
     RoutedTool(
@@ -251,6 +255,7 @@ MEMORY_TOOLS: Final = (
         method="POST",
         path="/v1/context",
         as_text=_context,
+        takes_app=True,
         reads=True,
     ),
     RoutedTool(

@@ -4,7 +4,8 @@
 2. `conditions` translates mem0's filters into those of our own routes, for one user at a time.
 3. `shapes` shows our memories, histories and states as mem0 does.
 4. `memories` carries out what a request asks, by requests to our own routes.
-5. `platform` has the routes of mem0's platform, `server` those of its open-source server.
+5. `projects` has what clients say about extraction: a project's settings are the tenant's policy.
+6. `platform` has the routes of mem0's platform, `server` those of its open-source server.
 
 Unknown fields are accepted here: that is the protocol. A refusal is JSON with `detail`, which mem0's clients read.
 """

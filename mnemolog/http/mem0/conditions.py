@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mnemolog.http.mem0.whose import ENTITIES, USER, shown_user
 from mnemolog.http.problems import Problem
+from schemas.inputs.nesting import check_depth
 from schemas.instant import instant, read_instant
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ ANY: Final = "*"
 """Every value but none."""
 GROUPS: Final = ("AND", "OR", "NOT")
 MAX_DEPTH: Final = 8
+MAX_VALUES: Final = 2_000
+"""Of a filter, its objects and lists included: it is translated once for each user that it is about."""
 _OPERATORS: Final = frozenset({"eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "icontains", "exists"})
 _OURS: Final = {
     "agent_id": "agent_id",
@@ -52,6 +55,26 @@ _DATE_CHARACTERS: Final = len("2026-01-05")
 _WITHOUT_OFFSET: Final = re.compile(r"[0-9-]{10}[T ][0-9:.]+", re.ASCII)
 _DAY: Final = timedelta(days=1)
 _ALMOST: Final = timedelta(microseconds=1)
+
+
+def check_size(filters: Mapping[str, Any]) -> None:
+    """Refuse a filter that would take long for each of many users, or that is nested too deep to be read at all.
+
+    Raises Problem.
+    """
+    try:
+        check_depth(filters)
+    except ValueError as error:
+        raise _wrong(f"the filter {error}") from None
+    left: list[Any] = [filters]
+    values = 0
+    while left:
+        one = left.pop()
+        values += 1
+        if isinstance(one, dict | list):
+            left += one.values() if isinstance(one, dict) else one
+        if values + len(left) > MAX_VALUES:
+            raise _wrong(f"the filter has too many values: at most {MAX_VALUES} are allowed, ask in parts")
 
 
 def named(filters: Mapping[str, Any], entity: str) -> frozenset[str] | None:

@@ -14,7 +14,8 @@ import orjson
 
 from mnemolog.access.principal import PRINCIPAL, Principal, Role
 from mnemolog.http.bounds.json_body import read_json
-from mnemolog.http.mem0.conditions import named, names_somebody, translated
+from mnemolog.http.mem0.conditions import check_size, named, names_somebody, translated
+from mnemolog.http.mem0.projects import instructions_of
 from mnemolog.http.mem0.shapes import (
     FAILED,
     MOST_MESSAGES,
@@ -46,7 +47,7 @@ from mnemolog.http.problems import Problem
 from schemas.identity import derived_id
 from schemas.inputs.nesting import check_depth
 from schemas.instant import END_OF_DAY, instant, read_instant
-from schemas.messages.observations import EXPIRES_AT
+from schemas.messages.observations import EXPIRES_AT, INSTRUCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -70,6 +71,20 @@ DEFAULT_FOUND: Final = 10
 DEFAULT_PAGE: Final = 100
 MOST_FILTER_CHARACTERS: Final = 2 * 1024
 """Of a filter that a query has as Python writes it."""
+NARROWS_DELETING: Final = frozenset(
+    {
+        *ENTITIES,
+        "filters",
+        "metadata",
+        "categories",
+        "keywords",
+        "start_date",
+        "end_date",
+        *("org_id", "project_id", "org_name", "project_name"),  # an organisation and a project are the key's
+        *("version", "output_format"),  # how it is asked and answered
+    }
+)
+"""What a deletion by mem0's protocol understands."""
 NO_LIST_OF_USERS: Final = "the key may not ask who has memories: name a user_id, or take a key with tenant-admin"
 T = TypeVar("T")
 
@@ -95,12 +110,15 @@ class Memories:
             metadata[APP] = whose.named[APP]
         owner = {"user_id": whose.user_id, "agent_id": whose.named.get(AGENT), "session_id": whose.named.get(RUN)}
         adding = Adding(whose.user_id, self._key, len(messages))
-        expires_at = _expiry(body["expiration_date"]) if body.get("expiration_date") is not None else None
-        if body.get("infer") is False:
-            return adding, await self._keep(adding, messages, owner, metadata, expires_at)
+        expires_at = _end_of(body["expiration_date"]) if body.get("expiration_date") is not None else None
         said_at = _said_at(body)
+        if body.get("infer") is False:
+            times = _without_none({"expires_at": expires_at, "occurred_at": said_at})
+            return adding, await self._keep(adding, messages, owner, metadata, times)
         if expires_at is not None:
             metadata[EXPIRES_AT] = expires_at
+        if instructions := instructions_of(body, is_of_agent=USER not in whose.named):
+            metadata[INSTRUCTIONS] = instructions
         turns = [
             {
                 "role": message["role"],
@@ -116,13 +134,9 @@ class Memories:
         await self._told("POST", "/v1/conversations", body=said)
         return adding, None
 
-    async def _keep(
-        self, adding: Adding, messages: list[Body], owner: Body, metadata: Body, expires_at: str | None
-    ) -> list[Body]:
+    async def _keep(self, adding: Adding, messages: list[Body], owner: Body, metadata: Body, times: Body) -> list[Body]:
         """Remember each message as it is."""
-        fact = {**_without_none(owner), **({"metadata": metadata} if metadata else {})}
-        if expires_at is not None:
-            fact["expires_at"] = expires_at
+        fact = {**_without_none(owner), **({"metadata": metadata} if metadata else {}), **times}
         kept = []
         for message, event_id in zip(messages, adding.event_ids, strict=True):  # in their order, one after another
             answered = await self._answered(
@@ -181,7 +195,7 @@ class Memories:
             "limit": limit,
             "include_global": False,
             **({} if threshold is None else {"min_score": threshold}),
-            **({"as_of": _reference(body["reference_date"])} if body.get("reference_date") is not None else {}),
+            **({"as_of": _end_of(body["reference_date"])} if body.get("reference_date") is not None else {}),
         }
         found: list[Body] = []
         for results in await self._for_users(filters, partial(self._search_one, asked)):
@@ -263,7 +277,7 @@ class Memories:
             changes["metadata"] = _object(body, "metadata")
         if "expiration_date" in body:
             given = body["expiration_date"]
-            changes["expires_at"] = None if given is None else _expiry(given)
+            changes["expires_at"] = None if given is None else _end_of(given)
         if not changes:
             await self.get(memory_id)  # another's is as one that is not there, whatever the body says
             raise Problem(HTTPStatus.BAD_REQUEST, "nothing is to be changed: give text, metadata or expiration_date")
@@ -301,7 +315,13 @@ class Memories:
         return found
 
     async def delete_all(self, body: Body) -> int:
-        """Forget every memory that meets a filter; return how many."""
+        """Forget every memory that meets a filter; return how many.
+
+        What narrows in a way that is not understood is refused: passed over, it would forget more than was asked for.
+        """
+        if unknown := body.keys() - NARROWS_DELETING:
+            known = ", ".join(sorted(NARROWS_DELETING))
+            raise Problem(HTTPStatus.BAD_REQUEST, f"{min(unknown)[:64]!r} does not narrow a deletion: {known} do")
         filters = self._filters(body)
         users = await self._users(filters, is_deleting=True)
         return sum(await self._for_users(filters, self._forget_all, users))
@@ -376,8 +396,10 @@ class Memories:
         """Return the filters of a request as one, with what it says beside them. Raises Problem."""
         filters = _filters_given(body.get("filters"))
         beside: list[Body] = [{name: body[name]} for name in ENTITIES if body.get(name) not in (None, "")]
-        if isinstance(body.get("metadata"), dict):
-            beside.append({"metadata": body["metadata"]})
+        if isinstance(metadata := _as_object(body.get("metadata")), dict):
+            beside.append({"metadata": metadata})
+        elif metadata:
+            raise Problem(HTTPStatus.BAD_REQUEST, 'metadata must be an object, such as {"topic": "food"}')
         if categories := _texts(body, "categories"):
             beside.append({"categories": {"in": categories}})
         if isinstance(body.get("keywords"), str):
@@ -386,6 +408,7 @@ class Memories:
             if body.get(name) is not None:
                 beside.append({"created_at": {operator: body[name]}})
         joined: Body = filters if not beside else {"AND": [*([filters] if filters else []), *beside]}
+        check_size(joined)
         if not names_somebody(joined):
             raise Problem(HTTPStatus.BAD_REQUEST, NOBODY)
         translated(joined, "")  # what is wrong is refused also where it is about nobody
@@ -426,6 +449,7 @@ class Memories:
         agent = next(iter(agents)) if agents is not None and len(agents) == 1 else None
         asked = []
         for user_id in await self._users(filters) if users is None else users:
+            await asyncio.sleep(0)  # with many users the worker does other things in between
             one = translated(filters, user_id)
             if one is False:
                 continue
@@ -483,8 +507,7 @@ async def body_of(request: Request) -> Body:
 
 def _filters_given(given: object) -> Body:
     """Return filters from a body, or from a query: there mem0's client writes a dict as Python does. Raises Problem."""
-    if isinstance(given, str) and given:
-        given = _read_filters(given)
+    given = _as_object(given)
     if isinstance(given, list):  # an older client's: all of them hold
         given = {"AND": given}
     if given is not None and not isinstance(given, dict):
@@ -492,7 +515,14 @@ def _filters_given(given: object) -> Body:
     return given or {}
 
 
-def _read_filters(text: str) -> object:
+def _as_object(given: object) -> object:
+    """Return what stands in a query as an object: JSON, or a dict as Python writes it; anything else as it is."""
+    if not isinstance(given, str) or not given:
+        return given
+    return _read_query(given)
+
+
+def _read_query(text: str) -> object:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -583,8 +613,8 @@ def _reference(value: object) -> str | None:
         raise Problem(HTTPStatus.BAD_REQUEST, f"{str(value)[:64]!r} {error}") from None
 
 
-def _expiry(value: object) -> str:
-    """Return the instant at which a memory is gone: the end of the day that mem0 gives. Raises Problem."""
+def _end_of(value: object) -> str:
+    """Return a time, and of a date the end of that day: until then it is that day. Raises Problem."""
     at = _reference(value)
     assert at is not None  # noqa: S101 - or it would have raised
     is_date = isinstance(value, str) and len(value) == len("2026-01-05")
@@ -592,6 +622,9 @@ def _expiry(value: object) -> str:
 
 
 def _path(memory_id: str) -> str:
+    """Return the path of a memory. Raises Problem for an id that would lead to another route: no memory has it."""
+    if "/" in memory_id:
+        raise Problem(HTTPStatus.NOT_FOUND, f"Memory not found! There is none with the id {memory_id!r}")
     return f"/v1/memories/{quote(memory_id, safe='')}"
 
 

@@ -7,6 +7,8 @@ OF_SERVER: Final = ("/memories", "/search", "/reset")
 OF_PLATFORM: Final = ("ping", "memories", "event", "entities", "batch", "feedback")
 """What follows the version in the paths of mem0's platform, which end with a slash, as none of ours does."""
 
+PROJECT: Final = "/api/v1/orgs/organizations/"
+"""What the paths of the platform's organisations and projects begin with."""
 VERSIONS: Final = ("v1", "v2", "v3")
 _NAMED: Final = 2
 """Where that stands among the parts of a path."""
@@ -15,6 +17,8 @@ _NAMED: Final = 2
 def speaks_mem0(path: str) -> bool:
     """Return whether a path is mem0's."""
     if path in OF_SERVER or path.startswith(f"{OF_SERVER[0]}/"):
+        return True
+    if path.startswith(PROJECT):
         return True
     parts = path.split("/")
     if not path.endswith("/") or len(parts) <= _NAMED:

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from fastapi import Request, Response
 
 from mnemolog.http.mem0.memories import DEFAULT_PAGE, MOST_A_PAGE, MOST_IN_BATCH, Memories, body_of
+from mnemolog.http.mem0.projects import Projects
 from mnemolog.http.mem0.shapes import Adding
 from mnemolog.http.permissions import OF_OTHERS_PROTOCOL, reads
 from mnemolog.http.problems import Problem
@@ -182,6 +183,29 @@ async def feedback(request: Request) -> Response:
         raise Problem(HTTPStatus.BAD_REQUEST, "feedback must be POSITIVE, NEGATIVE, VERY_NEGATIVE or null")
     await Memories(request).feedback(memory_id, given, reason if isinstance(reason, str) else None)
     return answer({"id": memory_id, "feedback": given, "feedback_reason": reason})
+
+
+@router.get("/api/v1/orgs/organizations/{organisation}/projects/{project}/")
+async def project(request: Request, organisation: str, project: str) -> Response:
+    """Return the settings of the project: the tenant's policy."""
+    _check_project(organisation, project)
+    shown = await Projects(request).shown()
+    wanted = request.query_params.getlist("fields")
+    return answer({name: value for name, value in shown.items() if not wanted or name in wanted})
+
+
+@router.patch("/api/v1/orgs/organizations/{organisation}/projects/{project}/")
+async def update_project(request: Request, organisation: str, project: str) -> Response:
+    """Change settings of the project."""
+    _check_project(organisation, project)
+    await Projects(request).update(await body_of(request))
+    return answer({"message": "Project updated successfully!"})
+
+
+def _check_project(organisation: str, project: str) -> None:
+    """Raise Problem for another project than the one that `ping` names."""
+    if (organisation, project) != (ORGANISATION, ORGANISATION):
+        raise Problem(HTTPStatus.NOT_FOUND, f"there is one project here: {ORGANISATION} of {ORGANISATION}")
 
 
 def _queued(adding: Adding) -> dict[str, Any]:

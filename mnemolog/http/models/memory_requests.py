@@ -28,6 +28,7 @@ class NewMemory(Body):
     value: Value | None = None
     metadata: Metadata | None = None
     expires_at: Annotated[Instant, Field(description="by default what the memory type says")] | None = None
+    occurred_at: Annotated[Instant, Field(description="when it was true; by default, and at most, now")] | None = None
 
     @field_validator("value")
     @classmethod

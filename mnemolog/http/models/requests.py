@@ -20,7 +20,6 @@ from pydantic.json_schema import SkipJsonSchema
 from starlette.convertors import Convertor, register_url_convertor
 
 from projections.queries.conditions.condition import AllOf
-from projections.queries.conditions.fields import APP_ID
 from projections.queries.conditions.parser import condition_of
 from projections.queries.model_usage import Grouping
 from schemas.identity import check_user_id, no_controls
@@ -29,6 +28,7 @@ from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_
 from schemas.inputs.nesting import check_depth
 from schemas.inputs.strict_object import StrictObject
 from schemas.instant import read_instant
+from schemas.messages.observations import APP_ID
 from schemas.text import is_blank, refuse_marks
 from schemas.vocabulary.words import AnyKind, Category, MemoryType, Scope, SourceType, Status
 from streams.decisions.decay_policies.registry import TickName

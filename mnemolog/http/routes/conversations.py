@@ -16,10 +16,10 @@ from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routes.publishing import Wait, publish_checked
 from mnemolog.http.routing import answers, refused, routes
 from mnemolog.log.word_ids import WordIds
-from projections.queries.conditions.fields import APP_ID
 from schemas.identity import derived_id
 from schemas.inputs.input_events import Fault, InvalidEvent, new_event
 from schemas.inputs.slices import in_slices
+from schemas.messages.observations import APP_ID
 
 if TYPE_CHECKING:
     from schemas.messages.observations import Observation

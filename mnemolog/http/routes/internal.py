@@ -214,7 +214,7 @@ async def changes(request: Request, worker: CurrentWorker, body: ChangesPart) ->
     _require_tenant(request, body.tenant)
     wanted = ChangesWanted(tenant=body.tenant, user_id=body.user_id, agent_id=body.agent_id, type=body.type)
     since = {int(partition): offset for partition, offset in body.since.items()}
-    return answer(worker.change_feed.changes_here(wanted, since, body.limit))
+    return answer(await worker.change_feed.take_turn(wanted, since, body.limit))
 
 
 @router.post("/tenant/places")

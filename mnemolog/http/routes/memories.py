@@ -33,7 +33,6 @@ from mnemolog.operations.erasure import NotErasedYet, NotRewritable
 from mnemolog.worker.worker import Worker
 from projections.partitions.shards import Shards
 from projections.profile.attribute_values import fault_of
-from projections.queries.conditions.fields import APP_ID
 from projections.queries.filters import Filters
 from projections.queries.queries import Queries, UnknownMemory
 from projections.queries.validity import dated_view
@@ -41,6 +40,7 @@ from projections.state.memory import Memory
 from schemas.clock import Clock
 from schemas.identity import GLOBAL_USER, Owner, derived_id
 from schemas.inputs.input_events import Fault
+from schemas.messages.observations import APP_ID
 from schemas.vocabulary.refusals import Refusal, refusal_of
 from streams.agents.observe import ErasureRunning
 

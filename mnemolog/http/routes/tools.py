@@ -10,7 +10,7 @@ from mnemolog.access.principal import Principal
 from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.memory_requests import NewMemory
-from mnemolog.http.models.requests import MAX_FOUND, Body, Content, Id, Included, Question, Search, UserOrOwner
+from mnemolog.http.models.requests import MAX_FOUND, AppId, Body, Content, Id, Included, Question, Search, UserOrOwner
 from mnemolog.http.permissions import DESCRIPTION, OF_TOOLS, default_user, needs, reads
 from mnemolog.http.routes import memories, search
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
@@ -32,6 +32,7 @@ class MemoryAdd(Body):
 
     user_id: UserOrOwner = DEFAULT_USER
     agent_id: Id | None = None
+    app_id: AppId | None = None
     content: Content
     scope: Scope = "personal"
     memory_type: MemoryType = "long_term"
@@ -47,6 +48,7 @@ class MemorySearch(Body):
 
     user_id: UserOrOwner = DEFAULT_USER
     agent_id: Id | None = None
+    app_id: AppId | None = None
     query: Question
     scope: Literal["all", "global", "personal"] = "all"
     limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5

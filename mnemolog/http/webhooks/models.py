@@ -12,6 +12,8 @@ from mnemolog.webhooks.receivers import MAX_URL_CHARACTERS
 from mnemolog.webhooks.signature import read_secret
 
 MAX_SECRET_CHARACTERS = 128
+DEFAULT_BOTH_SECONDS = 24 * 60 * 60
+MAX_BOTH_SECONDS = 30 * DEFAULT_BOTH_SECONDS
 
 
 def _is_secret(text: str) -> str:
@@ -35,6 +37,15 @@ class NewWebhook(Body):
         "now"
     )
     secret: Annotated[Secret, Field(description="`whsec_…`; left out, one is made")] | None = None
+
+
+class NewSecret(Body):
+    """The secret to sign with from now on, and for how long those before it sign too."""
+
+    secret: Annotated[Secret, Field(description="`whsec_…`; left out, one is made")] | None = None
+    both_for: Annotated[
+        int, Field(ge=0, le=MAX_BOTH_SECONDS, description="seconds in which former secrets sign as well; 0: none")
+    ] = DEFAULT_BOTH_SECONDS
 
 
 class Replay(Body):
@@ -63,7 +74,7 @@ class Webhook(Shape):
 
 
 class RegisteredWebhook(Webhook):
-    """A new webhook, with the secret that its deliveries are signed with: it is shown here only."""
+    """A webhook, with the new secret that its deliveries are signed with: it is shown here only."""
 
     secret: str
 

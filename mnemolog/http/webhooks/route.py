@@ -1,5 +1,7 @@
 """Webhooks over HTTP: whom changes are posted to."""
 
+from dataclasses import replace
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
 
@@ -10,13 +12,13 @@ from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.permissions import OF_WEBHOOKS
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, refused, routes
-from mnemolog.http.webhooks.models import NewWebhook, RegisteredWebhook, Removed, Replay, Webhook, Webhooks
+from mnemolog.http.webhooks.models import NewSecret, NewWebhook, RegisteredWebhook, Removed, Replay, Webhook, Webhooks
 from mnemolog.webhooks import registered
 from mnemolog.webhooks.signature import new_secret, read_secret, spelt
 from schemas.identity import GLOBAL_USER, derived_id
 from schemas.instant import instant
 from schemas.messages.envelope import Envelope, Sealed
-from schemas.messages.webhooks import WebhookMoved, WebhookRemoved, WebhookSet
+from schemas.messages.webhooks import WebhookMoved, WebhookRemoved, WebhookSecretSet, WebhookSet
 
 router = routes("webhooks", "/v1/webhooks", OF_WEBHOOKS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
@@ -79,6 +81,35 @@ async def remove(
         WebhookRemoved(envelope=_envelope(worker, caller, tenant, command_id), webhook_id=webhook_id)
     )
     return answer({"webhook_id": webhook_id, "removed": True})
+
+
+@router.post("/{webhook_id}/secret", response_model=RegisteredWebhook, responses=UNKNOWN | refused(HTTPStatus.CONFLICT))
+async def set_secret(
+    *,
+    webhook_id: str,
+    body: NewSecret,
+    worker: CurrentWorker,
+    caller: Caller,
+    tenant: Tenant,
+    command_id: CommandId,
+) -> Response:
+    """Sign with a new secret from now on, and for a while with those before it too; the answer holds the new one."""
+    known = await _known(worker, caller, tenant, webhook_id)
+    envelope = _envelope(worker, caller, tenant, command_id)
+    of_webhook = known.message.envelope
+    message = WebhookSecretSet(
+        envelope=replace(envelope, user_id=of_webhook.user_id, agent_id=of_webhook.agent_id),
+        webhook_id=webhook_id,
+        secret=Sealed.clear(new_secret() if body.secret is None else read_secret(body.secret)),
+        both_until=envelope.occurred_at + timedelta(seconds=body.both_for),
+    )
+    try:
+        was_set = await worker.webhooks.set_secret(message)
+    except registered.WebhookUnknown as unknown:  # removed at this moment
+        raise Problem(HTTPStatus.NOT_FOUND, str(unknown)) from unknown
+    if body.secret is not None and was_set.secret != message.secret:
+        raise Problem(HTTPStatus.CONFLICT, "the Idempotency-Key was used for another secret: use a new one")
+    return answer(_view(known) | {"secret": spelt(was_set.secret.data)})
 
 
 @router.post("/{webhook_id}/replay", response_model=Webhook, responses=UNKNOWN)

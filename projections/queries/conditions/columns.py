@@ -19,7 +19,7 @@ from projections.queries.conditions.operators import EQ, IN, NE, NIN, each
 from projections.state.memory import ACTIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping, MutableMapping
 
     from projections.queries.conditions.condition import Condition, Mask
     from projections.queries.conditions.fields import Field
@@ -32,6 +32,8 @@ MOST_COLUMNS: Final = 16
 """Of a user; beyond, the one asked for longest ago is dropped."""
 FEW: Final = 8
 """Up to one in so many memories may change for the columns to be mended, and not made anew."""
+MOST_COMPARED: Final = 8
+"""Comparisons of a column whose outcomes are kept; beyond, the one asked for longest ago is dropped."""
 _OF_NUMBERS: Final[Mapping[str, np.ufunc]] = {
     "gt": np.greater,
     "gte": np.greater_equal,
@@ -48,6 +50,8 @@ class _Column:
     codes: array[int] = field(default_factory=lambda: array("q"))
     values: list[Any] = field(default_factory=list)
     code_of: dict[Hashable, int] = field(default_factory=dict)
+    compared: OrderedDict[tuple[str, Hashable], bytearray] = field(default_factory=OrderedDict)
+    """By operator and wanted value, whether each of `values` is as wanted: values are only appended."""
 
     def set(self, row: int, value: Any) -> None:  # noqa: ANN401 - whatever JSON holds
         """Note a memory's value; the row is known, or the next."""
@@ -65,14 +69,30 @@ class _Column:
         """Return by row whether the value is as wanted."""
         codes = np.frombuffer(self.codes, dtype=np.int64)
         if operator in (EQ, NE, IN, NIN):
-            found = self._codes_of(wanted if operator in (IN, NIN) else (wanted,))
+            found = self._codes_of(wanted.values if operator in (IN, NIN) else (wanted,))
             if found is not None:
                 met = np.zeros(len(self.values), dtype=np.bool_)
                 met[found] = True
                 return met[codes] if operator in (EQ, IN) else ~met[codes]
+        by_value: Mask = np.frombuffer(bytes(self._compared(operator, wanted)), dtype=np.bool_)
+        return by_value[codes]
+
+    def _compared(self, operator: str, wanted: Any) -> bytearray:  # noqa: ANN401 - whatever JSON holds
+        """Return for each different value whether it is as wanted; asked again, only new values are compared."""
+        if isinstance(wanted, list | dict | tuple):
+            return self._compared_from(0, operator, wanted)
+        key = operator, _key(wanted)
+        known = self.compared.setdefault(key, bytearray())
+        known += self._compared_from(len(known), operator, wanted)
+        self.compared.move_to_end(key)
+        if len(self.compared) > MOST_COMPARED:
+            self.compared.popitem(last=False)
+        return known
+
+    def _compared_from(self, first: int, operator: str, wanted: Any) -> bytearray:  # noqa: ANN401 - whatever JSON holds
         nothing = self.code_of.get(_key(None))
-        met = np.frombuffer(bytes(each(operator, self.of.kind, self.values, nothing, wanted)), dtype=np.bool_)
-        return met[codes]
+        nothing = None if nothing is None or nothing < first else nothing - first
+        return bytearray(each(operator, self.of.kind, self.values[first:], nothing, wanted))
 
     def _codes_of(self, wanted: Iterable[Any]) -> list[int] | None:
         """Return the numbers of the values that equal one of some; None where they have to be looked through."""
@@ -99,6 +119,8 @@ class Columns:
         self._row_of = {memory.memory_id: row for row, memory in enumerate(self._memories)}
         self._active = bytearray(memory.status == ACTIVE for memory in self._memories)
         self._columns: OrderedDict[str, _Column] = OrderedDict()
+        self._momentary: dict[str, _Column] = {}
+        """Columns of the instant that is asked about, for as long as one condition is asked."""
         self._fading: Fading | None = None
 
     def follow(self, state: UserState) -> bool:
@@ -141,16 +163,22 @@ class Columns:
         else:
             self._memories[row] = memory
             self._active[row] = memory.status == ACTIVE
+        subject = self._subject(memory)
         for column in self._columns.values():
-            column.set(row, column.of.read(self._subject(memory)))
+            column.set(row, subject.value(column.of))
         if self._fading is not None:
             self._fading.set(row, memory)
 
     def meeting(self, condition: Condition, at: datetime) -> frozenset[str] | None:
         """Return the active memories that meet a condition at an instant; None where every one does."""
         self._at = at
+        fields = {asked.name: asked for asked in condition.fields() if not asked.changes_by_itself}
+        self._read([asked for name, asked in fields.items() if name not in self._columns], self._columns)
         active = np.frombuffer(self._active, dtype=np.bool_).copy()
         met = active & condition.mask(self)
+        self._momentary.clear()
+        while len(self._columns) > MOST_COLUMNS:
+            self._columns.popitem(last=False)
         if np.array_equal(met, active):
             return None
         return frozenset(compress(self._ids, met.tobytes()))
@@ -169,20 +197,20 @@ class Columns:
             met: Mask = _OF_NUMBERS[operator](self._fading.strengths(self._at, self._memories), wanted)
             return met
         if asked.changes_by_itself:
-            return self._read(asked).mask(operator, wanted)
-        column = self._columns.get(asked.name)
-        if column is None:
-            column = self._columns[asked.name] = self._read(asked)
-            if len(self._columns) > MOST_COLUMNS:
-                self._columns.popitem(last=False)
+            if asked.name not in self._momentary:
+                self._read([asked], self._momentary)
+            return self._momentary[asked.name].mask(operator, wanted)
         self._columns.move_to_end(asked.name)
-        return column.mask(operator, wanted)
+        return self._columns[asked.name].mask(operator, wanted)
 
-    def _read(self, asked: Field) -> _Column:
-        column = _Column(asked)
-        for row, memory in enumerate(self._memories):
-            column.set(row, asked.read(self._subject(memory)))
-        return column
+    def _read(self, fields: Iterable[Field], kept: MutableMapping[str, _Column]) -> None:
+        """Read fields of every memory, all of one memory together."""
+        new = [_Column(asked) for asked in fields]
+        for row, memory in enumerate(self._memories if new else ()):
+            subject = self._subject(memory)
+            for column in new:
+                column.set(row, subject.value(column.of))
+        kept.update((column.of.name, column) for column in new)
 
     def _subject(self, memory: Memory) -> Subject:
         return Subject(memory, self._state.owner.user_id, self._at)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from projections.queries.conditions.operators import OPERATORS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -27,6 +29,10 @@ class Condition(Protocol):
 
     def mask(self, rows: Rows) -> Mask:
         """Return which of many memories pass."""
+        ...
+
+    def fields(self) -> Iterator[Field]:
+        """Yield the fields that are compared."""
         ...
 
 
@@ -52,18 +58,32 @@ class Comparison:
 
     def accepts(self, subject: Subject) -> bool:
         """Return whether the memory's value is as wanted."""
-        return OPERATORS[self.operator](self.field.read(subject), self.wanted)
+        return OPERATORS[self.operator](subject.value(self.field), self.wanted)
 
     def mask(self, rows: Rows) -> Mask:
         """Return of which memories the value is as wanted."""
         return rows.compare(self.field, self.operator, self.wanted)
 
+    def fields(self) -> Iterator[Field]:
+        """Yield the field."""
+        yield self.field
+
 
 @dataclass(frozen=True, slots=True)
-class AllOf:
-    """Every one of some conditions; of none it is true."""
+class _Group:
+    """Some conditions together."""
 
     parts: tuple[Condition, ...]
+
+    def fields(self) -> Iterator[Field]:
+        """Yield the fields of each."""
+        for part in self.parts:
+            yield from part.fields()
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf(_Group):
+    """Every one of some conditions; of none it is true."""
 
     def accepts(self, subject: Subject) -> bool:
         """Return whether the memory passes each."""
@@ -75,10 +95,8 @@ class AllOf:
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(_Group):
     """One at least of some conditions."""
-
-    parts: tuple[Condition, ...]
 
     def accepts(self, subject: Subject) -> bool:
         """Return whether the memory passes one."""
@@ -90,10 +108,8 @@ class AnyOf:
 
 
 @dataclass(frozen=True, slots=True)
-class NoneOf:
+class NoneOf(_Group):
     """Not a single one of some conditions."""
-
-    parts: tuple[Condition, ...]
 
     def accepts(self, subject: Subject) -> bool:
         """Return whether the memory passes none."""

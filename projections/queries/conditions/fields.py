@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,6 +10,7 @@ import orjson
 
 from projections.state.importance import grade
 from projections.state.provenance import provenance_of
+from schemas.messages.observations import APP_ID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 METADATA: Final = "metadata"
 STRENGTH: Final = "strength"
-APP_ID: Final = "app_id"
-"""The application that a memory is of, which its metadata says."""
 
 
 class FieldKind(Enum):
@@ -36,11 +35,22 @@ class FieldKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A memory as a condition looks at it: whose it is, and at which instant."""
+    """A memory as a condition looks at it: whose it is, and at which instant. What was read is kept."""
 
     memory: Memory
     user_id: str
     at: datetime
+    _values: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def value(self, asked: Field) -> Any:  # noqa: ANN401 - whatever JSON holds
+        """Return the memory's value of a field."""
+        if asked.name not in self._values:
+            self._values[asked.name] = asked.read(self)
+        return self._values[asked.name]
+
+    def metadata(self) -> Any:  # noqa: ANN401 - whatever JSON holds
+        """Return the memory's metadata."""
+        return self.value(_ALL_METADATA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +95,9 @@ _NUMBERS: Final = (
 _TIMES: Final = ("occurred_at", "formed_at", "last_accessed_at", "expires_at")
 _LISTS: Final = ("shared_with", "key_dialogue", "source_ids")
 
+_ALL_METADATA: Final = Field(METADATA, FieldKind.ANYTHING, lambda subject: orjson.loads(subject.memory.metadata))
+"""No field that a condition names: what those of metadata are read from."""
+
 FIELDS: Final[Mapping[str, Field]] = {
     **{name: Field(name, FieldKind.TEXT, _stored(name)) for name in _TEXTS},
     **{name: Field(name, FieldKind.NUMBER, _stored(name)) for name in _NUMBERS},
@@ -117,7 +130,7 @@ def field_of(name: str) -> Field | None:
 
 def _metadata(keys: tuple[str, ...]) -> Field:
     def read(subject: Subject) -> Any:  # noqa: ANN401 - whatever JSON holds
-        found = orjson.loads(subject.memory.metadata)
+        found = subject.metadata()
         for key in keys:
             if not isinstance(found, dict):
                 return None

@@ -15,11 +15,32 @@ if TYPE_CHECKING:
 
 def equal(value: object, wanted: object) -> bool:
     """Return whether two values are equal as JSON has them: true is not 1, and 1 is 1.0."""
-    if isinstance(value, list | tuple) and isinstance(wanted, list | tuple):
-        return len(value) == len(wanted) and all(map(equal, value, wanted))
+    value = list(value) if isinstance(value, tuple) else value
+    return value == wanted and _is_of_one_sort(value, wanted)  # most differ, which Python's own comparison says soon
+
+
+def _is_of_one_sort(value: object, wanted: object) -> bool:
+    """Return whether what Python holds for equal is so as JSON has it."""
+    if isinstance(value, list) and isinstance(wanted, list):
+        return all(map(_is_of_one_sort, value, wanted))
     if isinstance(value, dict) and isinstance(wanted, dict):
-        return value.keys() == wanted.keys() and all(equal(value[name], wanted[name]) for name in value)
-    return isinstance(value, bool) == isinstance(wanted, bool) and value == wanted
+        return all(_is_of_one_sort(value[name], wanted[name]) for name in value)
+    return isinstance(value, bool) == isinstance(wanted, bool)
+
+
+class Several:
+    """Some values of which one is wanted. Plain ones are looked up, lists and objects are compared one by one."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.values = tuple(values)
+        self._composite = tuple(one for one in values if isinstance(one, list | dict))
+        self._plain = frozenset((isinstance(one, bool), one) for one in values if not isinstance(one, list | dict))
+
+    def has(self, value: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
+        """Return whether a value equals one of these."""
+        if isinstance(value, list | tuple | dict):
+            return any(equal(value, one) for one in self._composite)
+        return (isinstance(value, bool), value) in self._plain
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
@@ -42,14 +63,11 @@ def _contains(value: object, wanted: object) -> bool:
     return isinstance(value, list | tuple) and any(equal(one, wanted) for one in value)
 
 
-def _contains_in_any_case(value: object, wanted: object) -> bool:
-    return _contains(_folded(value), _folded(wanted))
-
-
-def _folded(value: object) -> object:
+def folded(value: object) -> object:
+    """Return a value as `icontains` compares it, who is asked with what is wanted folded already."""
     if isinstance(value, str):
         return value.casefold()
-    return [_folded(one) for one in value] if isinstance(value, list | tuple) else value
+    return [folded(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 EQ: Final = "eq"
@@ -64,17 +82,20 @@ ORDERED: Final = ("gt", "gte", "lt", "lte")
 OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     EQ: equal,
     NE: lambda value, wanted: not equal(value, wanted),
-    IN: lambda value, wanted: any(equal(value, one) for one in wanted),
-    NIN: lambda value, wanted: not any(equal(value, one) for one in wanted),
+    IN: lambda value, wanted: wanted.has(value),
+    NIN: lambda value, wanted: not wanted.has(value),
     "gt": _ordered(lambda value, wanted: value > wanted),
     "gte": _ordered(lambda value, wanted: value >= wanted),
     "lt": _ordered(lambda value, wanted: value < wanted),
     "lte": _ordered(lambda value, wanted: value <= wanted),
     CONTAINS: _contains,
-    ICONTAINS: _contains_in_any_case,
+    ICONTAINS: lambda value, wanted: _contains(folded(value), wanted),
     EXISTS: lambda value, wanted: (value is not None) == wanted,
 }
-"""Of a value and the one that is wanted. No value equals only null, and nothing is greater or less than it."""
+"""Of a value and the one that is wanted, `Several` for `in` and `nin`, folded for `icontains`.
+
+No value equals only null, and nothing is greater or less than it.
+"""
 
 _OF_ONE_KIND: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "gt": operator.gt,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.queries.conditions.condition import AllOf, AnyOf, Comparison, Condition, NoneOf
-from projections.queries.conditions.fields import APP_ID, FIELDS, METADATA, FieldKind, field_of
+from projections.queries.conditions.fields import FIELDS, METADATA, FieldKind, field_of
 from projections.queries.conditions.operators import (
     CONTAINS,
     EQ,
@@ -15,9 +15,12 @@ from projections.queries.conditions.operators import (
     NIN,
     OPERATORS,
     ORDERED,
+    Several,
+    folded,
 )
 from schemas.inputs.nesting import check_depth
 from schemas.instant import read_instant
+from schemas.messages.observations import APP_ID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,6 +34,10 @@ MAX_VALUES: Final = 1_000
 """Of all comparisons, besides one for each."""
 MAX_VALUE_CHARACTERS: Final = 64 * 1024
 """Of all texts that are compared with."""
+MAX_METADATA_FIELDS: Final = 16
+"""Each is read from the metadata of every memory."""
+MAX_COMPOSITES: Final = 20
+"""Lists and objects that one `in` or `nin` names: each is compared with every memory's."""
 
 _GROUPS: Final[Mapping[str, Callable[[tuple[Condition, ...]], Condition]]] = {"AND": AllOf, "OR": AnyOf, "NOT": NoneOf}
 _SHORT: Final = {
@@ -57,6 +64,7 @@ class _Parser:
         self._comparisons = 0
         self._values = 0
         self._characters = 0
+        self._in_metadata: set[str] = set()
 
     def group(self, place: str, given: Any, depth: int) -> Condition:  # noqa: ANN401 - whatever JSON holds
         """Return the condition of an object: each of its members holds."""
@@ -95,6 +103,10 @@ class _Parser:
         self._comparisons += 1
         if self._comparisons > MAX_COMPARISONS:
             raise _bad(place, f"is one comparison too many: at most {MAX_COMPARISONS} are allowed")
+        if field.kind is FieldKind.ANYTHING:
+            self._in_metadata.add(field.name)
+            if len(self._in_metadata) > MAX_METADATA_FIELDS:
+                raise _bad(place, f"is one field of metadata too many: at most {MAX_METADATA_FIELDS} are allowed")
         if operator not in OPERATORS:
             raise _bad(place, f"is no operator: they are {', '.join(OPERATORS)}")
         return Comparison(field, operator, self._wanted(place, field, operator, value))
@@ -109,10 +121,12 @@ class _Parser:
         if operator in (IN, NIN):
             if not isinstance(value, list):
                 raise _bad(place, "must be a list of values")
-            return tuple(_of_kind(f"{place}[{n}]", field, one) for n, one in enumerate(value))
+            if sum(isinstance(one, list | dict) for one in value) > MAX_COMPOSITES:
+                raise _bad(place, f"has too many lists and objects: at most {MAX_COMPOSITES} are allowed")
+            return Several([_of_kind(f"{place}[{n}]", field, one) for n, one in enumerate(value)])
         if operator in (CONTAINS, ICONTAINS):
             _check_contained(place, field, value)
-            return value
+            return folded(value) if operator == ICONTAINS else value
         if operator in ORDERED:
             _check_ordered(place, field, value)
         return _of_kind(place, field, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -198,3 +199,31 @@ async def test_a_stream_without_news_shows_that_it_lives_and_how_far_it_is(door:
     assert b"id: " in await anext(events)
     assert (await anext(events)).startswith(b": nothing")
     await events.aclose()
+
+
+async def test_many_who_catch_up_take_turns_and_the_worker_goes_on_in_between(
+    door: FrontDoor, monkeypatch: pytest.MonkeyPatch
+):
+    for n in range(8):
+        await door.remember("likes rain", f"turns {n}")
+    here = feed.ChangeFeed.changes_here
+    in_one_go, most = 0, 0
+
+    def counted(self: feed.ChangeFeed, *given: Any) -> dict[str, Any]:
+        nonlocal in_one_go, most
+        parts = here(self, *given)
+        in_one_go += sum(bool(part["items"]) for part in parts.values())
+        most = max(most, in_one_go)
+        return parts
+
+    async def goes_on() -> None:
+        nonlocal in_one_go
+        while True:
+            in_one_go = 0
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(feed.ChangeFeed, "changes_here", counted)
+    other = asyncio.create_task(goes_on())
+    found = await asyncio.gather(*(page(door) for _ in range(20)))
+    other.cancel()
+    assert (most, {len(one["items"]) > 0 for one in found}) == (1, {True})

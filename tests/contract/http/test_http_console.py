@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door
 
+from mnemolog.changes.feed import TYPES
 from mnemolog.http.console.pages import PATHS
 
 if TYPE_CHECKING:
@@ -47,6 +48,12 @@ async def test_the_page_has_no_script_or_style_within_and_names_files_that_there
 async def test_the_script_puts_nothing_into_the_page_as_html(door: FrontDoor):
     script = (await door.get("/console/console.js")).text
     assert re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", script) == []
+
+
+async def test_every_type_of_change_can_be_chosen_for_a_webhook(door: FrontDoor):
+    script = (await door.get("/console/console.js")).text
+    [listed] = re.findall(r"const CHANGES = \[(.*?)\]", script, re.DOTALL)
+    assert sorted(re.findall(r"\w+", listed)) == [*TYPES]
 
 
 async def test_the_lag_of_each_partition_is_told_with_its_worker(door: FrontDoor):

@@ -135,6 +135,35 @@ async def test_what_is_too_much_or_of_no_sense_is_refused_in_mem0s_words(door: K
     await refused(caller, "PUT", f"/v1/memories/{memory_id}/", {"text": "x"}, status=404, told="Memory not found")
 
 
+async def test_a_filter_that_would_take_long_for_many_users_is_refused_before_any_is_asked(door: KeyedDoor):
+    caller = door.caller(*PLAIN, tenant="large")
+    users = {"user_id": {"in": [f"user {n}" for n in range(100)]}}
+    filters = {"AND": [users, {"OR": [{"topic": n} for n in range(1_000)]}]}
+    for path in ("/v3/memories/", "/v2/memories/"):
+        await refused(caller, "POST", path, {"filters": filters}, status=400, told="too many values: at most 2000")
+    search = {"query": "x", "filters": filters}
+    await refused(caller, "POST", "/v3/memories/search/", search, status=400, told="too many values: at most 2000")
+
+
+async def test_a_filter_in_a_query_that_is_nested_deeply_is_refused(door: KeyedDoor):
+    caller = door.caller(*PLAIN, tenant="deep")
+    filters = '{"AND":[' * 400 + '{"user_id":"ann"}' + "]}" * 400
+    for method in ("GET", "DELETE"):
+        await refused(caller, method, f"/v1/memories/?filters={quote(filters)}", status=400, told="nested too deep")
+
+
+@pytest.mark.parametrize("rest", ["/", "/history", "/history/", "/importance", "/restore", "/../x"])
+async def test_an_id_that_would_lead_to_another_route_is_of_no_memory(door: KeyedDoor, rest: str):
+    caller = door.caller(*ADMIN, tenant="paths")
+    memory_id = await keep(caller, "Hal rides.", user_id="hal")
+    one = {"memory_id": memory_id + rest}
+    told = "Memory not found"
+    await refused(caller, "DELETE", "/v1/batch/", {"memories": [one]}, status=404, told=told)
+    await refused(caller, "PUT", "/v1/batch/", {"memories": [one | {"text": "x"}]}, status=404, told=told)
+    await refused(caller, "POST", "/v1/feedback/", one | {"feedback": "POSITIVE"}, status=404, told=told)
+    assert await listed(caller, user_id="hal") == {"Hal rides."}
+
+
 @pytest.mark.parametrize(
     "filters", ["{'user_id': 10**30}", "{'user_id': 1000000000000000000000000}", "{'user_id': {1, 2}}", "{1: b'x'}"]
 )
@@ -151,3 +180,48 @@ async def test_an_expiration_date_stays_through_deleting_restoring_and_another_t
     assert (await caller.ask("POST", f"{path}/restore")).is_success
     assert (await caller.ask("PATCH", path, {"memory_type": "short_term"})).is_success
     assert (await caller.ask("GET", f"{path}/")).json()["expiration_date"] == "2090-05-01"
+
+
+async def test_a_deletion_narrows_by_metadata_and_refuses_what_it_does_not_understand(door: KeyedDoor):
+    caller = door.caller(*ADMIN, tenant="narrowed")
+    await keep(caller, "Ann sails.", user_id="ann", metadata={"topic": "sea"})
+    await keep(caller, "Ann skis.", user_id="ann", metadata={"topic": "snow"})
+    for path in ("/v1/memories/?user_id=ann", "/memories?user_id=ann"):
+        for unknown in ("category=people", "preview=true", "metadat=x", "status=expired"):
+            await refused(caller, "DELETE", f"{path}&{unknown}", status=400, told="does not narrow a deletion")
+        await refused(caller, "DELETE", f"{path}&metadata=snow", status=400, told="metadata must be an object")
+    assert await listed(caller, user_id="ann") == {"Ann sails.", "Ann skis."}
+    as_python_writes_it = quote(str({"topic": "snow"}))
+    answer = await caller.ask("DELETE", f"/v1/memories/?user_id=ann&metadata={as_python_writes_it}")
+    assert answer.status_code == 200
+    assert await listed(caller, user_id="ann") == {"Ann sails."}
+
+
+async def test_what_is_kept_as_it_is_was_true_when_its_timestamp_says(door: KeyedDoor):
+    caller = door.caller(*ADMIN, tenant="dated")
+    await keep(caller, "Ann moved to Oslo.", user_id="ann", timestamp=1_700_000_000)
+    await keep(caller, "Ann moved to Rome.", user_id="ann", timestamp="2999-01-01")
+    told = (await caller.ask("GET", "/v1/memories?user_id=ann")).json()["items"]
+    at = {one["content"]: one["occurred_at"] for one in told}
+    assert at["Ann moved to Oslo."] == "2023-11-14T22:13:20Z"
+    assert at["Ann moved to Rome."] < "2999"
+
+
+async def test_a_search_as_of_a_day_knows_what_was_said_on_it(door: KeyedDoor):
+    caller = door.caller(*ADMIN, tenant="today")
+    await keep(caller, "Ann sails.", user_id="ann", timestamp="2026-01-05T09:00:00Z")
+    for day, found in (("2026-01-04", 0), ("2026-01-05", 1), ("2026-01-06", 1)):
+        body = {"query": "sails", "filters": {"user_id": "ann"}, "reference_date": day}
+        assert len((await caller.ask("POST", "/v3/memories/search/", body)).json()["results"]) == found, day
+
+
+async def test_a_project_is_read_by_readers_and_changed_by_the_tenants_administrator(door: KeyedDoor):
+    path = "/api/v1/orgs/organizations/mnemolog/projects/mnemolog/"
+    admin, plain = door.caller(*ADMIN, tenant="project"), door.caller(*PLAIN, tenant="project")
+    changes = {"custom_instructions": "Remember the garden."}
+    await refused(plain, "PATCH", path, changes, status=403, told="detail")
+    assert (await admin.ask("PATCH", path, changes)).status_code == 200
+    assert (await plain.ask("GET", path)).json()["custom_instructions"] == "Remember the garden."
+    await refused(admin, "PATCH", path, {"custom_instructions": "x" * 4_001}, status=400, told="4000")
+    assert (await admin.ask("PATCH", path, {"multilingual": False, "decay": False})).status_code == 200
+    await refused(admin, "GET", path.replace("projects/mnemolog", "projects/another"), status=404, told="one project")

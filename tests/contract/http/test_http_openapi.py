@@ -166,9 +166,13 @@ async def ask_webhooks(door: FrontDoor, asks: Callable[..., Awaitable[None]]) ->
     await asks("POST", "/v1/webhooks", 409, hook | {"user_id": "codes"}, **key)
     [webhook] = (await door.get("/v1/webhooks")).json()["items"]
     one = f"/v1/webhooks/{webhook['webhook_id']}"
+    own = {"secret": "whsec_" + "A" * 44}
+    await asks("POST", f"{one}/secret", 200, own, **{"idempotency-key": "codes-own"})
+    await asks("POST", f"{one}/secret", 409, {"secret": "whsec_" + "B" * 44}, **{"idempotency-key": "codes-own"})
     for path, found in (("/v1/webhooks/none", 404), (one, 200)):
         await asks("GET", path, found)
         await asks("POST", f"{path}/replay", found, {"after": None})
+        await asks("POST", f"{path}/secret", found, {}, **{"idempotency-key": "codes-secret"})
         await asks("DELETE", path, found)
     await asks("GET", "/v1/webhooks", 200)
 

@@ -154,6 +154,22 @@ def filled(lines: list[tuple[int, str]]) -> list[dict[str, Any]]:
     return found
 
 
+async def test_a_model_is_told_what_a_turn_says_about_its_own_extraction(tmp_path: Path):
+    with ScriptedModel() as model:
+        settings = {"extractor": "model", "llm_base_url": model.base_url, "llm_api_key": "k"}
+        async with front_door(tmp_path, **settings) as door:
+            await set_policy(door, instructions="Remember the garden.", never=["salary"])
+            metadata = {"extraction_instructions": "Remember dates only.", "shelf": 2}
+            await say(door, "own", "The roses came in May.", metadata=metadata)
+            await say(door, "other", "The tulips came in April.")
+            await say(door, "forbidden", "My salary came in June.", metadata=metadata)
+            asked = [str(request["messages"][0]["content"]) for request in model.requests]
+            assert ["Remember the garden.\nRemember dates only." in one for one in asked] == [True, False, True]
+            assert all("Remember the garden." in one for one in asked)
+            [kept] = [one for one in (await door.get("/v1/memories", user_id="u1")).json()["items"] if one["metadata"]]
+            assert (kept["content"], kept["metadata"]) == ("The roses came in May.", {"shelf": 2})
+
+
 async def test_an_attribute_of_the_policy_holds_one_value_a_list_or_one_for_each_name(tmp_path: Path):
     with ScriptedModel(filled) as model:
         settings = {"extractor": "model", "llm_base_url": model.base_url, "llm_api_key": "k"}

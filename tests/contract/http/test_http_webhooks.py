@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -257,6 +257,39 @@ async def test_an_own_secret_signs_and_a_weak_one_is_refused(door: FrontDoor, re
     refused = await door.post("/v1/webhooks", {"url": receiver.url, "secret": "whsec_c2hvcnQ="})
     assert refused.status_code == 422
     assert "c2hvcnQ" not in refused.text
+
+
+async def test_a_new_secret_signs_and_for_a_while_the_former_one_does_too(door: FrontDoor, receiver: WebhookReceiver):
+    webhook = await register(door, receiver)
+    path, idempotent = f"/v1/webhooks/{webhook['webhook_id']}/secret", {"Idempotency-Key": "rotation-1"}
+
+    async def valid(content: str) -> set[str]:
+        """Return which of the secrets a delivery is signed with."""
+        await door.remember(content, "u1")
+        await receiver.until(lambda: any(item["memory"]["content"] == content for item in receiver.items))
+        delivery, found = receiver.taken[-1], set()
+        for name, secret in secrets.items():
+            with suppress(WebhookVerificationError):
+                Webhook(secret).verify(delivery.raw, dict(delivery.headers))
+                found.add(name)
+        return found
+
+    secrets = {"first": webhook["secret"]}
+    changed = await door.post(path, {}, **idempotent)
+    assert changed.status_code == 200, changed.text
+    secrets["second"] = changed.json()["secret"]
+    assert await valid("likes tea") == {"first", "second"}
+    assert (await door.post(path, {}, **idempotent)).json()["secret"] == secrets["second"]
+    other = {"secret": "whsec_" + "A" * 44}
+    assert (await door.post(path, other, **idempotent)).status_code == 409
+    ended = await door.post(path, {"both_for": 0} | other)
+    secrets["third"] = ended.json()["secret"]
+    assert secrets["third"] == other["secret"]
+    assert await valid("likes coffee") == {"third"}
+    assert "secret" not in await shown(door, webhook)
+    unknown = await door.post("/v1/webhooks/none/secret", {})
+    assert unknown.status_code == 404
+    assert (await door.post(path, {"both_for": -1})).status_code == 422
 
 
 async def test_secret_and_address_lie_sealed_and_progress_names_nobody(door: FrontDoor, receiver: WebhookReceiver):

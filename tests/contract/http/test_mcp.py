@@ -141,9 +141,19 @@ async def test_without_a_user_in_the_url_the_memory_is_the_owners(server: str):
 
 
 async def test_a_model_cannot_say_whose_memory_it_is(server: str):
-    for name in ("user_id", "agent_id"):
+    for name in ("user_id", "agent_id", "app_id"):
         refused = await call(server, "auto", "memory_search", "user_id=me", query="tea", **{name: "auto"})
         assert (refused.is_error, "the server's URL" in text_of(refused)) == (True, True)
+
+
+async def test_an_application_adds_and_finds_its_own(server: str):
+    for app, content in (("web", "keeps her notes in the browser"), ("phone", "keeps her notes on the phone")):
+        added = await call(server, "auto", "memory_add", f"user_id=apps&app_id={app}", content=content, type="notes")
+        assert added.structured_content["metadata"] == {"type": "notes", "app_id": app}
+    asked = {"memory_search": {"query": "notes"}, "memory_list": {}, "memory_context": {"query": "notes"}}
+    for tool, arguments in asked.items():
+        told = text_of(await call(server, "auto", tool, "user_id=apps&app_id=phone", **arguments))
+        assert ("on the phone" in told, "in the browser" in told) == (True, False), tool
 
 
 async def test_what_is_for_everyone_is_found_by_everyone(server: str):
@@ -206,11 +216,13 @@ async def test_what_is_known_about_the_user_is_told_and_reminders_are_kept(serve
 
 
 @pytest.mark.parametrize("tool", ["memory_get", "memory_revise", "memory_forget", "memory_restore", "memory_history"])
-async def test_the_memory_of_another_user_or_agent_is_as_one_that_is_not_there(server: str, tool: str):
-    added = await call(server, "auto", "memory_add", f"user_id={tool}&agent_id=luna", content="owns a lighthouse")
+async def test_the_memory_of_another_user_agent_or_application_is_as_one_that_is_not_there(server: str, tool: str):
+    whose = f"user_id={tool}&agent_id=luna&app_id=web"
+    added = await call(server, "auto", "memory_add", whose, content="owns a lighthouse")
     name = added.structured_content["memory_id"]
     more = {"content": "owns nothing"} if tool == "memory_revise" else {}
-    for whose in ("user_id=his", "user_id=his&agent_id=luna", f"user_id={tool}&agent_id=nova"):
+    others = ("user_id=his", "user_id=his&agent_id=luna", f"user_id={tool}&agent_id=nova", f"user_id={tool}&app_id=tv")
+    for whose in others:
         refused = await call(server, "auto", tool, whose, memory_id=name, **more)
         assert (refused.is_error, "has no memory" in text_of(refused) or "is no memory" in text_of(refused)) == (
             True,

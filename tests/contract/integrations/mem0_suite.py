@@ -207,6 +207,45 @@ class Mem0Suite:
         client.delete_users(user_id=user)
         assert not {one["name"] for one in client.users()["results"]} & {user, f"a-{user}", f"r-{user}", f"p-{user}"}
 
+    def test_a_projects_settings_are_the_policy(self, client: Any, server: str):
+        from mem0.exceptions import ValidationError  # noqa: PLC0415 - after it was made quiet
+
+        with httpx.Client(base_url=server, timeout=30) as http:
+            before = http.put("/v1/policy", json={"never": ["salary"]}).json()
+            client.project.update(
+                custom_instructions="Remember the garden.", custom_categories=[{"habit": "what is done every week"}]
+            )
+            policy = http.get("/v1/policy").json()
+            assert (policy["instructions"], policy["never"]) == ("Remember the garden.", before["never"])
+            assert policy["categories"] == {"habit": "what is done every week"}
+            shown = client.project.get(fields=["custom_instructions", "custom_categories"])
+            assert shown == {
+                "custom_instructions": "Remember the garden.",
+                "custom_categories": [{"habit": "what is done every week"}],
+            }
+            for refused, told in (
+                ({"custom_categories": [{"sports": "games"}]}, "there is no category 'sports'"),
+                ({"agent_custom_instructions": "Be brief."}, "the policy of the agent"),
+                ({"custom_categories": "sports"}, "must be a list"),
+            ):
+                with pytest.raises(ValidationError, match=told):
+                    client.project.update(**refused)
+            http.put("/v1/policy", json={})
+
+    def test_instructions_of_a_call_are_accepted_and_stay_out_of_the_metadata(self, client: Any, user: str):
+        said = "I work at Siemens in Munich."
+        added = client.add(
+            said,
+            user_id=user,
+            custom_instructions="Remember where people work.",
+            custom_categories=[{"fact": "where people work"}, {"sports": "games"}],
+            metadata={"channel": "web"},
+        )
+        assert finished(client, added["event_id"])["status"] == "SUCCEEDED"
+        assert {str(one["metadata"]) for one in client.get_all(filters={"user_id": user})["results"]} == {
+            "{'channel': 'web'}"
+        }
+
     def test_refusals_are_the_clients_own_errors(self, client: Any, server: str):
         from mem0.exceptions import MemoryNotFoundError, ValidationError  # noqa: PLC0415 - after it was made quiet
 

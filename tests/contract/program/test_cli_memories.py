@@ -11,9 +11,11 @@ import typer
 from contract.front_door import front_door, turn
 
 from mnemolog import AsyncClient, Conflict, NotFound, Refused
+from mnemolog.cli.commands.context import context
 from mnemolog.cli.commands.drain import reextract
+from mnemolog.cli.commands.export import export
 from mnemolog.cli.commands.history import MOST_WORDS, history
-from mnemolog.cli.commands.memories import forget, memories, memory, revise
+from mnemolog.cli.commands.memories import forget, memories, memory, remember, revise
 from mnemolog.cli.commands.profile import entities
 from mnemolog.cli.commands.search import search
 from mnemolog.cli.invocation import CommandFailed
@@ -185,6 +187,33 @@ async def test_what_meets_a_filter_is_listed_found_and_forgotten(
     await forget(client, output, user="u1", filters={"metadata.colour": {"ne": "red"}}, forever=True)
     assert len(printed()["receipts"]) == 1
     assert [m["content"] for m in (await client.memories("u1"))["items"]] == ["the red box"]
+
+
+async def test_what_is_of_an_application_or_a_session_is_listed_found_exported_and_forgotten(
+    client: AsyncClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    output, into = Output(as_json=True), tmp_path / "exported.jsonl"
+
+    def printed() -> dict[str, Any]:
+        found: dict[str, Any] = orjson.loads(capsys.readouterr().out)
+        return found
+
+    await remember(client, output, "the box in the browser", user="u1", app="web")
+    of_web = printed()["memory_id"]
+    kept = await client.remember("the box on the phone", "u1", app_id="phone", session_id="s1")
+    for wanted, expected in (({"app": "web"}, of_web), ({"session": "s1"}, kept["memory_id"])):
+        await memories(client, output, user="u1", **wanted)
+        assert [one["memory_id"] for one in printed()["items"]] == [expected]
+        await export(client, output, user="u1", into=into, **wanted)
+        assert printed()["memories"] == 1
+    await search(client, output, "box", user="u1", app="phone")
+    assert [one["memory_id"] for one in printed()["results"]] == [kept["memory_id"]]
+    await context(client, output, user="u1", app="phone", query="box")
+    assert [one["memory_id"] for one in printed()["memories"]] == [kept["memory_id"]]
+    await forget(client, output, user="u1", session="s1")
+    assert printed()["items"] == [kept["memory_id"]]
+    await forget(client, output, user="u1", app="web")
+    assert printed()["items"] == [of_web]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "1"])

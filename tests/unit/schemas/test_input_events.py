@@ -60,6 +60,13 @@ def test_a_turn_says_everything_that_was_published():
     assert (message.name, message.infer, orjson.loads(message.metadata)) == ("三哥", False, {"a": [1]})
 
 
+@pytest.mark.parametrize("raw", [TURN, SCREEN, ARTICLE])
+def test_the_application_is_kept_in_the_metadata(raw: dict[str, Any]):
+    message = parsed(raw, app_id="web", metadata={"a": 1, "app_id": "another"})
+    assert not isinstance(message, SessionEnded)
+    assert orjson.loads(message.metadata) == {"a": 1, "app_id": "web"}
+
+
 def test_what_is_left_out_has_the_defaults():
     message = parsed(END)
     assert isinstance(message, SessionEnded)
@@ -102,6 +109,9 @@ def test_what_is_left_out_has_the_defaults():
         (TURN | {"context": {"intimacy": 101}}, "$.context.intimacy"),
         (TURN | {"context": {"else": 1}}, "$.context.else"),
         (TURN | {"metadata": []}, "$.metadata"),
+        (TURN | {"app_id": ""}, "$.app_id"),
+        (SCREEN | {"app_id": "a\nb"}, "$.app_id"),
+        (END | {"app_id": "web"}, "$.app_id"),
         (TURN | {"metadata": nested(33)}, "$.metadata"),
         (TURN | {"metadata": nested(253)}, "$.metadata"),
         (SCREEN | {"metadata": nested(33)}, "$.metadata"),

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
 import pytest
 from support.memory_log import MemoryLog
 
-from mnemolog.webhooks.registered import Webhook, WebhookRefused, Webhooks, WebhookUnknown
+from mnemolog.webhooks.registered import MAX_SECRETS, Webhook, WebhookRefused, Webhooks, WebhookUnknown
 from schemas.identity import GLOBAL_USER
 from schemas.log import NewRecord
 from schemas.messages.envelope import Envelope, Sealed
-from schemas.messages.webhooks import WebhookMoved, WebhookProgress, WebhookRemoved, WebhookSet
+from schemas.messages.webhooks import WebhookMoved, WebhookProgress, WebhookRemoved, WebhookSecretSet, WebhookSet
 from schemas.topics import WEBHOOK_PROGRESS, WEBHOOKS
 
 ID = "w1"
+MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 
 
 def cursor(first: int, second: int) -> str:
@@ -43,6 +44,15 @@ def webhook_set() -> WebhookSet:
 
 def moved(after: str, *, only_back: bool, tenant: str = "t") -> WebhookMoved:
     return WebhookMoved(envelope=envelope(tenant), webhook_id=ID, after=after, only_back=only_back)
+
+
+def secret_set(secret: bytes, both_until: datetime, event_id: str, tenant: str = "t") -> WebhookSecretSet:
+    return WebhookSecretSet(
+        envelope=replace(envelope(tenant), event_id=event_id),
+        webhook_id=ID,
+        secret=Sealed.clear(secret),
+        both_until=both_until,
+    )
 
 
 def progress(webhook: Webhook, reached: str, **more: object) -> WebhookProgress:
@@ -124,3 +134,38 @@ async def test_progress_is_compacted_where_no_broker_does_it():
     for number in range(400):
         await webhooks.write(progress(webhook, cursor(number, number)))
     assert compacted == [WEBHOOK_PROGRESS.name] * 2
+
+
+async def test_a_former_secret_signs_until_each_later_one_says():
+    log = MemoryLog()
+    webhooks = Webhooks(log, log)
+    webhook = await webhooks.set(webhook_set())
+    first, hour = b"s" * 32, timedelta(hours=1)
+    assert webhook.secrets_at(MONDAY) == [first]
+    assert await webhooks.set_secret(secret_set(b"a" * 32, MONDAY + 2 * hour, "1"))
+    assert webhook.secrets_at(MONDAY) == [b"a" * 32, first]
+    assert webhook.secrets_at(MONDAY + 2 * hour) == [b"a" * 32]
+    again = await webhooks.set_secret(secret_set(b"x" * 32, MONDAY + 9 * hour, "1"))  # the same request
+    assert again.secret.data == b"a" * 32
+    await webhooks.set_secret(secret_set(b"b" * 32, MONDAY + hour, "2"))
+    assert webhook.secrets_at(MONDAY) == [b"b" * 32, b"a" * 32, first]
+    assert webhook.secrets_at(MONDAY + hour) == [b"b" * 32]  # it ends all before it, also what would have signed longer
+    for number in range(3, 12):
+        await webhooks.set_secret(secret_set(bytes([number]) * 32, MONDAY + hour, str(number)))
+    assert webhook.secrets_at(MONDAY) == [bytes([number]) * 32 for number in range(11, 11 - MAX_SECRETS, -1)]
+    read_again = Webhooks(log, log)
+    await read_again.follow()
+    known = read_again.get(ID)
+    assert known is not None
+    assert known.secrets_at(MONDAY) == webhook.secrets_at(MONDAY)
+
+
+async def test_a_secret_of_another_tenant_or_for_no_webhook_changes_nothing():
+    log = MemoryLog()
+    webhooks = Webhooks(log, log)
+    with pytest.raises(WebhookUnknown):
+        await webhooks.set_secret(secret_set(b"a" * 32, MONDAY, "1"))
+    webhook = await webhooks.set(webhook_set())
+    with pytest.raises(WebhookUnknown):
+        await webhooks.set_secret(secret_set(b"a" * 32, MONDAY, "2", tenant="other"))
+    assert webhook.secrets_at(MONDAY) == [b"s" * 32]

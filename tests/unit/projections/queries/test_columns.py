@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 import pytest
@@ -14,11 +14,15 @@ from support.examples import remember
 from support.given import given
 
 from projections.queries.conditions import columns as module
+from projections.queries.conditions import operators
 from projections.queries.conditions.columns import Columns, ColumnsByUser
-from projections.queries.conditions.fields import Subject
+from projections.queries.conditions.fields import FieldKind, Subject
 from projections.queries.conditions.parser import condition_of
 from projections.state.memory import ACTIVE, FORGOTTEN, Memory, UserState
 from schemas.identity import Owner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NOW: Final = datetime(2026, 3, 1, tzinfo=UTC)
 ONE: Final = given(remember("likes green tea", "tea")).only
@@ -149,3 +153,58 @@ def test_fields_asked_for_longest_ago_are_dropped(monkeypatch: pytest.MonkeyPatc
     for name in ("a", "b", "c", "a"):
         met = columns.meeting(condition_of({f"metadata.{name}": 1}), NOW)
         assert met == (None if name == "a" else frozenset())
+
+
+def test_what_takes_long_is_read_once_of_each_memory_however_often_it_is_compared(monkeypatch: pytest.MonkeyPatch):
+    chance = random.Random(3)  # noqa: S311 - test data
+    state = UserState(owner=Owner("t", "u1"), memories=Map({f"m{n}": memory(n, chance) for n in range(10)}))
+    often = condition_of(
+        {"OR": [{"strength": n / 1_000} for n in range(20)] + [{f"metadata.k{n}": n} for n in range(16)]}
+    )
+    read: list[str] = []
+    strength_at, loads = Memory.strength_at, orjson.loads
+
+    def strength(self: Memory, at: datetime) -> float:
+        read.append("strength")
+        return strength_at(self, at)
+
+    def metadata(text: str) -> Any:
+        read.append("metadata")
+        return loads(text)
+
+    monkeypatch.setattr(Memory, "strength_at", strength)
+    monkeypatch.setattr(orjson, "loads", metadata)
+    Columns(state).meeting(often, NOW)
+    assert sorted(read) == ["metadata"] * 10 + ["strength"] * 10
+    read.clear()
+    for one in state.memories.values():
+        often.accepts(Subject(one, "u1", NOW))
+    assert sorted(read) == ["metadata"] * 10 + ["strength"] * 10
+
+
+def test_a_comparison_is_made_once_with_each_value_and_those_asked_for_longest_ago_are_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(module, "MOST_COMPARED", 2)
+    compared: list[tuple[str, Any]] = []
+
+    def each(operator: str, kind: FieldKind, values: Sequence[Any], nothing: int | None, wanted: Any) -> list[bool]:
+        compared.extend((wanted, value) for value in values)
+        return operators.each(operator, kind, values, nothing, wanted)
+
+    monkeypatch.setattr(module, "each", each)
+    state = UserState(owner=Owner("t", "u1"), memories=Map({"m1": replace(ONE, memory_id="m1", emotion="joy")}))
+    columns = Columns(state)
+
+    def ask(letter: str) -> frozenset[str] | None:
+        return columns.meeting(condition_of({"emotion": {"contains": letter}}), NOW)
+
+    assert ask("j") is None
+    state = replace(state, memories=state.memories.set("m2", replace(ONE, memory_id="m2", emotion=None)))
+    monkeypatch.setattr(module, "FEW", 1)
+    assert columns.follow(state)
+    assert ask("j") == {"m1"}
+    assert compared == [("j", "joy"), ("j", None)]
+    for letter in ("a", "b", "j"):
+        ask(letter)
+    assert compared.count(("j", "joy")) == 2

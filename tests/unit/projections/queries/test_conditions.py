@@ -107,6 +107,8 @@ def listed(depth: int) -> list[Any]:
         ({"OR": [{"category": "fact"}] * 101}, "at most 100"),
         ({"AND": [{"OR": [{"category": "fact"}] * 60}] * 2}, "is one comparison too many: at most 100"),
         ({"memory_id": {"in": ["x"] * 1_200}}, "has too many values"),
+        ({"OR": [{f"metadata.k{n}": 1} for n in range(17)]}, "one field of metadata too many: at most 16"),
+        ({"metadata.a": {"in": [[n] for n in range(21)]}}, "too many lists and objects: at most 20"),
         ({"content": {"contains": "x" * 70_000}}, "is too long"),
     ],
 )

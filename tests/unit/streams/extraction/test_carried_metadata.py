@@ -32,7 +32,7 @@ def carried(*pieces: Piece, redaction: Redaction | None = None) -> object:
 
 def test_without_metadata_nothing_is_carried():
     assert carried(piece(), piece()) is None
-    assert carried(piece(timezone="UTC")) is None
+    assert carried(piece(timezone="UTC", extraction_instructions="Remember all.")) is None
 
 
 def test_of_two_members_with_one_name_the_later_counts():

@@ -1,0 +1,102 @@
+"""What mem0's clients say about extraction, for a project or with each call: here it is the policy's, and a turn's own.
+
+mem0 lets a project have categories of its own. Here there are eight: those can be described.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from mnemolog.http.own_routes import Requested, ask
+from mnemolog.http.problems import Problem
+from schemas.vocabulary.words import Category
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fastapi import Request
+
+CATEGORIES: Final = get_args(Category)
+_POLICY: Final = "/v1/policy"
+_FORM: Final = 'custom_categories must be a list of objects, such as [{"preference": "what the user likes to eat"}]'
+_AGENTS: Final = "agent_custom_instructions: set the policy of the agent instead: PUT /v1/policy?agent_id=…"
+
+
+def instructions_of(body: Mapping[str, Any], *, is_of_agent: bool) -> str:
+    """Return what an added conversation says to the model about its own extraction. Raises Problem.
+
+    Categories that are none of ours say nothing.
+    """
+    own = body.get("agent_custom_instructions") if is_of_agent else None
+    said = [own or body.get("custom_instructions")]
+    for name, words in (("includes", "Remember only: {}"), ("excludes", "Do not remember: {}")):
+        said.append(words.format(body[name]) if body.get(name) else None)
+    described = categories_of(body.get("custom_categories"))
+    said += [f"- category {name}: {what}" for name, what in described.items() if name in CATEGORIES]
+    return "\n".join(one for one in said if isinstance(one, str) and one.strip())
+
+
+def categories_of(given: object) -> dict[str, str]:
+    """Return categories with what belongs into each, from a list of objects or of names. Raises Problem."""
+    found: dict[str, str] = {}
+    members = [] if given is None else given
+    if not isinstance(members, list):
+        raise Problem(HTTPStatus.BAD_REQUEST, _FORM)
+    for one in members:
+        named = {one: ""} if isinstance(one, str) else one
+        if not isinstance(named, dict) or not all(isinstance(what, str) for what in named.values()):
+            raise Problem(HTTPStatus.BAD_REQUEST, _FORM)
+        found |= named
+    return found
+
+
+class Projects:
+    """The one project of the caller's tenant: its settings are the tenant's policy."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+
+    async def shown(self) -> dict[str, Any]:
+        """Return the settings as mem0 has them. Raises Problem."""
+        policy = await self._asked("GET", None)
+        return {
+            "custom_instructions": policy["instructions"] or None,
+            "custom_categories": [{name: what} for name, what in policy["categories"].items()] or None,
+            "agent_custom_instructions": None,
+            "multilingual": True,
+            "decay": True,
+        }
+
+    async def update(self, body: Mapping[str, Any]) -> None:
+        """Set instructions and descriptions of categories, and leave the rest of the policy. Raises Problem."""
+        if body.get("agent_custom_instructions") is not None:
+            raise Problem(HTTPStatus.BAD_REQUEST, _AGENTS)
+        changes: dict[str, Any] = {}
+        if body.get("custom_instructions") is not None:
+            changes["instructions"] = body["custom_instructions"]
+        if body.get("custom_categories") is not None:
+            described = categories_of(body["custom_categories"])
+            if unknown := [name for name in described if name not in CATEGORIES]:
+                detail = f"there is no category {unknown[0]!r} here: describe those there are, {', '.join(CATEGORIES)}"
+                raise Problem(HTTPStatus.BAD_REQUEST, detail)
+            changes["categories"] = described
+        if not changes:
+            return  # mnemolog is multilingual and lets memories fade, whatever is said
+        known = await self._asked("GET", None)
+        kept = {name: value for name, value in known.items() if name not in _OF_ANSWERS}
+        await self._asked("PUT", kept | changes)
+
+    async def _asked(self, method: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
+        key = self._request.headers.get("idempotency-key", "")
+        answered = await ask(self._request, Requested(method=method, path=_POLICY, body=body), key)
+        if not answered.is_success:
+            is_wrong = answered.status == HTTPStatus.UNPROCESSABLE_ENTITY
+            status = HTTPStatus.BAD_REQUEST if is_wrong else HTTPStatus(answered.status)
+            raise Problem(status, str((answered.body or {}).get("detail", status.phrase)))
+        policy: dict[str, Any] = answered.body
+        return policy
+
+
+_OF_ANSWERS: Final = ("policy_id", "version", "agent_id", "set_at", "by")
+"""What an answer says about a policy besides what it holds."""
