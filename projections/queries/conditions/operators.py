@@ -92,7 +92,10 @@ OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     ICONTAINS: lambda value, wanted: _contains(folded(value), wanted),
     EXISTS: lambda value, wanted: (value is not None) == wanted,
 }
-"""Of a value and the one that is wanted, `Several` for `in` and `nin`, folded for `icontains`. No value equals only null, and nothing is greater or less than it."""
+"""Of a value and the one that is wanted, `Several` for `in` and `nin`, folded for `icontains`.
+
+No value equals only null, and nothing is greater or less than it.
+"""
 
 _OF_ONE_KIND: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "gt": operator.gt,
