@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -33,6 +33,8 @@ MAX_URL_CHARACTERS: Final = 2_048
 MAX_DIGITS: Final = 9
 """Of a Retry-After: what is longer is as good as for ever."""
 _NAT64: Final = IPv6Network("64:ff9b::/96")
+_NOT_PUBLIC: Final = (IPv4Network("192.0.0.0/24"), IPv4Network("168.63.129.16/32"), IPv6Network("fec0::/10"))
+"""What Python takes for public: where clouds keep their own services (Oracle's, Azure's), and site-local addresses."""
 Address = IPv4Address | IPv6Address
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
@@ -203,7 +205,8 @@ def is_public(address: Address) -> bool:
         inner = address.ipv4_mapped or address.sixtofour or (address.teredo and address.teredo[1])
         if inner:
             return is_public(inner)
-    return address.is_global and not address.is_multicast and not address.is_reserved
+    is_named = any(address in network for network in _NOT_PUBLIC)
+    return address.is_global and not (is_named or address.is_multicast or address.is_reserved)
 
 
 def _literal(host: str) -> Address | None:

@@ -31,10 +31,11 @@ def test_addresses_of_the_public_internet(address: str):
         "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",  # noqa: S104
         "255.255.255.255", "240.0.0.1", "::1", "::", "fe80::1", "fd00::1", "ff02::1", "::ffff:127.0.0.1",
         "::7f00:1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2001:0:4136:e378:8000:63bf:f5ff:fffe",
+        "fec0::1", "192.0.0.192", "168.63.129.16", "::ffff:168.63.129.16",
     ],
 )  # fmt: skip
 def test_addresses_that_are_not(address: str):
-    """Loopback, private, link-local, shared, reserved and multicast ones, and those that wrap one of them."""
+    """Loopback, private, local, shared, clouds' own, reserved and multicast ones, and those that wrap one of them."""
     assert not is_public(ip_address(address))
 
 
