@@ -18,13 +18,15 @@ from mnemolog.cluster.peers import PeerUnavailable
 from projections.shard.errors import ShardUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     from mnemolog.changes.feed import ChangeFeed, ChangesWanted
 
 LOOK_EVERY_SECONDS: Final = 0.25
 HEARTBEAT_SECONDS: Final = 15.0
 CHANGES_AT_ONCE: Final = 500
+BYTES_AT_ONCE: Final = 512 * 1024
+"""What a stream holds for a caller who reads slowly, or little more where a single decision is larger."""
 RETRY_MILLISECONDS: Final = 1_000
 """After which a caller who lost the stream is asked to come back."""
 
@@ -59,25 +61,31 @@ class ChangeStreams:
         soon as it may not go on.
         """
         yield b"retry: %d\n%s\n" % (RETRY_MILLISECONDS, _id(cursor))
-        told, sent_at = cursor, time.monotonic()
+        told, sent_at, limit = cursor, time.monotonic(), CHANGES_AT_ONCE
         while not self._stopping.is_set():
             try:
-                page = await self._feed.page(wanted, cursor, CHANGES_AT_ONCE)
+                page = await self._feed.page(wanted, cursor, limit)
             except (PeerUnavailable, ShardUnavailable):
                 page = {"items": [], "next": cursor, "more": False}  # a partition moves: the next look asks again
             if not await may_go_on():
                 return
-            cursor = str(page["next"])
-            if page["items"]:
-                yield b"".join(
-                    _event(change, cursor if following is None else None)
-                    for change, following in pairwise([*page["items"], None])
-                )
+            items, following, more = page.pop("items"), str(page["next"]), page["more"]
+            events = _events(items, following)
+            if len(events) > BYTES_AT_ONCE and min(limit, len(items)) > 1:
+                limit = max(1, min(limit, len(items)) * BYTES_AT_ONCE // len(events))
+                del items, events  # it may take long until it is this stream's turn again
+                continue
+            limit = min(CHANGES_AT_ONCE, 2 * limit)
+            cursor, is_told = following, bool(items)
+            del items
+            if is_told:
+                yield events  # the caller may take long to read them
                 told, sent_at = cursor, time.monotonic()
             elif time.monotonic() - sent_at >= heartbeat_seconds:
                 yield b": nothing new\n\n" if cursor == told else b": nothing wanted\n%s\n" % _id(cursor)
                 told, sent_at = cursor, time.monotonic()
-            if not page["more"]:
+            del events
+            if not more:
                 await self._pause()
 
     async def _pause(self) -> None:
@@ -91,6 +99,10 @@ class ChangeStreams:
 
 def _id(cursor: str) -> bytes:
     return b"id: %s\n" % cursor.encode()
+
+
+def _events(changes: Sequence[dict[str, Any]], cursor: str) -> bytes:
+    return b"".join(_event(one, cursor if last is None else None) for one, last in pairwise([*changes, None]) if one)
 
 
 def _event(change: dict[str, Any], cursor: str | None) -> bytes:

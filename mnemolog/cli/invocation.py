@@ -15,7 +15,7 @@ import typer
 
 from mnemolog.cli.connect import FoldedAnew, NotReached, reached
 from mnemolog.cli.data_directory import check_folder
-from mnemolog.cli.output import Output
+from mnemolog.cli.output import Output, harmless
 from mnemolog.client.errors import MnemologError
 from mnemolog.settings import (
     KEY_VARIABLE,
@@ -220,5 +220,5 @@ def exit_code(start: Callable[[], Run]) -> int:
 
 def _said(error: Exception, code: int) -> int:
     if str(error):
-        print(f"mnemolog: {error}", file=sys.stderr)  # noqa: T201 - the command line talks to a person
+        print(harmless(f"mnemolog: {error}"), file=sys.stderr)  # noqa: T201 - the command line talks to a person
     return code

@@ -57,6 +57,9 @@ def start_logging(level: str, form: str) -> None:
     handler.addFilter(OncePerMinute())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.getLogger("mode.timers").setLevel(logging.ERROR)  # it warns of every timer that a busy machine delays
+    logging.getLogger("opentelemetry.trace").setLevel(
+        logging.ERROR
+    )  # it quotes whatever a stranger sends as tracestate
     for name in QUIET:
         logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
 

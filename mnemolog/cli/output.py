@@ -14,6 +14,12 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+_OBEYED: Final = {
+    code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 - as Python writes them
+    for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    if chr(code) not in "\n\t"
+}
+"""What a terminal obeys and does not show, and how it is shown: whoever's words they are, they are only words."""
 PIPED_COLUMNS: Final = 200
 """The width of a table that is not shown on a terminal."""
 
@@ -34,7 +40,7 @@ class Output:
 
     def text(self, text: str) -> None:
         """Write text of the answer as it is."""
-        self._out.print(text, markup=False, soft_wrap=True)
+        self._out.print(harmless(text), markup=False, soft_wrap=True)
 
     def fields(self, answer: dict[str, Any]) -> None:
         """Write an answer of a few values: as JSON, or one a line."""
@@ -49,7 +55,7 @@ class Output:
         """Write rows as a table; without any, say so on stderr."""
         table = Table(*headings)
         for row in rows:
-            table.add_row(*(Text(shown(value)) for value in row))
+            table.add_row(*(Text(harmless(shown(value))) for value in row))
         if table.row_count:
             self._out.print(table)
         else:
@@ -57,7 +63,7 @@ class Output:
 
     def say(self, message: str) -> None:
         """Write a message for a person to stderr."""
-        self._err.print(message, markup=False, soft_wrap=True)
+        self._err.print(harmless(message), markup=False, soft_wrap=True)
 
     def progress(self, unit: str = "") -> Progress:
         """Return a progress bar on stderr, silent where no terminal is."""
@@ -71,6 +77,11 @@ class Output:
             transient=True,
             disable=not sys.stderr.isatty(),
         )
+
+
+def harmless(text: str) -> str:
+    """Return a text with what a terminal would obey written out."""
+    return text.translate(_OBEYED)
 
 
 def shown(value: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -45,6 +46,8 @@ LOOK_SECONDS: Final = 0.25
 """Between two looks into the feed while changes come; up to four times as long where none did."""
 LONGEST_LOOK_SECONDS: Final = 1.0
 CHANGES_AT_ONCE: Final = 100
+OF_A_TENANT_AT_ONCE: Final = 8
+"""Deliveries under way: of a tenant whose receivers do not answer the rest wait, and nobody else's."""
 WRITE_EVERY: Final = timedelta(seconds=1)
 """While deliveries follow each other their progress is written no more often: after a crash those are sent again."""
 PASSED_OVER_EVERY: Final = timedelta(minutes=1)
@@ -91,6 +94,7 @@ class Deliveries:
         self._first_pause_seconds = first_pause_seconds
         self._running: dict[str, asyncio.Task[None]] = {}
         self._chance = random.Random()  # noqa: S311 - no secret; of its own, so that it changes nobody's seed
+        self._turns = defaultdict[str, asyncio.Semaphore](lambda: asyncio.Semaphore(OF_A_TENANT_AT_ONCE))
 
     async def run(self) -> None:
         """Post for the webhooks that are this worker's, whichever they are at the time, until it is cancelled."""
@@ -129,7 +133,8 @@ class Deliveries:
         one = _Posting(webhook)
         while self._webhooks.get(webhook.webhook_id) is webhook:
             try:
-                pause = await self._step(one)
+                async with self._turns[webhook.tenant]:
+                    pause = await self._step(one)
             except (LogUnavailable, NotHeld, PeerUnavailable, ShardUnavailable):
                 pause = LONGEST_LOOK_SECONDS  # a partition moves, or the log is down: asked again in a moment
             except UnknownCursor as error:

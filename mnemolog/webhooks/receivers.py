@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from functools import partial
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -22,13 +24,17 @@ ANSWER_SECONDS: Final = 20.0
 """From the first byte sent until the answer's status is known."""
 IDLE_SECONDS: Final = 30.0
 """For which a connection is kept."""
-MAX_CONNECTIONS: Final = 64
+CONNECTIONS_KEPT: Final = 32
+NAMES_AT_ONCE: Final = 32
+"""Names that are looked up at the same moment: a name server may be slow on purpose."""
 MAX_ANSWER_BYTES: Final = 64 << 10
 """Of a longer answer the rest is left, with its connection."""
 MAX_URL_CHARACTERS: Final = 2_048
 MAX_DIGITS: Final = 9
 """Of a Retry-After: what is longer is as good as for ever."""
 _NAT64: Final = IPv6Network("64:ff9b::/96")
+_NOT_PUBLIC: Final = (IPv4Network("192.0.0.0/24"), IPv4Network("168.63.129.16/32"), IPv6Network("fec0::/10"))
+"""What Python takes for public: where clouds keep their own services (Oracle's, Azure's), and site-local addresses."""
 Address = IPv4Address | IPv6Address
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
@@ -54,12 +60,13 @@ class Receivers:
     def __init__(self, allowed: Iterable[str] = (), *, tls: SSLContext | None = None) -> None:
         """Take the hosts that may be private, and be spoken to without TLS; `tls` says which certificates are good."""
         self._allowed = frozenset(allowed)
+        self._names = _Names()
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=tls,
-            max_connections=MAX_CONNECTIONS,
-            max_keepalive_connections=MAX_CONNECTIONS // 2,
+            max_connections=None,  # whoever posts bounds them, so that no receiver waits for another's
+            max_keepalive_connections=CONNECTIONS_KEPT,
             keepalive_expiry=IDLE_SECONDS,
-            network_backend=_PublicNetwork(self._allowed),
+            network_backend=_PublicNetwork(self._allowed, self._names),
         )
 
     def check(self, url: str) -> None:
@@ -97,8 +104,9 @@ class Receivers:
         host = str(parts.hostname)
         if host not in self._allowed:
             try:
-                await _public_addresses(host, parts.port or 443)
-            except OSError:
+                async with asyncio.timeout(CONNECT_SECONDS):
+                    await self._names.public_addresses(host, parts.port or 443)
+            except OSError:  # a TimeoutError is one
                 return  # nobody knows it yet: each attempt looks again
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
@@ -127,6 +135,26 @@ class Receivers:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._pool.aclose()
+        self._names.close()
+
+
+class _Names:
+    """Looks names up in threads of its own: those of the process, few, are never all busy with a slow name server."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(NAMES_AT_ONCE, "webhook-names")
+
+    async def public_addresses(self, host: str, port: int) -> list[str]:
+        """Return what a name means. Raises OSError, AddressRefused where any of it is private."""
+        look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().run_in_executor(self._threads, look_up)
+        addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
+        for address in addresses:
+            _require_public(host, ip_address(address.partition("%")[0]))
+        return addresses
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class _PublicNetwork(httpcore.AsyncNetworkBackend):
@@ -136,8 +164,9 @@ class _PublicNetwork(httpcore.AsyncNetworkBackend):
     leads nowhere else.
     """
 
-    def __init__(self, allowed: frozenset[str]) -> None:
+    def __init__(self, allowed: frozenset[str], names: _Names) -> None:
         self._allowed = allowed
+        self._names = names
         self._network = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -148,7 +177,7 @@ class _PublicNetwork(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[SocketOption] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        addresses = [host] if host in self._allowed else await _public_addresses(host, port)
+        addresses = [host] if host in self._allowed else await self._names.public_addresses(host, port)
         for number, address in enumerate(addresses, 1):
             try:
                 return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
@@ -159,15 +188,6 @@ class _PublicNetwork(httpcore.AsyncNetworkBackend):
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-
-
-async def _public_addresses(host: str, port: int) -> list[str]:
-    """Return what a name means. Raises OSError, AddressRefused where any of it is private."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
-    for address in addresses:
-        _require_public(host, ip_address(address.partition("%")[0]))
-    return addresses
 
 
 def _require_public(host: str, address: Address) -> None:
@@ -185,7 +205,8 @@ def is_public(address: Address) -> bool:
         inner = address.ipv4_mapped or address.sixtofour or (address.teredo and address.teredo[1])
         if inner:
             return is_public(inner)
-    return address.is_global and not address.is_multicast and not address.is_reserved
+    is_named = any(address in network for network in _NOT_PUBLIC)
+    return address.is_global and not (is_named or address.is_multicast or address.is_reserved)
 
 
 def _literal(host: str) -> Address | None:

@@ -86,8 +86,8 @@ class _Reader:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._ahead, self._at)
-            except (json.JSONDecodeError, RecursionError) as error:
-                if isinstance(error, RecursionError) or not self._more():
+            except (ValueError, RecursionError) as error:  # ValueError: a number of thousands of digits
+                if not isinstance(error, json.JSONDecodeError) or not self._more():
                     raise self._wrong(str(error)) from error
                 continue
             if self._ahead[end : end + 1] not in _NUMBERS_GO_ON or not self._more():

@@ -41,7 +41,8 @@ def mem0_memory(element: object) -> dict[str, Any]:
     metadata = row.get("metadata") or {}
     if not isinstance(metadata, dict):
         raise BadRow(f"metadata {metadata!r} is no object")
-    words = [name for name in row.get("categories") or [] if isinstance(name, str)]
+    categories = row.get("categories")
+    words = [name for name in categories if isinstance(name, str)] if isinstance(categories, list) else []
     formed = instant("created_at", row.get("created_at"))
     updated = instant("updated_at", row.get("updated_at")) or formed
     app = {"app_id": row["app_id"]} if row.get("app_id") else {}

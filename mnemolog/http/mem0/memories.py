@@ -13,6 +13,7 @@ from urllib.parse import quote
 import orjson
 
 from mnemolog.access.principal import PRINCIPAL, Principal, Role
+from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
 from mnemolog.http.bounds.json_body import read_json
 from mnemolog.http.mem0.conditions import check_size, named, names_somebody, translated
 from mnemolog.http.mem0.projects import instructions_of
@@ -119,6 +120,9 @@ class Memories:
             metadata[EXPIRES_AT] = expires_at
         if instructions := instructions_of(body, is_of_agent=USER not in whose.named):
             metadata[INSTRUCTIONS] = instructions
+        if len(orjson.dumps(metadata)) * len(messages) > MAX_BODY_BYTES:  # each message has them, before any is counted
+            detail = "the metadata are too large for so many messages: send fewer at once"
+            raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
         turns = [
             {
                 "role": message["role"],
@@ -197,13 +201,14 @@ class Memories:
             **({} if threshold is None else {"min_score": threshold}),
             **({"as_of": _end_of(body["reference_date"])} if body.get("reference_date") is not None else {}),
         }
-        found: list[Body] = []
-        for results in await self._for_users(filters, partial(self._search_one, asked)):
-            found += results
-        if len(found) > limit:
-            found = sorted(found, key=lambda one: one["score"], reverse=True)[:limit]
+        found = Foremost("score", limit)
+
+        async def search_one(whose: Body, one: Body) -> None:
+            found.add(await self._search_one(asked, whose, one))
+
+        users = len(await self._for_users(filters, search_one))
         fields = _texts(body, "fields")
-        return [memory_shown(memory, fields) for memory in found]
+        return [memory_shown(memory, fields) for memory in (found.items if users == 1 else found.in_order())]
 
     async def _search_one(self, asked: Body, whose: Body, filters: Body) -> list[Body]:
         results: list[Body] = (await self._told("POST", "/v1/search", body={**asked, **whose, "filters": filters}))[
@@ -222,14 +227,17 @@ class Memories:
             detail = f"beyond the newest {MOST_LISTED} only the active memories of one user are listed: name a user_id"
             raise Problem(HTTPStatus.BAD_REQUEST, detail)
         first, most = (page, size) if one_list else (1, page * size)
-        lists = [
-            await self._for_users(filters, partial(self._list_one, status, first, most), users) for status in statuses
-        ]
-        listed = [one for each in lists for one in each]
-        total = sum(number for _, number in listed)
-        items = [memory for memories, _ in listed for memory in memories]
-        if not one_list:
-            items = sorted(items, key=lambda one: one["formed_at"], reverse=True)[(page - 1) * size : page * size]
+        found = Foremost("formed_at", most)
+
+        async def list_one(status: str, whose: Body, one: Body) -> int:
+            items, number = await self._list_one(status, first, most, whose, one)
+            found.add(items)
+            return number
+
+        total = 0
+        for status in statuses:
+            total += sum(await self._for_users(filters, partial(list_one, status), users))
+        items = found.items if one_list else found.in_order()[(page - 1) * size :]
         return [memory_shown(memory, fields) for memory in items], total
 
     async def _list_one(self, status: str, page: int, most: int, whose: Body, filters: Body) -> tuple[list[Body], int]:
@@ -467,6 +475,24 @@ class Memories:
 
     async def _answered(self, method: str, path: str, *, key: str, **more: Any) -> Answered:  # noqa: ANN401
         return _checked(await ask(self._request, Requested(method=method, path=path, **more), key))
+
+
+class Foremost:
+    """The memories that are foremost by a member, of those of many users: no more are held than are wanted."""
+
+    def __init__(self, member: str, most: int) -> None:
+        self._member, self._most = member, most
+        self.items: list[Body] = []
+
+    def add(self, memories: list[Body]) -> None:
+        """Take more of them; as they came, where all are wanted."""
+        self.items += memories
+        if len(self.items) > self._most:
+            self.items = self.in_order()[: self._most]
+
+    def in_order(self) -> list[Body]:
+        """Return those that are held, the foremost first."""
+        return sorted(self.items, key=lambda one: (one[self._member], one["memory_id"]), reverse=True)
 
 
 def _checked(answered: Answered) -> Answered:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +12,7 @@ import pytest_asyncio
 from contract.front_door import FrontDoor, from_a_worker, front_door
 from contract.wake_stream_client import open_wake_stream
 
-from mnemolog.changes import feed
+from mnemolog.changes import feed, stream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -227,3 +229,23 @@ async def test_many_who_catch_up_take_turns_and_the_worker_goes_on_in_between(
     found = await asyncio.gather(*(page(door) for _ in range(20)))
     other.cancel()
     assert (most, {len(one["items"]) > 0 for one in found}) == (1, {True})
+
+
+async def test_a_stream_holds_little_for_who_reads_slowly_and_tells_everything(
+    door: FrontDoor, monkeypatch: pytest.MonkeyPatch
+):
+    start = (await page(door, after="now"))["next"]
+    for n in range(12):
+        await door.remember(f"number {n}: " + "rain " * 400, f"slow {n}")
+    monkeypatch.setattr(stream, "BYTES_AT_ONCE", 10_000)
+    streams, told = door.worker.change_streams, ""
+    events = streams.stream(
+        feed.ChangesWanted(tenant="default"), start, may_go_on=lambda: asyncio.sleep(0, result=True)
+    )
+    async with aclosing(events), asyncio.timeout(20):
+        while told.count("event: ") < 12:
+            block = await anext(events)
+            assert len(block) <= 10_000 or block.count(b"event: ") == 1
+            told += block.decode()
+    assert sorted(int(number) for number in re.findall(r"number (\d+):", told)) == list(range(12))
+    assert told.count("event: MemoryFormed") == 12

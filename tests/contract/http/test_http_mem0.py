@@ -12,9 +12,12 @@ from contract.keyed_door import Caller, KeyedDoor, keyed_door
 
 from mnemolog.access import key_file
 from mnemolog.access.principal import Role
+from mnemolog.http.mem0 import memories
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from mnemolog.http import own_routes
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ADMIN = (Role.READ, Role.WRITE, Role.TENANT_ADMIN)
@@ -143,6 +146,45 @@ async def test_a_filter_that_would_take_long_for_many_users_is_refused_before_an
         await refused(caller, "POST", path, {"filters": filters}, status=400, told="too many values: at most 2000")
     search = {"query": "x", "filters": filters}
     await refused(caller, "POST", "/v3/memories/search/", search, status=400, told="too many values: at most 2000")
+
+
+async def test_metadata_are_bounded_before_each_message_gets_them(door: KeyedDoor, monkeypatch: pytest.MonkeyPatch):
+    caller = door.caller(*PLAIN, tenant="multiplied")
+    asked: list[str] = []
+
+    async def never(_: object, requested: own_routes.Requested, __: str) -> own_routes.Answered:
+        asked.append(requested.path)
+        raise AssertionError(requested.path)
+
+    monkeypatch.setattr(memories, "ask", never)
+    body = {"messages": [{"content": "x"}] * 1_000, "user_id": "ivy", "metadata": {"a": "x" * 10_000}}
+    for path in ("/v3/memories/add/", "/v1/memories/", "/memories"):
+        await refused(caller, "POST", path, body, status=413, told="send fewer at once")
+    assert asked == []
+
+
+async def test_what_is_found_of_several_users_comes_best_first(door: KeyedDoor):
+    caller = door.caller(*ADMIN, tenant="best")
+    await keep(caller, "Jo once saw a yacht in a film.", user_id="ana")
+    await keep(caller, "Sails a yacht.", user_id="zed")
+    asked = {"query": "sails a yacht", "filters": {"user_id": {"in": ["ana", "zed"]}}}
+    found = (await caller.ask("POST", "/v3/memories/search/", asked)).json()["results"]
+    assert [one["user_id"] for one in found] == ["zed", "ana"]
+
+
+async def test_pages_of_several_users_have_each_memory_once(door: KeyedDoor):
+    caller = door.caller(*ADMIN, tenant="pages")
+    users = [f"user {n}" for n in range(5)]
+    for user in users:
+        for n in range(3):
+            await keep(caller, f"{user} says {n}", user_id=user)
+    seen: list[str] = []
+    for page in range(1, 5):
+        body = {"filters": {"user_id": {"in": users}}}
+        answer = await caller.ask("POST", f"/v3/memories/?page={page}&page_size=4", body)
+        assert answer.json()["count"] == 15
+        seen += [one["memory"] for one in answer.json()["results"]]
+    assert sorted(seen) == sorted(f"{user} says {n}" for user in users for n in range(3))
 
 
 async def test_a_filter_in_a_query_that_is_nested_deeply_is_refused(door: KeyedDoor):

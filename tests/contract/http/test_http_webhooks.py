@@ -337,3 +337,33 @@ async def test_there_are_only_so_many(door: FrontDoor, receiver: WebhookReceiver
     refused = await door.post("/v1/webhooks", {"url": receiver.url})
     assert refused.status_code == 409
     assert "remove one" in refused.json()["detail"]
+
+
+async def test_a_tenant_whose_receivers_do_not_answer_delays_its_own_deliveries_only(
+    tmp_path: Path, receiver: WebhookReceiver, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(key_file, "LOOK_SECONDS", 0.0)
+    silent = asyncio.Queue[asyncio.StreamWriter]()
+
+    async def say_nothing(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await silent.put(writer)
+
+    async with (
+        await asyncio.start_server(say_nothing, "127.0.0.1", 0) as server,
+        keyed_door(tmp_path, webhook_hosts="127.0.0.1") as door,
+    ):
+        mute = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        slow, other = (door.caller(Role.WRITE, Role.TENANT_ADMIN, tenant=name) for name in ("slow", "other"))
+        for _ in range(deliveries.OF_A_TENANT_AT_ONCE + 3):
+            assert (await slow.ask("POST", "/v1/webhooks", {"url": mute})).status_code == 201
+        assert (await other.ask("POST", "/v1/webhooks", {"url": receiver.url})).status_code == 201
+        for caller in (slow, other):
+            assert (await caller.ask("POST", "/v1/memories", {"user_id": "u1", "content": "likes tea"})).is_success
+        async with asyncio.timeout(20):
+            writers = [await silent.get() for _ in range(deliveries.OF_A_TENANT_AT_ONCE)]
+            while not receiver.items:  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(0.02)
+        await asyncio.sleep(0.3)
+        assert silent.empty()
+        for writer in writers:
+            writer.close()

@@ -37,6 +37,11 @@ def test_what_is_no_json_is_unreadable(text: str):
         list(json_arrays.elements("f", BytesIO(text.encode("utf-8", "surrogateescape")), ("memories",)))
 
 
+def test_a_number_of_thousands_of_digits_is_unreadable():
+    with pytest.raises(Unreadable, match=r"at character \d+: Exceeds the limit"):
+        list(json_arrays.elements("f", BytesIO(b"[1, " + b"9" * 5_000 + b"]"), ("memories",)))
+
+
 def test_a_large_file_is_read_in_little_memory(tmp_path: Path):
     path = tmp_path / "large.json"
     with path.open("wb") as file:

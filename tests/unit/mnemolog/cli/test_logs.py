@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 
 import pytest
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from mnemolog.cli.logs import OncePerMinute
+from mnemolog.cli.logs import OncePerMinute, start_logging
 
 
 @pytest.fixture
@@ -44,3 +45,16 @@ def test_another_broker_and_another_matter_are_said_too(said):
 def test_what_mnemolog_says_is_never_left_out(said):
     for _ in range(3):
         assert said(100, "mnemolog", "the log is away") == "the log is away"
+
+
+def test_what_a_stranger_sends_as_a_trace_is_not_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    monkeypatch.setattr(logging.getLogger(), "level", logging.WARNING)
+    start_logging("warning", "text")
+    logging.getLogger("mnemolog").warning("something of ours")
+    sent = {"traceparent": f"00-{'1' * 32}-{'2' * 16}-01", "tracestate": "my words, again and again" * 300}
+    TraceContextTextMapPropagator().extract(sent)
+    said = capsys.readouterr().err
+    assert ("something of ours" in said, "my words" in said) == (True, False)

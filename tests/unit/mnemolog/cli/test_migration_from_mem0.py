@@ -60,6 +60,12 @@ def test_a_memory_keeps_its_owner_times_and_metadata(tmp_path: Path):
     }
 
 
+@pytest.mark.parametrize("categories", [5, True, "people", {"people": 1}, [["people"], None]])
+def test_categories_that_are_no_list_of_texts_name_none(tmp_path: Path, categories: object):
+    [memory] = memories(mem0_rows(written(tmp_path, [BERN | {"categories": categories}])))
+    assert (memory["content"], memory["category"]) == ("Zoe lives in Bern", "fact")
+
+
 def test_what_it_said_before_is_a_memory_that_it_superseded(tmp_path: Path):
     now, before = memories(mem0_rows(written(tmp_path, [BERN | {"history": HISTORY}])))
     assert now["content"] == "Zoe lives in Bern"
