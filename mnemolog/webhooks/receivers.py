@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS: Final = 10.0
 ANSWER_SECONDS: Final = 20.0
-"""From the first byte sent until the answer's status is known."""
+"""From the first byte sent until the status of the answer is known."""
 IDLE_SECONDS: Final = 30.0
-"""For which a connection is kept."""
+"""For which an idle connection is kept."""
 MAX_CONNECTIONS: Final = 64
 MAX_ANSWER_BYTES: Final = 64 << 10
-"""Of a longer answer the rest is left, with its connection."""
+"""The rest of a longer answer is not read, and the connection is closed."""
 MAX_URL_CHARACTERS: Final = 2_048
 MAX_DIGITS: Final = 9
-"""Of a Retry-After: what is longer is as good as for ever."""
+"""Of a Retry-After: a longer number is as good as for ever."""
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 Address = IPv4Address | IPv6Address
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
 
 class AddressRefused(ValueError):
-    """Nothing is posted to this address; the text says why, and what can be done."""
+    """Nothing is posted to this address; the message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a receiver has answered: a status, and how many seconds it asks to be left alone."""
+    """A receiver's answer: its status, and the seconds that it asks to wait."""
 
     status: int
     retry_after: float | None = None
@@ -52,7 +52,7 @@ class Receivers:
     """
 
     def __init__(self, allowed: Iterable[str] = (), *, tls: SSLContext | None = None) -> None:
-        """Take the hosts that may be private, and be spoken to without TLS; `tls` says which certificates are good."""
+        """Take the hosts that may be private and used without TLS; `tls` verifies certificates."""
         self._allowed = frozenset(allowed)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=tls,
@@ -91,7 +91,7 @@ class Receivers:
             _require_public(host, literal)
 
     async def look_up(self, url: str) -> None:
-        """Check the form of an address, and whether its name means a private one by now. Raises AddressRefused."""
+        """Check the form of an address, and whether its name resolves to a private one. Raises AddressRefused."""
         self.check(url)
         parts = urlsplit(url)
         host = str(parts.hostname)
@@ -162,7 +162,7 @@ class _PublicNetwork(httpcore.AsyncNetworkBackend):
 
 
 async def _public_addresses(host: str, port: int) -> list[str]:
-    """Return what a name means. Raises OSError, AddressRefused where any of it is private."""
+    """Return the addresses of a name. Raises OSError, and AddressRefused if any of them is private."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
     for address in addresses:
@@ -178,7 +178,7 @@ def _require_public(host: str, address: Address) -> None:
 
 
 def is_public(address: Address) -> bool:
-    """Return whether an address is one of the public internet; of one that wraps another, whether that is."""
+    """Return whether an address is public; for an address that embeds another, whether the embedded one is."""
     if isinstance(address, IPv6Address):
         if address in _NAT64:
             return is_public(IPv4Address(int(address) & 0xFFFF_FFFF))
@@ -196,7 +196,7 @@ def _literal(host: str) -> Address | None:
 
 
 def retry_after(headers: Iterable[tuple[bytes, bytes]], now: datetime) -> float | None:
-    """Return the seconds that a Retry-After asks for, as a number or until a date; None where it asks for none."""
+    """Return the seconds of a Retry-After, given as a number or a date; None if there are none."""
     said = next((value for name, value in headers if name.lower() == b"retry-after"), b"").decode("latin-1").strip()
     if said.isascii() and said.isdigit():
         return float(said[:MAX_DIGITS])
