@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 ASK_SECONDS: Final = 5.0
 DECISIONS_AT_ONCE: Final = 500
-"""Of one partition: of whom they are is seen only when they are read, so a page may be empty and not the last."""
+"""Of one partition. Their owners are known only after reading, so a page may be empty without being the last."""
 NOW: Final = "now"
-"""In the place of a cursor: behind everything that there is."""
+"""In place of a cursor: after everything that exists."""
 ERASURES: Final = (MemoryErased, UserErased)
 CHANGES: Final = (*MEMORY_EVENTS, *ERASURES)
 TYPES: Final = tuple(sorted(event.__name__ for event in CHANGES))
@@ -49,12 +49,12 @@ _POSITIONS: Final = re.compile(r"\d{1,9}:\d{1,18}(,\d{1,9}:\d{1,18})*", re.ASCII
 
 
 class UnknownCursor(ValueError):
-    """The cursor is none that this feed has given: leave it out to begin with the first change."""
+    """The cursor is not one of this feed: leave it out to start with the first change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesWanted:
-    """Which changes a caller asks for: of a tenant or one user; of what an agent knows; of one type."""
+    """Which changes a caller asks for: of a tenant or one user, of memories that an agent knows, of one type."""
 
     tenant: str
     user_id: str | None = None
@@ -63,7 +63,7 @@ class ChangesWanted:
 
 
 class ChangeFeed:
-    """Answers callers for the changes of all partitions, and other workers for those of this worker's."""
+    """Returns the changes of all partitions to callers, and those of this worker's partitions to other workers."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class ChangeFeed:
         """By tenant: many callers who catch up take turns, and the worker goes on with other things in between."""
 
     async def page(self, wanted: ChangesWanted, after: str | None, limit: int) -> dict[str, Any]:
-        """Return `{items, next, more}`: changes after a cursor, without one from the first on, and the next cursor.
+        """Return `{items, next, more}`: the changes after a cursor (None: all), and the next cursor.
 
         Changes of a user come in their order. A decision is not divided, so there may be more items than `limit`.
         Raises UnknownCursor, and PeerUnavailable while a partition moves: part of an answer would not say so.

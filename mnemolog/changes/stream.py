@@ -1,4 +1,4 @@
-"""Changes as they happen: server-sent events, which anybody may come back to where a connection broke off.
+"""Changes as they happen: server-sent events, which a client can resume after its connection broke.
 
 A stream asks the feed for the page after its cursor, again and again. So it holds nothing but that cursor, and goes on
 when partitions move between workers.
@@ -28,7 +28,7 @@ CHANGES_AT_ONCE: Final = 500
 BYTES_AT_ONCE: Final = 512 * 1024
 """What a stream holds for a caller who reads slowly, or little more where a single decision is larger."""
 RETRY_MILLISECONDS: Final = 1_000
-"""After which a caller who lost the stream is asked to come back."""
+"""After which a client that lost the stream should reconnect."""
 
 
 class ChangeStreams:

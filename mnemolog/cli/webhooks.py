@@ -1,4 +1,4 @@
-"""`mnemolog webhooks`: whom changes are posted to."""
+"""`mnemolog webhooks`: where changes are posted to."""
 
 from typing import Annotated
 
@@ -39,7 +39,7 @@ async def add(
     type_: TYPES = None,
     after: AFTER = "now",
 ) -> None:
-    """Post changes to an address, and print the secret that signs them: it is shown once."""
+    """Post changes to an address, and print the secret that signs them, which is shown only once."""
     made = await client.add_webhook(
         address, types=type_ or (), user_id=user, agent_id=agent, after=None if after == START else after
     )
@@ -50,7 +50,7 @@ async def add(
 
 
 async def listed(client: AsyncClient, output: Output) -> None:
-    """List the webhooks, and how far each has come."""
+    """List the webhooks with their progress."""
     found = await client.webhooks()
     if output.as_json:
         output.json(found)
@@ -66,7 +66,7 @@ async def listed(client: AsyncClient, output: Output) -> None:
 
 
 async def secret(client: AsyncClient, output: Output, webhook_id: WEBHOOK, *, both_for: BOTH_FOR = 24.0) -> None:
-    """Sign with a new secret from now on, and print it: it is shown once."""
+    """Rotate the secret, and print the new one, which is shown only once."""
     found = await client.set_webhook_secret(webhook_id, both_for=round(both_for * HOUR_SECONDS))
     if output.as_json:
         output.json(found)
@@ -75,7 +75,7 @@ async def secret(client: AsyncClient, output: Output, webhook_id: WEBHOOK, *, bo
 
 
 async def remove(client: AsyncClient, output: Output, webhook_id: WEBHOOK) -> None:
-    """Post nothing for a webhook any more."""
+    """Remove a webhook."""
     found = await client.remove_webhook(webhook_id)
     if output.as_json:
         output.json(found)
@@ -84,7 +84,7 @@ async def remove(client: AsyncClient, output: Output, webhook_id: WEBHOOK) -> No
 
 
 async def replay(client: AsyncClient, output: Output, webhook_id: WEBHOOK, after: AFTER) -> None:
-    """Post again what happened after a cursor, and go on from there."""
+    """Post again what happened after a cursor, and continue from there."""
     found = await client.replay_webhook(webhook_id, None if after == START else after)
     if output.as_json:
         output.json(found)

@@ -1,6 +1,6 @@
-"""Other frameworks' memory, kept by mnemolog: each module is for one framework, which its extra installs.
+"""Memory of other frameworks, stored in mnemolog: one module for each framework, which an extra installs.
 
-`langgraph` is a store for LangGraph, and `langgraph_items` what an item of it is as a document; `langchain` has tools
-and a retriever, and `openai_agents` tools. They speak to a server by the client. Importing one imports its framework,
-and nothing else here does.
+`langgraph` is a store for LangGraph, and `langgraph_items` maps its items to documents; `langchain` has tools and a
+retriever, and `openai_agents` has tools. They reach a server through the client. Importing a module imports its
+framework; nothing else here does.
 """

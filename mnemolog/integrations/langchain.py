@@ -22,7 +22,8 @@ def memory_tools(
 ) -> list[StructuredTool]:
     """Return memory_add and memory_search as the server defines them, for one user.
 
-    A failed call is an answer that the model reads. With await they need the `async_client`. Raises MnemologError.
+    The model receives the reason of a failed call as its answer. Calls with await need `async_client`. Raises
+    MnemologError.
     """
     functions = [tool["function"] for tool in client.tools()["tools"]]
     return [_tool(function, client, user_id, agent_id, async_client) for function in functions]
@@ -62,7 +63,7 @@ def _text(answer: dict[str, Any]) -> str:
 
 
 class MemoryRetriever(BaseRetriever):
-    """Finds a user's memories, best first: the text is the page, and what else is known of it its metadata."""
+    """Finds a user's memories, best first: the text is the page content, the other fields are its metadata."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -72,7 +73,7 @@ class MemoryRetriever(BaseRetriever):
     limit: int = 5
     filters: dict[str, Any] | None = None
     async_client: AsyncClient | None = None
-    """What `ainvoke` asks; without it a thread asks `client`."""
+    """Used by `ainvoke`; without it, `client` is called in a thread."""
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:  # noqa: ARG002
         found = self.client.search(self.user_id, self.agent_id, query, limit=self.limit, filters=self.filters)

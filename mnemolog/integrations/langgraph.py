@@ -1,4 +1,4 @@
-"""LangGraph's store, kept by mnemolog: `MnemologStore(url)` is a BaseStore. `pip install 'mnemolog[langgraph]'`."""
+"""LangGraph's store in mnemolog: `MnemologStore(url)` is a BaseStore. `pip install 'mnemolog[langgraph]'`."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[Call[Json], Json, T]"
-"""What an operation asks the server, one call after the other; each gives the answer, and the last what is returned."""
+"""The calls of an operation, one after the other: the generator receives each answer, and returns the result."""
 PAGE: Final = 200
 SWEEP_MINUTES: Final = 5.0
 MOST_FOUND: Final = 100
-"""As many a search by words gives, with a score; those after them come without."""
+"""Results of a search that have a score; later ones come without."""
 DECISIONS_AWAITED: Final = 6
-"""Times that an undecided command is sent again, each of which waits 5 s."""
+"""How often an undecided command is sent; each time waits 5 s."""
 DIRECTORY: Final = "langgraph"
-"""The user that has the names of the others, and items above the part of a namespace that names users.
+"""The user that holds the names of the others, and the items whose namespace is too short to name a user.
 
 No namespace begins with it: LangGraph reserves it.
 """
 
 
 class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph is an extra
-    """Keeps items as documents of users: exact, under a key, and left alone by decay.
+    """Stores items as documents of users: exactly, under a key, and exempt from decay.
 
-    `user_part` says which part of a namespace names the user: 0 the first, so that `("alice", "notes")` is of alice,
-    and `user_part=1` fits `("memories", "alice")`. Who erases alice erases her items. With None all are of `user_id`.
-    A put, a deletion and a read refreshed by it are decided when they return. Raises MnemologError.
+    `user_part` says which part of a namespace names the user: 0 is the first, so that `("alice", "notes")` belongs to
+    alice, and 1 fits `("memories", "alice")`. Erasing alice erases her items. With None all items belong to `user_id`.
+    Puts, deletions and refreshing reads have taken effect when they return. Raises MnemologError.
     """
 
     supports_ttl = True
@@ -77,7 +77,7 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
     ) -> None:
         """Take the server's address and a key. `fields` are the paths whose text is searched; `$` is the whole value.
 
-        `connection` is what the client takes besides: `timeout_seconds`, `retries`, `ca_file`. Raises ValueError.
+        `connection` holds the client's other arguments: `timeout_seconds`, `retries`, `ca_file`. Raises ValueError.
         """
         self._client = Client(url, api_key, **connection)
         self._make: Mapping[str, Any] = {"url": url, "api_key": api_key, **connection}
@@ -91,21 +91,21 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
     # -- how operations are carried
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out operations in their order; reads see the puts before them."""
+        """Execute operations in order; reads see the puts before them."""
         return [self._run(self._steps(op)) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out the same without blocking; all calls of a store are of one event loop."""
+        """Execute them without blocking; all calls of a store belong to one event loop."""
         return [await self._arun(self._steps(op)) for op in ops]
 
     def sweep_ttl(self) -> int:
-        """Delete the items whose time is over, of all users; return how many. Until then they are only hidden."""
+        """Delete the expired items of all users; return how many. Until then they are only hidden."""
         return self._run(self._sweep())
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
-        """Sweep again and again in a thread of its own; return what is done when it was stopped.
+        """Sweep periodically in a thread; return a future that is done once it was stopped.
 
-        Without minutes those of the store's `ttl`, else 5. A sweep that fails is told to the log, and tried again.
+        The default interval is that of the store's `ttl`, else 5 minutes. A failed sweep is logged and repeated.
         """
         if self._sweeper is None:
             minutes = sweep_interval_minutes or (self.ttl_config or {}).get("sweep_interval_minutes") or SWEEP_MINUTES
@@ -113,7 +113,7 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
         return self._sweeper.done
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Stop it, waiting so many seconds for a sweep to end; return whether it has stopped."""
+        """Stop it, waiting at most `timeout` seconds for a sweep to end; return whether it has stopped."""
         if self._sweeper is None or self._sweeper.stop(timeout):
             self._sweeper = None
         return self._sweeper is None
@@ -147,12 +147,12 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
             return result
 
     def close(self) -> None:
-        """Stop the sweeper, and give the connections of calls without await back."""
+        """Stop the sweeper, and close the connections of calls without await."""
         self.stop_ttl_sweeper()
         self._client.close()
 
     async def aclose(self) -> None:
-        """Stop the sweeper, and give all connections back."""
+        """Stop the sweeper, and close all connections."""
         await asyncio.to_thread(self.close)
         if self._async_client is not None:
             await self._async_client.close()
@@ -269,7 +269,7 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
     # -- users
 
     def _users(self, prefix: Sequence[str]) -> Steps[list[str]]:
-        """Return whose items a prefix may have: one user, or all that the directory knows."""
+        """Return the users whose items a prefix may match: one user, or all in the directory."""
         one = self._place.user_of(prefix)
         if one is not None:
             return [one]
@@ -278,7 +278,7 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
         return sorted({self._place.user_id, *(str(entry["metadata"]["user"]) for entry in entries)})
 
     def _register(self, user_id: str) -> Steps[None]:
-        """Put a user into the directory, once; a key that may not write there is no reason to refuse the item."""
+        """Put a user into the directory, once; the item is stored even if the key may not write there."""
         if user_id in self._known or user_id == self._place.user_id:
             return
         attribute = key_of((), user_id)
@@ -303,7 +303,7 @@ def _asked(call: Call[Json]) -> Steps[Json]:
 
 
 def _decided(call: Call[Json]) -> Steps[Json]:
-    """Give a command and return what was decided, however often it has to be asked for. Raises MnemologError."""
+    """Send a command, again if needed, and return its decision. Raises MnemologError."""
     for _ in range(DECISIONS_AWAITED):
         answer = yield from _asked(call)  # with the same key it is the same command
         if "memory_id" in answer:
@@ -318,7 +318,7 @@ def _newest(user_id: str, namespace: Sequence[str], key: str) -> Steps[Json | No
 
 
 def _listed(user_id: str, filters: Mapping[str, Any], most: int | None) -> Steps[list[Json]]:
-    """Return the documents that pass, those put last first, at most so many or all."""
+    """Return the matching documents, newest first: at most `most`, or all."""
     items: list[Json] = []
     for page in count(1):
         answer = yield from _asked(query_memories(user_id, filters, page=page, page_size=PAGE))
@@ -329,7 +329,7 @@ def _listed(user_id: str, filters: Mapping[str, Any], most: int | None) -> Steps
 
 
 def _refresh(memory: Json) -> Steps[None]:
-    """Have an item live as long again; one that was put anew meanwhile stays as it was put."""
+    """Restart an item's time to live; one that was put again meanwhile stays as it is."""
     until = end_of(memory["metadata"]["ttl"], _now())
     answer = yield revise(memory["memory_id"], user_id=memory["user_id"], value=until)
     if isinstance(answer.get("refused"), Refused) and not isinstance(answer["refused"], Conflict):

@@ -1,4 +1,4 @@
-"""An item of LangGraph as a document of a user: its key, its words, and the filters that find it."""
+"""A LangGraph item as a document of a user: its key, its searched text, and the filters that find it."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ if TYPE_CHECKING:
 
 DOCUMENT: Final = "document"
 FOREVER: Final = "forever"
-"""Stands where other items have their end, and is greater than each of those as text."""
+"""Takes the place of an expiry; compares greater than any of these as text."""
 _ITEM: Final = "metadata.item."
 MAX_WORDS_BYTES: Final = 8 * 1024
-"""Of the text by which an item is found: more of it would change a vector little."""
+"""Of the text by which an item is found; more would hardly change its vector."""
 _MOST_NUMBER: Final = sys.float_info.max
 _INTEGERS: Final = range(-(2**63), 2**64)
-"""Those that JSON carries here as they are."""
+"""Integers that JSON carries unchanged here."""
 _OPERATORS: Final = {"$eq": "eq", "$ne": "ne", "$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a store items are: which part of a namespace names the user, or one user for all."""
+    """Who owns the items of a store: the part of a namespace that names the user, or one user for all."""
 
     user_part: int | None
     user_id: str
 
     def user_of(self, namespace: Sequence[str]) -> str | None:
-        """Return whose items a namespace has; None for a prefix that several users may have."""
+        """Return the user of a namespace; None for a prefix that can belong to several users."""
         if self.user_part is None:
             return self.user_id
         return namespace[self.user_part] if len(namespace) > self.user_part else None
 
     def owner_of(self, namespace: Sequence[str]) -> str:
-        """Return whose an item is: one above the part that names users is of the store's own user."""
+        """Return the owner of an item: the store's own user if the namespace is too short to name one."""
         if not namespace:
             raise InvalidNamespaceError("the namespace is empty: say where the item belongs")
         return self.user_of(namespace) or self.user_id
 
 
 def key_of(namespace: Sequence[str], key: str) -> str:
-    """Return the one key, 32 hexadecimal digits, that a namespace and a key have together."""
+    """Return one key of 32 hexadecimal digits for a namespace and a key."""
     return blake2b(json.dumps([list(namespace), key]).encode(), digest_size=16).hexdigest()
 
 
 def put_call(op: PutOp, user_id: str, created_at: str | None, fields: Sequence[str], now: datetime) -> Call[Json]:
-    """Return the command that keeps an item. Raises Refused for a value that JSON cannot carry."""
+    """Return the command that stores an item. Raises Refused for a value that JSON cannot carry."""
     try:
         value = json.loads(json.dumps(op.value, allow_nan=False), parse_int=_integer)
     except (TypeError, ValueError) as error:
@@ -98,12 +98,12 @@ def _words(value: Mapping[str, Any], fields: Sequence[str]) -> list[str]:
 
 
 def within(prefix: Sequence[str]) -> str:
-    """Return a prefix of a namespace as one text."""
+    """Return a prefix of a namespace as text."""
     return json.dumps(list(prefix))
 
 
 def end_of(minutes: float | None, now: datetime) -> str:
-    """Return when an item that is touched now ends, as text in the order of time."""
+    """Return when an item that is touched now expires, as text that sorts by time."""
     return FOREVER if minutes is None else _instant(now + timedelta(minutes=minutes))
 
 
@@ -112,9 +112,9 @@ def _instant(at: datetime) -> str:
 
 
 def filters_of(prefix: Sequence[str], wanted: Mapping[str, Any] | None, now: datetime) -> dict[str, Any]:
-    """Return the filter of the items below a prefix that have not ended.
+    """Return the filter for the items below a prefix that have not expired.
 
-    Raises ValueError for an unknown operator, and for a name that no member of a value has.
+    Raises ValueError for an unknown operator, and for a name that no member can have.
     """
     compared = [one for name, value in (wanted or {}).items() for one in _comparisons(f"{_ITEM}{name}", value)]
     ours: list[dict[str, Any]] = [
@@ -137,7 +137,7 @@ def _comparisons(path: str, wanted: Any) -> list[dict[str, Any]]:  # noqa: ANN40
 
 
 def _compared(operator: str, wanted: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
-    """Return a comparison as our filters have it; with numbers that JSON has not, what it comes to."""
+    """Return a comparison of our filters; for a number that JSON does not have, an equivalent one."""
     if not isinstance(wanted, int | float) or isinstance(wanted, bool):
         return {operator: wanted}
     if -_MOST_NUMBER <= wanted <= _MOST_NUMBER:
@@ -152,12 +152,12 @@ def _compared(operator: str, wanted: Any) -> dict[str, Any]:  # noqa: ANN401 - a
 
 
 def has_ended(memory: Json, now: datetime) -> bool:
-    """Return whether an item's time is over."""
+    """Return whether an item has expired."""
     return str(memory["value"]) <= _instant(now)
 
 
 def is_refreshed(memory: Json, op: GetOp | SearchOp) -> bool:
-    """Return whether reading an item makes it live longer."""
+    """Return whether reading an item restarts its time to live."""
     return bool(op.refresh_ttl) and memory["metadata"]["ttl"] is not None
 
 
@@ -167,7 +167,7 @@ def item_of(memory: Json) -> Item:
 
 
 def found_item(memory: Json, score: float | None) -> SearchItem:
-    """Return the same as a search finds it; without a score for one that its words did not find."""
+    """Return the item as a search result; without a score if the query did not find it."""
     return SearchItem(**_fields(memory), score=score)
 
 

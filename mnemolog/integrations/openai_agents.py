@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 async def memory_tools(client: AsyncClient, user_id: str, agent_id: str | None = None) -> list[FunctionTool]:
     """Return memory_add and memory_search as the server defines them, as the tools of an Agent.
 
-    A failed call is an answer that the model reads. Raises MnemologError.
+    The model receives the reason of a failed call as its answer. Raises MnemologError.
     """
     functions = [tool["function"] for tool in (await client.tools())["tools"]]
     return [

@@ -1,4 +1,4 @@
-"""A thread that does the same again and again until it is stopped."""
+"""A thread that repeats a function until it is stopped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger("mnemolog.integrations")
 
 
 class Sweeper:
-    """Calls a function every so many seconds, in a thread that does not keep the program from ending."""
+    """Calls a function periodically, in a thread that does not keep the program alive."""
 
     def __init__(self, sweep: Callable[[], object], every_seconds: float) -> None:
         self._sweep = sweep
@@ -28,7 +28,7 @@ class Sweeper:
         self._thread.start()
 
     def stop(self, timeout: float | None = None) -> bool:
-        """Have it end, and wait for so many seconds, without end for None; return whether it has ended."""
+        """Stop it, and wait for at most `timeout` seconds (None: without limit); return whether it has ended."""
         self._stopping.set()
         self._thread.join(timeout)
         return not self._thread.is_alive()

@@ -43,21 +43,21 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog")
 FOLLOW_EVERY_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 0.25
-"""Between two looks into the feed while changes come; up to four times as long where none did."""
+"""Between two reads of the feed while there are changes; up to four times as long while there are none."""
 LONGEST_LOOK_SECONDS: Final = 1.0
 CHANGES_AT_ONCE: Final = 100
 OF_A_TENANT_AT_ONCE: Final = 8
 """Deliveries under way: of a tenant whose receivers do not answer the rest wait, and nobody else's."""
 WRITE_EVERY: Final = timedelta(seconds=1)
-"""While deliveries follow each other their progress is written no more often: after a crash those are sent again."""
+"""At most this often is progress written while deliveries succeed; after a crash, later ones are sent again."""
 PASSED_OVER_EVERY: Final = timedelta(minutes=1)
-"""How often it is written that changes were passed which nobody wants."""
+"""At most this often is progress written that only passed over unwanted changes."""
 FIRST_PAUSE_SECONDS: Final = 1.0
 LONGEST_PAUSE_SECONDS: Final = 3_600.0
 GIVEN_UP_AFTER: Final = timedelta(hours=24)
 _SUCCESS: Final = range(200, 300)
 _SLOW_DOWN: Final = (429, 503)
-"""Statuses whose Retry-After is heeded."""
+"""Statuses whose Retry-After is honoured."""
 
 
 class Deliveries:
@@ -81,7 +81,7 @@ class Deliveries:
         given_up_after: timedelta = GIVEN_UP_AFTER,
         first_pause_seconds: float = FIRST_PAUSE_SECONDS,
     ) -> None:
-        """Take where changes come from and where they go; `counted` gets `webhook` and the outcome of each attempt."""
+        """Take the source and the destination of changes; `counted` gets `webhook` and the outcome of each attempt."""
         self._webhooks = webhooks
         self._feed = feed
         self._receivers = receivers
@@ -97,7 +97,7 @@ class Deliveries:
         self._turns = defaultdict[str, asyncio.Semaphore](lambda: asyncio.Semaphore(OF_A_TENANT_AT_ONCE))
 
     async def run(self) -> None:
-        """Post for the webhooks that are this worker's, whichever they are at the time, until it is cancelled."""
+        """Post for the webhooks that currently belong to this worker, until cancelled."""
         try:
             while True:
                 try:
@@ -129,7 +129,7 @@ class Deliveries:
         return is_known and partition_of(webhook_id.encode(), self._shards.partitions) in self._shards.held()
 
     async def _post_changes(self, webhook: Webhook) -> None:
-        """Post the changes behind a webhook's cursor, and go on for as long as it is there."""
+        """Post the changes after a webhook's cursor, for as long as the webhook exists."""
         one = _Posting(webhook)
         while self._webhooks.get(webhook.webhook_id) is webhook:
             try:
@@ -161,7 +161,7 @@ class Deliveries:
         return 0.0 if page["more"] else one.next_look(found=bool(items))
 
     async def _fail(self, one: _Posting, failure: str, retry_after: float | None, behind: str) -> float:
-        """Note that an attempt failed, and give the delivery up if its time is over; return the seconds to wait."""
+        """Record a failed attempt, and give the delivery up once its time is over; return the seconds to wait."""
         self._counted("webhook", "failed")
         now = self._clock.now()
         since = one.state.failing_since or now
@@ -179,7 +179,7 @@ class Deliveries:
     async def _attempt(
         self, one: _Posting, items: list[dict[str, Any]], page: dict[str, Any]
     ) -> tuple[str | None, float | None]:
-        """Post a page; return why it was not taken, None where it was, and the seconds that the receiver asks for."""
+        """Post a page; return why it failed (None on success), and the seconds that the receiver asks to wait."""
         message, state, now = one.webhook.message, one.state, self._clock.now()
         answered = {"webhook_id": message.webhook_id, "items": items, "next": page["next"], "more": page["more"]}
         body = orjson.dumps(answered)
@@ -205,7 +205,7 @@ class Deliveries:
         return f"status {answer.status}", asked
 
     async def _write(self, one: _Posting, *, at_once: bool = False) -> None:
-        """Write how far a webhook has come, unless something was written a moment ago. Raises LogUnavailable."""
+        """Write a webhook's progress, unless it was written a moment ago. Raises LogUnavailable."""
         state, now = one.state, self._clock.now()
         every = WRITE_EVERY if state.deliveries != one.written.deliveries else PASSED_OVER_EVERY
         is_early = one.written_at is not None and timedelta(0) <= now - one.written_at < every
@@ -236,9 +236,9 @@ class Deliveries:
         log.warning("a delivery of the webhook %s was given up, and is a dead letter now", failed.webhook_id)
 
     def _pause(self, attempts: int, retry_after: float | None) -> float:
-        """Return for how many seconds to leave a receiver alone: twice as long after each failure, and never exactly.
+        """Return the seconds to wait before the next attempt: twice as long after each failure, with jitter.
 
-        Else all webhooks of a receiver that was down would come back at the same moment.
+        Without jitter, all webhooks of a receiver that was down would retry at the same moment.
         """
         longest = min(LONGEST_PAUSE_SECONDS, self._first_pause_seconds * 2 ** min(attempts - 1, 20))
         pause = self._chance.uniform(longest / 2, longest)
@@ -258,13 +258,13 @@ class _Posting:
         self._look_seconds = LOOK_SECONDS
 
     def take_moves(self) -> None:
-        """Go on where a move leads that has come since."""
+        """Continue from a newer move, if there is one."""
         self.webhook.moved.clear()
         if self.webhook.state.move > self.state.move:
             self.state = self.webhook.state
 
     def succeed(self, now: datetime) -> None:
-        """Note that a delivery was taken."""
+        """Record a successful delivery."""
         self.state = replace(
             self.state,
             deliveries=self.state.deliveries + 1,
@@ -275,12 +275,12 @@ class _Posting:
         )
 
     def next_look(self, *, found: bool) -> float:
-        """Return after how many seconds to look into the feed again: later, the longer nothing was found."""
+        """Return the seconds until the next read of the feed: more, the longer there were no changes."""
         self._look_seconds = LOOK_SECONDS if found else min(LONGEST_LOOK_SECONDS, self._look_seconds * 2)
         return self._look_seconds
 
     async def wait(self, seconds: float) -> None:
-        """Wait, until a move comes at most."""
+        """Wait, but no longer than until a move arrives."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.webhook.moved.wait()

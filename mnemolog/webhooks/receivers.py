@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS: Final = 10.0
 ANSWER_SECONDS: Final = 20.0
-"""From the first byte sent until the answer's status is known."""
+"""From the first byte sent until the status of the answer is known."""
 IDLE_SECONDS: Final = 30.0
-"""For which a connection is kept."""
+"""For which an idle connection is kept."""
 CONNECTIONS_KEPT: Final = 32
 NAMES_AT_ONCE: Final = 32
-"""Names that are looked up at the same moment: a name server may be slow on purpose."""
+"""Names that are looked up at the same time: a name server may be slow on purpose."""
 MAX_ANSWER_BYTES: Final = 64 << 10
-"""Of a longer answer the rest is left, with its connection."""
+"""The rest of a longer answer is not read, and the connection is closed."""
 MAX_URL_CHARACTERS: Final = 2_048
 MAX_DIGITS: Final = 9
-"""Of a Retry-After: what is longer is as good as for ever."""
+"""Of a Retry-After: a longer number is as good as for ever."""
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _NOT_PUBLIC: Final = (IPv4Network("192.0.0.0/24"), IPv4Network("168.63.129.16/32"), IPv6Network("fec0::/10"))
 """What Python takes for public: where clouds keep their own services (Oracle's, Azure's), and site-local addresses."""
@@ -40,12 +40,12 @@ SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple
 
 
 class AddressRefused(ValueError):
-    """Nothing is posted to this address; the text says why, and what can be done."""
+    """Nothing is posted to this address; the message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a receiver has answered: a status, and how many seconds it asks to be left alone."""
+    """A receiver's answer: its status, and the seconds that it asks to wait."""
 
     status: int
     retry_after: float | None = None
@@ -58,7 +58,7 @@ class Receivers:
     """
 
     def __init__(self, allowed: Iterable[str] = (), *, tls: SSLContext | None = None) -> None:
-        """Take the hosts that may be private, and be spoken to without TLS; `tls` says which certificates are good."""
+        """Take the hosts that may be private and used without TLS; `tls` verifies certificates."""
         self._allowed = frozenset(allowed)
         self._names = _Names()
         self._pool = httpcore.AsyncConnectionPool(
@@ -98,7 +98,7 @@ class Receivers:
             _require_public(host, literal)
 
     async def look_up(self, url: str) -> None:
-        """Check the form of an address, and whether its name means a private one by now. Raises AddressRefused."""
+        """Check the form of an address, and whether its name resolves to a private one. Raises AddressRefused."""
         self.check(url)
         parts = urlsplit(url)
         host = str(parts.hostname)
@@ -198,7 +198,7 @@ def _require_public(host: str, address: Address) -> None:
 
 
 def is_public(address: Address) -> bool:
-    """Return whether an address is one of the public internet; of one that wraps another, whether that is."""
+    """Return whether an address is public; for an address that embeds another, whether the embedded one is."""
     if isinstance(address, IPv6Address):
         if address in _NAT64:
             return is_public(IPv4Address(int(address) & 0xFFFF_FFFF))
@@ -217,7 +217,7 @@ def _literal(host: str) -> Address | None:
 
 
 def retry_after(headers: Iterable[tuple[bytes, bytes]], now: datetime) -> float | None:
-    """Return the seconds that a Retry-After asks for, as a number or until a date; None where it asks for none."""
+    """Return the seconds of a Retry-After, given as a number or a date; None if there are none."""
     said = next((value for name, value in headers if name.lower() == b"retry-after"), b"").decode("latin-1").strip()
     if said.isascii() and said.isdigit():
         return float(said[:MAX_DIGITS])

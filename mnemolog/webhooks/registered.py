@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 MAX_WEBHOOKS: Final = 50
-"""Of a tenant: each of them reads the feed."""
+"""Per tenant: each webhook reads the feed."""
 MAX_SECRETS: Final = 5
-"""That sign one delivery: each has its signature in a header."""
+"""That sign one delivery: each adds a signature to a header."""
 COMPACT_EVERY: Final = 200
-"""Records of progress, of which all but each webhook's last are of no use."""
+"""Records of progress after which the topic is compacted."""
 Message = WebhookSet | WebhookSecretSet | WebhookMoved | WebhookRemoved
 
 
 class WebhookRefused(ValueError):
-    """The webhook cannot be set; the text says why, and what to do."""
+    """The webhook cannot be registered; the message says why, and what to do."""
 
 
 class WebhookUnknown(ValueError):
-    """There is no such webhook, or no more."""
+    """There is no such webhook, or it was removed."""
 
 
 @dataclass(slots=True)
@@ -52,13 +52,13 @@ class Webhook:
     offset: int
     """Where the message stands in its topic."""
     progress: WebhookProgress
-    """The newest that was written; moves that it does not know come on top."""
+    """The newest one written; moves that it does not know are applied to it."""
     secrets: list[WebhookSecretSet] = field(default_factory=list)
-    """Those that took the place of the first, in their order."""
+    """Those that replaced the first secret, in order."""
     moves: list[tuple[int, WebhookMoved]] = field(default_factory=list)
     """Those after the progress, by their offsets."""
     moved: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when a move came: whoever waits for the next attempt looks again."""
+    """Set when a move arrives, to wake whoever waits for the next attempt."""
 
     @property
     def webhook_id(self) -> str:
@@ -77,9 +77,9 @@ class Webhook:
         return None if user_id == GLOBAL_USER else user_id
 
     def secrets_at(self, at: datetime) -> list[bytes]:
-        """Return the secrets that sign at an instant, the newest first and at most MAX_SECRETS.
+        """Return the secrets that sign at an instant, newest first, at most MAX_SECRETS.
 
-        A former one signs for as long as each one after it says.
+        A former secret signs until the earliest `both_until` of the later ones.
         """
         found: list[bytes] = []
         ends: datetime | None = None

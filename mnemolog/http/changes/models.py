@@ -24,7 +24,7 @@ Limit = Annotated[int, Field(ge=1, le=MAX_CHANGES_SHOWN)]
 
 
 class ChangesStreamed(Asked):
-    """Which changes to tell of, and from where on."""
+    """Which changes to stream, and from where."""
 
     after: (
         Annotated[str, Field(max_length=MAX_CURSOR_CHARACTERS, description="`next` of the last answer, or `now`")]
@@ -36,13 +36,13 @@ class ChangesStreamed(Asked):
 
 
 class ChangesAsked(ChangesStreamed):
-    """Which changes to answer with."""
+    """Which changes to return."""
 
     limit: Limit = 100
 
 
 class ChangesPart(Body):
-    """Of which partitions another worker asks for changes, each from an offset of its ledger on."""
+    """The partitions of which another worker asks for changes, each with the ledger offset to start from."""
 
     tenant: str
     user_id: str | None

@@ -20,7 +20,7 @@ router = routes("changes", "/v1", OF_USERS_OR_ALL)
 
 @router.get("/changes", response_model=Changes)
 async def changes(query: Annotated[ChangesAsked, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
-    """Return what happened to memories after a cursor, of a user or of everybody, whichever worker has them."""
+    """Return what happened to memories after a cursor, for one user or all, on whichever worker."""
     wanted = ChangesWanted(tenant=tenant, user_id=query.user_id, agent_id=query.agent_id, type=query.type)
     return answer(await worker.change_feed.page(wanted, query.after, query.limit))
 
@@ -40,7 +40,7 @@ async def streamed(
         str | None, Header(max_length=MAX_CURSOR_CHARACTERS, description="go on behind this")
     ] = None,
 ) -> Response:
-    """Stream changes as they happen, events named by their type; after a lost connection from `Last-Event-ID` on."""
+    """Stream changes as they happen, as events named by type; resume after `Last-Event-ID`."""
     wanted = ChangesWanted(tenant=tenant, user_id=query.user_id, agent_id=query.agent_id, type=query.type)
     cursor = await worker.change_streams.begin(wanted, last_event_id or query.after)
     events = worker.change_streams.stream(wanted, cursor, may_go_on=partial(is_still_valid, request.scope))

@@ -64,32 +64,38 @@ const when = (instant) => (instant ? instant.slice(0, 16).replace("T", " ") : ""
 const number = (value) => (value == null ? "" : Number(value).toFixed(2));
 const choice = (name, values, chosen) =>
   make("select", { name }, ...values.map((value) => make("option", { value, selected: value === chosen }, value || "every")));
+function objectOf(text, field) {
+  let found;
+  try { found = JSON.parse(text); } catch { found = null; }
+  if (!found || typeof found !== "object" || Array.isArray(found)) throw new Error(`${field}: write a JSON object, such as {"shelf": 2}`);
+  return found;
+}
+
 const labelled = (text, ...inputs) => make("label", {}, text, ...inputs);
 const button = (text, act, id) =>
   make("button", { type: "button", id, onclick: () => doing(act) }, text);
 
 // --- pages ----------------------------------------------------------------------------------------------------------
 
-const filters = { text: "", status: "active", category: "", asOf: "" };
+const filters = { text: "", status: "active", category: "", condition: "", asOf: "" };
 
 async function memories() {
-  const searched = filters.text && filters.status === "active"; // a search finds what is active: of others, words are looked for
-  const words = filters.text && !searched ? JSON.stringify({ content: { icontains: filters.text } }) : "";
-  const first = await ask("GET", "/v1/memories", { query: { user_id: user(), agent_id: agent(), status: filters.status, as_of: filters.asOf, category: filters.category, filters: words, page_size: 200 } });
-  let items = first.items;
-  if (searched) {
-    const query = { user_id: user(), query: filters.text, limit: 50, recall: false };
-    if (agent()) query.agent_id = agent();
-    if (filters.asOf) query.as_of = filters.asOf;
-    if (filters.category) query.filters = { category: filters.category };
-    items = (await ask("POST", "/v1/search", { body: query })).results;
-  }
-  const form = make("form", { id: "filters", onsubmit: (event) => { event.preventDefault(); read(); show(); } },
+  const form = make("form", { id: "filters", onsubmit: (event) => { event.preventDefault(); read(); say(""); show(); } },
     labelled("Search", make("input", { name: "text", value: filters.text })),
     labelled("Status", choice("status", ["active", "superseded", "forgotten", "expired"], filters.status)),
     labelled("Category", choice("category", ["", ...CATEGORIES], filters.category)),
+    labelled("Filter", make("input", { name: "condition", value: filters.condition, size: 40, placeholder: '{"metadata.shelf": {"gte": 2}}', autocomplete: "off" })),
     make("button", {}, "Filter"));
-  const read = () => Object.assign(filters, { text: form.text.value, status: form.status.value, category: form.category.value });
+  const read = () => Object.assign(filters, { text: form.text.value, status: form.status.value, category: form.category.value, condition: form.condition.value });
+  let found;
+  try {
+    found = await remembered();
+  } catch (error) {
+    if (!filters.condition) throw error;
+    say(error.message, true); // most likely of the filter, which stays to be corrected
+    return [form];
+  }
+  const [items, first] = found;
   const rows = items.map((memory) => make("tr", { class: memory.status },
     cell(make("a", { href: `#memory/${memory.memory_id}` }, memory.content), "words"),
     cell(memory.category), cell(memory.memory_type === "long_term" ? "long" : "short"),
@@ -98,6 +104,17 @@ async function memories() {
   return [form, timeline(first.items), make("p", { id: "total", class: "muted" }, filters.text ? `${items.length} found` : `${first.total} memories`),
     table("memories", ["Memory", "Category", "Term", "Strength", "Importance", "Happened", "From"], rows, "Nothing is remembered."),
     adding()];
+}
+
+async function remembered() { // the memories to show, and the first page of those that pass the filters
+  const whose = { user_id: user(), ...(agent() && { agent_id: agent() }), ...(filters.asOf && { as_of: filters.asOf }) };
+  const wanted = [filters.condition ? objectOf(filters.condition, "Filter") : {}, filters.category ? { category: filters.category } : {}];
+  const searched = filters.text && filters.status === "active"; // a search finds what is active: of others, words are looked for
+  if (filters.text && !searched) wanted.push({ content: { icontains: filters.text } });
+  const first = await ask("POST", "/v1/memories/query", { body: { ...whose, status: filters.status, filters: { AND: wanted }, page_size: 200 } });
+  if (!searched) return [first.items, first];
+  const best = await ask("POST", "/v1/search", { body: { ...whose, query: filters.text, limit: 50, recall: false, filters: { AND: wanted } } });
+  return [best.results, first];
 }
 
 function timeline(items) {
@@ -136,10 +153,15 @@ async function memory(id) {
     labelled("Category", choice("category", [...new Set([one.category, ...CATEGORIES])], one.category)),
     labelled("Importance", make("input", { name: "importance", type: "number", min: 0, max: 1, step: 0.01, value: one.importance })),
     labelled("Term", choice("memory_type", ["long_term", "short_term"], one.memory_type)),
+    labelled("Expires", make("input", { name: "expires_at", value: one.expires_at ?? "", placeholder: "never", size: 24, autocomplete: "off" })),
+    labelled("Metadata", make("textarea", { name: "metadata", rows: 3 }, JSON.stringify(one.metadata, null, 1))),
     make("button", { id: "save" }, "Save"));
   const revise = async () => {
     const given = { content: form.content.value, category: form.category.value, importance: Number(form.importance.value), memory_type: form.memory_type.value };
     const body = Object.fromEntries(Object.entries(given).filter(([name, value]) => value !== one[name]));
+    if (form.expires_at.value !== (one.expires_at ?? "")) body.expires_at = form.expires_at.value || null;
+    const metadata = changed(one.metadata, objectOf(form.metadata.value, "Metadata"));
+    if (Object.keys(metadata).length) body.metadata = metadata;
     if (!Object.keys(body).length) return "Nothing was changed.";
     await ask("PATCH", ofMemory(id), { query, body: { ...body, expected_version: one.version } });
     return "Saved.";
@@ -156,6 +178,12 @@ async function memory(id) {
     make("h2", {}, "Importance"), curveOf(curve.points),
     make("h2", {}, "Who superseded whom"), graphOf(chain, id),
     make("h2", {}, "History"), historyOf(past)];
+}
+
+function changed(before, after) { // members that are null are taken away
+  const same = (name) => JSON.stringify(before[name]) === JSON.stringify(after[name]);
+  const gone = Object.keys(before).filter((name) => !(name in after)).map((name) => [name, null]);
+  return Object.fromEntries([...gone, ...Object.entries(after).filter(([name]) => !same(name))]);
 }
 
 function curveOf(points) {

@@ -1,7 +1,7 @@
-"""mem0's filters, read for one user at a time: as a filter of our own routes, or as true or false of all that user has.
+"""mem0's filters, translated for one user at a time: into a filter of our own routes, or a bool for all memories.
 
-mem0 filters over all users, and our routes are about one. So whom a filter is about is read from it first, and then
-it is translated for each of them: what it says of the user is settled by that.
+mem0 filters across users; our routes are about one user. So the users are read from a filter first, and the filter is
+then translated for each of them, with its comparisons of the user already evaluated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Filter = dict[str, Any]
 
 ANY: Final = "*"
-"""Every value but none."""
+"""Any value except none."""
 GROUPS: Final = ("AND", "OR", "NOT")
 MAX_DEPTH: Final = 8
 MAX_VALUES: Final = 2_000
@@ -47,9 +47,9 @@ _OURS: Final = {
     "memory_id": "memory_id",
     "id": "memory_id",
 }
-"""Our names of mem0's fields; any other is one of the metadata."""
+"""Our names for mem0's fields; any other field is one of the metadata."""
 _IDS: Final = frozenset({"agent_id", "app_id", "session_id", "memory_id"})
-"""Texts here. mem0's clients send numbers for them too."""
+"""Texts here; mem0's clients may send numbers for them."""
 _TIMES: Final = frozenset({"formed_at", "last_accessed_at", "occurred_at", "expires_at"})
 _DATE_CHARACTERS: Final = len("2026-01-05")
 _WITHOUT_OFFSET: Final = re.compile(r"[0-9-]{10}[T ][0-9:.]+", re.ASCII)
@@ -78,7 +78,7 @@ def check_size(filters: Mapping[str, Any]) -> None:
 
 
 def named(filters: Mapping[str, Any], entity: str) -> frozenset[str] | None:
-    """Return the names of an entity that a memory may have to pass, None where the filter leaves it open."""
+    """Return the names of an entity that a matching memory can have; None if the filter does not restrict it."""
     return _and([_named(name, value, entity) for name, value in filters.items()])
 
 
@@ -103,7 +103,7 @@ def _and(found: list[frozenset[str] | None]) -> frozenset[str] | None:
 
 
 def names_somebody(filters: Mapping[str, Any]) -> bool:
-    """Return whether a filter names an entity anywhere, were it only to say that it has one."""
+    """Return whether a filter names an entity anywhere, even if only to require that there is one."""
     return any(
         name in ENTITIES or (name in GROUPS and any(map(names_somebody, _members(name, value))))
         for name, value in filters.items()
@@ -111,7 +111,7 @@ def names_somebody(filters: Mapping[str, Any]) -> bool:
 
 
 def translated(filters: Mapping[str, Any], user_id: str, depth: int = 0) -> Filter | bool:
-    """Return a filter as our routes take it, for one user's memories; a bool where all are alike. Raises Problem."""
+    """Return a filter of our routes for one user's memories; a bool if all are alike. Raises Problem."""
     if depth > MAX_DEPTH:
         raise _wrong(f"the filters are nested too deep: at most {MAX_DEPTH} of AND, OR and NOT within each other")
     return _all_of([_member(name, value, user_id, depth) for name, value in filters.items()])
@@ -153,9 +153,9 @@ def _comparison(field: str, value: Any) -> Filter | bool:  # noqa: ANN401 - what
 
 
 def _operators(field: str, value: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever JSON holds
-    """Return what a field is compared with, by operators: one at least. Raises Problem.
+    """Return the operators and values that a field is compared with, at least one. Raises Problem.
 
-    Without this an empty comparison would hold for everything, which a caller that deletes does not mean.
+    An empty comparison would match everything, which a caller that deletes does not intend.
     """
     if not isinstance(value, dict):
         return {"in": value} if isinstance(value, list) else {"eq": value}
@@ -170,14 +170,14 @@ def _operators(field: str, value: Any) -> dict[str, Any]:  # noqa: ANN401 - what
 
 
 def _as_texts(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return numbers as texts, also those in a list."""
+    """Return numbers as texts, including those in a list."""
     if isinstance(value, list):
         return [_as_texts(one) for one in value]
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _times(compared: Mapping[str, Any]) -> Filter:
-    """Return comparisons with times; a date is its whole day in UTC, and a number seconds since 1970."""
+    """Return comparisons with times. A date means the whole day in UTC, a number means seconds since 1970."""
     found: Filter = {}
     for operator, value in compared.items():
         if operator == "exists":
@@ -208,12 +208,12 @@ def _span(value: Any) -> tuple[datetime, datetime]:  # noqa: ANN401 - whatever J
 
 
 def _with_offset(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return a time with its offset: mem0 takes one that has none as UTC."""
+    """Return a time with an offset: mem0 reads a time without one as UTC."""
     return f"{value}Z" if isinstance(value, str) and _WITHOUT_OFFSET.fullmatch(value) else value
 
 
 def _of_user(value: Any, user_id: str | None) -> bool:  # noqa: ANN401 - whatever JSON holds
-    """Return whether a comparison with the user holds for one user, or for what has none."""
+    """Return whether a comparison with the user holds for one user, or for memories without one."""
     compared = {operator: _as_texts(wanted) for operator, wanted in _operators(USER, value).items()}
     tests: dict[str, Callable[[Any], bool]] = {
         "eq": lambda wanted: user_id is not None if wanted == ANY else wanted == user_id,

@@ -58,20 +58,20 @@ if TYPE_CHECKING:
     Body = dict[str, Any]
 
 MOST_USERS: Final = 1_000
-"""Whom one request is about, where it names none of them."""
+"""Users that one request may cover if it names none."""
 MOST_NAMED: Final = 100
-"""Whom one request names: each is a search or a list of its own."""
+"""Users that one request may name: each takes a search or a list of its own."""
 MOST_FOUND: Final = 100
 MOST_A_PAGE: Final = 200
 MOST_LISTED: Final = 1_000
-"""Memories of one user that are gathered where those of several are listed together."""
+"""Memories of each user that are collected for a list of several users."""
 AT_ONCE: Final = 16
 MOST_IN_BATCH: Final = 1_000
 FORGOTTEN_AT_ONCE: Final = 1_000
 DEFAULT_FOUND: Final = 10
 DEFAULT_PAGE: Final = 100
 MOST_FILTER_CHARACTERS: Final = 2 * 1024
-"""Of a filter that a query has as Python writes it."""
+"""Of a filter in a query string that is a Python literal."""
 NARROWS_DELETING: Final = frozenset(
     {
         *ENTITIES,
@@ -85,7 +85,7 @@ NARROWS_DELETING: Final = frozenset(
         *("version", "output_format"),  # how it is asked and answered
     }
 )
-"""What a deletion by mem0's protocol understands."""
+"""The fields by which a deletion of mem0's protocol may be narrowed."""
 NO_LIST_OF_USERS: Final = "the key may not ask who has memories: name a user_id, or take a key with tenant-admin"
 T = TypeVar("T")
 
@@ -101,9 +101,9 @@ class Memories:
     # -- adding
 
     async def add(self, body: Body) -> tuple[Adding, list[Body] | None]:
-        """Accept messages; return what they are to be asked for with, and what became of them where that is known.
+        """Accept messages; return the handle of their event, and their results if these are already known.
 
-        With `infer` false each message is remembered as it is, at once.
+        With `infer` false, each message is stored verbatim at once.
         """
         whose, messages = whose_of(body), _messages(body)
         metadata = dict(_object(body, "metadata"))
@@ -139,7 +139,7 @@ class Memories:
         return adding, None
 
     async def _keep(self, adding: Adding, messages: list[Body], owner: Body, metadata: Body, times: Body) -> list[Body]:
-        """Remember each message as it is."""
+        """Store each message verbatim."""
         fact = {**_without_none(owner), **({"metadata": metadata} if metadata else {}), **times}
         kept = []
         for message, event_id in zip(messages, adding.event_ids, strict=True):  # in their order, one after another
@@ -153,7 +153,7 @@ class Memories:
         return kept
 
     async def wait(self, adding: Adding, seconds: float) -> list[Body]:
-        """Return what came of messages, waiting so long for it."""
+        """Return the results of messages, waiting for them for at most so many seconds."""
         deadline = asyncio.get_running_loop().time() + seconds
         while True:
             event = await self.event(adding.name)
@@ -163,7 +163,7 @@ class Memories:
             await asyncio.sleep(0.05)
 
     async def event(self, name: str) -> Body:
-        """Return how far messages have come that were accepted, and the memories that they led to."""
+        """Return the state of accepted messages, and the memories that resulted from them."""
         adding = adding_of(name)
         asked = {"user_id": adding.user_id, "event_ids": adding.event_ids}
         states = (await self._told("POST", "/v1/events/status", body=asked))["items"]
@@ -186,7 +186,7 @@ class Memories:
     # -- finding
 
     async def search(self, body: Body) -> list[Body]:
-        """Return what answers a question, the best first."""
+        """Return the search results, best first."""
         query = body.get("query")
         if not isinstance(query, str) or not query.strip():
             raise Problem(HTTPStatus.BAD_REQUEST, "query is missing or blank: say what to look for")
@@ -241,7 +241,7 @@ class Memories:
         return [memory_shown(memory, fields) for memory in items], total
 
     async def _list_one(self, status: str, page: int, most: int, whose: Body, filters: Body) -> tuple[list[Body], int]:
-        """Return memories of a user from a page on: a whole page, or page after page up to so many."""
+        """Return memories of a user, starting at a page, until there are `most`; and their total."""
         items: list[Body] = []
         size = min(most, MOST_A_PAGE)
         while True:
@@ -253,7 +253,7 @@ class Memories:
             page += 1
 
     async def get(self, memory_id: str) -> Body:
-        """Return one memory; a forgotten one is not there. Raises Problem."""
+        """Return one memory; a forgotten one counts as unknown. Raises Problem."""
         memory = await self._one(memory_id)
         if memory is None or memory["status"] == "forgotten":
             raise Problem(HTTPStatus.NOT_FOUND, f"Memory not found! There is none with the id {memory_id!r}")
@@ -276,7 +276,7 @@ class Memories:
     # -- changing
 
     async def update(self, memory_id: str, body: Body) -> Body:
-        """Change words, metadata or expiry of a memory."""
+        """Change the content, metadata or expiry of a memory."""
         changes: Body = {}
         text = body.get("text", body.get("data", body.get("memory")))
         if text is not None:
@@ -300,7 +300,7 @@ class Memories:
         return memory_shown(answered.body) | {"message": "Memory updated successfully!"}
 
     async def delete(self, memory_id: str, *, with_superseded: bool = False) -> int:
-        """Forget a memory, and where it is asked those that it superseded; return how many of these. Raises Problem."""
+        """Forget a memory, and on request those that it superseded; return how many these are. Raises Problem."""
         memory = await self._one(memory_id)
         if memory is None or memory["status"] == "forgotten":
             raise Problem(HTTPStatus.NOT_FOUND, f"Memory not found! There is none with the id {memory_id!r}")
@@ -310,7 +310,7 @@ class Memories:
         return len(linked)
 
     async def _superseded_by(self, memory: Body) -> list[str]:
-        """Return the memories that one superseded, and those that these did."""
+        """Return the memories that a memory superseded, directly or indirectly."""
         found: list[str] = []
         left = [memory["memory_id"]]
         while left and len(found) < MOST_IN_BATCH:
@@ -366,7 +366,7 @@ class Memories:
         _checked(answered)
 
     async def feedback(self, memory_id: str, feedback: str | None, reason: str | None) -> None:
-        """Note in a memory's metadata what was thought of it; None takes it back."""
+        """Store feedback in a memory's metadata; None withdraws it."""
         noted = {"feedback": feedback, "feedback_reason": reason}
         await self._answered("PATCH", _path(memory_id), body={"metadata": noted}, key=self._key)
 
@@ -395,13 +395,13 @@ class Memories:
         return found
 
     async def _names(self, by: str, **narrowed: str) -> list[Body]:
-        """Return the names that memories are counted by, at most MOST_USERS of them."""
+        """Return the names that memories are grouped by, at most MOST_USERS."""
         told = await self._told("GET", "/v1/stats", query={"by": by, "limit": str(MOST_USERS), **narrowed})
         items: list[Body] = told["items"]
         return items
 
     def _filters(self, body: Body) -> Body:
-        """Return the filters of a request as one, with what it says beside them. Raises Problem."""
+        """Return the filters of a request, combined with the conditions given beside them. Raises Problem."""
         filters = _filters_given(body.get("filters"))
         beside: list[Body] = [{name: body[name]} for name in ENTITIES if body.get(name) not in (None, "")]
         if isinstance(metadata := _as_object(body.get("metadata")), dict):
@@ -423,10 +423,11 @@ class Memories:
         return joined
 
     async def _users(self, filters: Body, *, is_deleting: bool = False) -> list[str]:
-        """Return the users whose memories may pass a filter. Raises Problem where these cannot be told.
+        """Return the users whose memories may match a filter. Raises Problem if they cannot be determined.
 
-        A key that may not list users reads what has none (an agent's, an application's or a run's own), where a filter
-        names such; it deletes nothing, because what is left would be called deleted.
+        A key that may not list users can read memories without a user (those of an agent, an application or a run
+        alone) if the filter names such an entity. It can delete nothing, because the answer would claim that the
+        memories of other users were deleted too.
         """
         users = named(filters, USER)
         if users is not None:
@@ -452,7 +453,7 @@ class Memories:
     async def _for_users(
         self, filters: Body, work: Callable[[Body, Body], Coroutine[Any, Any, T]], users: list[str] | None = None
     ) -> list[T]:
-        """Do a work for each user whose memories may pass a filter, with what the filter says of that user's."""
+        """Run `work` for each user whose memories may match a filter, with the filter translated for that user."""
         agents = named(filters, AGENT)
         agent = next(iter(agents)) if agents is not None and len(agents) == 1 else None
         asked = []
@@ -496,7 +497,7 @@ class Foremost:
 
 
 def _checked(answered: Answered) -> Answered:
-    """Return an answer that is no refusal. Raises Problem, as mem0 has them: a wrong request is 400."""
+    """Return a successful answer. Raises Problem for any other, with mem0's statuses: an invalid request is 400."""
     if answered.is_success:
         return answered
     status = HTTPStatus(answered.status)
@@ -505,7 +506,7 @@ def _checked(answered: Answered) -> Answered:
 
 
 async def _several(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Await several, so many at once, and return their results in order."""
+    """Await coroutines, AT_ONCE at a time, and return their results in order."""
     left = list(works)
     results: list[T] = []
     for begin in range(0, len(left), AT_ONCE):
@@ -514,7 +515,7 @@ async def _several(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 async def body_of(request: Request) -> Body:
-    """Return the object that a request's body is; {} for none. Raises Problem."""
+    """Return a request's body as an object; {} without a body. Raises Problem."""
     text = await request.body()
     if not text:
         return {}
@@ -532,7 +533,7 @@ async def body_of(request: Request) -> Body:
 
 
 def _filters_given(given: object) -> Body:
-    """Return filters from a body, or from a query: there mem0's client writes a dict as Python does. Raises Problem."""
+    """Return filters from a body or a query string, where mem0's client sends a Python dict literal. Raises Problem."""
     given = _as_object(given)
     if isinstance(given, list):  # an older client's: all of them hold
         given = {"AND": given}
@@ -561,7 +562,7 @@ def _read_query(text: str) -> object:
 
 
 def _messages(body: Body) -> list[Body]:
-    """Return the messages with words, those of the system left out. Raises Problem."""
+    """Return the messages that contain text, without system messages. Raises Problem."""
     given = body.get("messages")
     given = [{"role": "user", "content": given}] if isinstance(given, str) else given
     given = [given] if isinstance(given, dict) else given
@@ -582,7 +583,7 @@ def _messages(body: Body) -> list[Body]:
 
 
 def _words(content: object) -> str:
-    """Return the words of a message, whose content may be parts of several kinds."""
+    """Return the text of a message, whose content may consist of parts of several kinds."""
     if isinstance(content, str):
         return content
     parts = [content] if isinstance(content, dict) else content
@@ -618,12 +619,12 @@ def _number(body: Body, name: str, other: object, default: int, most: int) -> in
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return whether it is a number, and no truth value."""
+    """Return whether a value is a number and not a bool."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _said_at(body: Body) -> str | None:
-    """Return when the messages were said, from seconds since 1970, a time or a date."""
+    """Return the time of the messages, given as seconds since 1970, a time or a date."""
     for name in ("timestamp", "observation_datetime", "observation_date"):
         if body.get(name) is not None:
             return _reference(body[name])
@@ -640,7 +641,7 @@ def _reference(value: object) -> str | None:
 
 
 def _end_of(value: object) -> str:
-    """Return a time, and of a date the end of that day: until then it is that day. Raises Problem."""
+    """Return an instant; for a date, the end of that day. Raises Problem."""
     at = _reference(value)
     assert at is not None  # noqa: S101 - or it would have raised
     is_date = isinstance(value, str) and len(value) == len("2026-01-05")

@@ -1,17 +1,17 @@
-"""Which paths are mem0's: a refusal there is JSON as mem0's clients know it."""
+"""The paths of mem0's protocol, where errors are JSON in the shape that mem0's clients expect."""
 
 from typing import Final
 
 OF_SERVER: Final = ("/memories", "/search", "/reset")
-"""The paths of mem0's open-source server; one more is below the first."""
+"""The paths of mem0's open-source server; single memories are below the first."""
 OF_PLATFORM: Final = ("ping", "memories", "event", "entities", "batch", "feedback")
-"""What follows the version in the paths of mem0's platform, which end with a slash, as none of ours does."""
+"""What follows the version in the paths of mem0's platform. These end with a slash; none of ours does."""
 
 PROJECT: Final = "/api/v1/orgs/organizations/"
-"""What the paths of the platform's organisations and projects begin with."""
+"""The beginning of the paths of the platform's organisations and projects."""
 VERSIONS: Final = ("v1", "v2", "v3")
 _NAMED: Final = 2
-"""Where that stands among the parts of a path."""
+"""Its index among the parts of a path."""
 
 
 def speaks_mem0(path: str) -> bool:

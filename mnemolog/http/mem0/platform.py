@@ -1,4 +1,4 @@
-"""The routes of mem0's platform: what its `MemoryClient` asks, in Python and in JavaScript, the older versions too."""
+"""The routes of mem0's platform, which its `MemoryClient` uses in Python and JavaScript, also in older versions."""
 
 from http import HTTPStatus
 from typing import Any, Final
@@ -16,7 +16,7 @@ from mnemolog.http.routing import answer, routes, takes_long
 router = routes("mem0", access=OF_OTHERS_PROTOCOL, checks_query=False, include_in_schema=False)
 ORGANISATION: Final = "mnemolog"
 WAIT_SECONDS: Final = 60.0
-"""How long an answer waits where the client asks for no event."""
+"""How long a request waits for its results if the client does not poll for the event."""
 MOST_PAGES: Final = 1_000_000
 QUEUED: Final = "Memory processing has been queued for background execution"
 UPDATED: Final = "Successfully updated {} memories"
@@ -25,14 +25,14 @@ DELETED: Final = "Successfully deleted {} memories"
 
 @router.get("/v1/ping/")
 async def ping() -> Response:
-    """Say that the key is one; the client takes no answer without an organisation and a project."""
+    """Confirm that the key is valid. The client requires an organisation and a project in the answer."""
     return answer({"status": "ok", "org_id": ORGANISATION, "project_id": ORGANISATION, "user_email": None})
 
 
 @router.post("/v3/memories/add/")
 @takes_long
 async def add(request: Request) -> Response:
-    """Accept messages; with `infer` false they are remembered at once."""
+    """Accept messages; with `infer` false they are stored at once."""
     adding, results = await Memories(request).add(await body_of(request))
     return answer(_queued(adding) if results is None else _done(adding, results))
 
@@ -40,7 +40,7 @@ async def add(request: Request) -> Response:
 @router.post("/v1/memories/")
 @takes_long
 async def add_before(request: Request) -> Response:
-    """Accept messages as clients before version 3 of the protocol send them."""
+    """Accept messages from clients that use an earlier version of the protocol."""
     body = await body_of(request)
     memories = Memories(request)
     adding, results = await memories.add(body)
@@ -52,7 +52,7 @@ async def add_before(request: Request) -> Response:
 
 @router.get("/v1/event/{event_id}/")
 async def event(request: Request, event_id: str) -> Response:
-    """Return how far messages have come that were added."""
+    """Return the state of added messages."""
     return answer(await Memories(request).event(event_id))
 
 
@@ -69,7 +69,7 @@ async def search(request: Request) -> Response:
 @reads
 @takes_long
 async def search_before(request: Request) -> Response:
-    """Search as clients before version 3 of the protocol do."""
+    """Search for clients that use an earlier version of the protocol."""
     body = await body_of(request)
     results = await Memories(request).search(body)
     return answer({"results": results} if body.get("output_format") == "v1.1" else results)
@@ -85,7 +85,7 @@ async def listed(request: Request) -> Response:
 @router.post("/v2/memories/")
 @reads
 async def listed_before(request: Request) -> Response:
-    """List memories as clients before version 3 of the protocol do: in pages where one is asked for."""
+    """List memories for clients that use an earlier version of the protocol; paged only on request."""
     body = await body_of(request)
     page = await _page(request, body)
     return answer(page if "page" in request.query_params or "page" in body else page["results"])
@@ -93,7 +93,7 @@ async def listed_before(request: Request) -> Response:
 
 @router.get("/v1/memories/")
 async def listed_at_first(request: Request) -> Response:
-    """List memories as the first clients do, who ask by query."""
+    """List memories for the earliest clients, which send everything in the query string."""
     page = await _page(request, dict(request.query_params))
     return answer(page if "page" in request.query_params else page["results"])
 
@@ -114,7 +114,7 @@ async def get(request: Request, memory_id: str) -> Response:
 
 @router.put("/v1/memories/{memory_id}/")
 async def update(request: Request, memory_id: str) -> Response:
-    """Change a memory's words, metadata or expiry."""
+    """Change a memory's content, metadata or expiry."""
     return answer(await Memories(request).update(memory_id, await body_of(request)))
 
 
@@ -135,7 +135,7 @@ async def history(request: Request, memory_id: str) -> Response:
 @router.put("/v1/batch/")
 @takes_long
 async def update_many(request: Request) -> Response:
-    """Change several memories, one after another; one that is refused ends it."""
+    """Change several memories, one after another; the first failure ends the batch."""
     memories = Memories(request)
     wanted = _batch(await body_of(request))
     for one in wanted:
@@ -146,7 +146,7 @@ async def update_many(request: Request) -> Response:
 @router.delete("/v1/batch/")
 @takes_long
 async def delete_many(request: Request) -> Response:
-    """Forget several memories, one after another; one that is not there ends it."""
+    """Forget several memories, one after another; the first unknown one ends the batch."""
     memories = Memories(request)
     wanted = _batch(await body_of(request))
     for one in wanted:
@@ -174,7 +174,7 @@ async def delete_entity(request: Request, kind: str, name: str) -> Response:
 
 @router.post("/v1/feedback/")
 async def feedback(request: Request) -> Response:
-    """Note what was thought of a memory."""
+    """Store feedback about a memory."""
     body = await body_of(request)
     memory_id, given, reason = body.get("memory_id"), body.get("feedback"), body.get("feedback_reason")
     if not isinstance(memory_id, str) or not memory_id:
@@ -203,7 +203,7 @@ async def update_project(request: Request, organisation: str, project: str) -> R
 
 
 def _check_project(organisation: str, project: str) -> None:
-    """Raise Problem for another project than the one that `ping` names."""
+    """Raise Problem unless it is the project that `ping` names."""
     if (organisation, project) != (ORGANISATION, ORGANISATION):
         raise Problem(HTTPStatus.NOT_FOUND, f"there is one project here: {ORGANISATION} of {ORGANISATION}")
 
@@ -217,7 +217,7 @@ def _done(adding: Adding, results: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 async def _page(request: Request, body: dict[str, Any]) -> dict[str, Any]:
-    """Return the page that is asked for by query or body, with the URLs of those beside it."""
+    """Return the requested page, with the URLs of the previous and the next one."""
     page = _positive(request, body, "page", 1)
     size = min(_positive(request, body, "page_size", DEFAULT_PAGE), MOST_A_PAGE)
     results, total = await Memories(request).page(body, page, size)
@@ -246,7 +246,7 @@ def _positive(request: Request, body: dict[str, Any], name: str, default: int) -
 
 
 def _batch(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the memories that a batch names. Raises Problem."""
+    """Return the entries of a batch. Raises Problem."""
     wanted = body.get("memories")
     if not isinstance(wanted, list) or not all(
         isinstance(one, dict) and isinstance(one.get("memory_id"), str) and one["memory_id"] for one in wanted

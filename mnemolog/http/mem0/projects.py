@@ -1,6 +1,6 @@
-"""What mem0's clients say about extraction, for a project or with each call: here it is the policy's, and a turn's own.
+"""What mem0's clients say about extraction: a project's is the tenant's policy, a call's goes with its turns.
 
-mem0 lets a project have categories of its own. Here there are eight: those can be described.
+mem0's projects can define categories. mnemolog has eight fixed ones, which can only be described.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _AGENTS: Final = "agent_custom_instructions: set the policy of the agent instead
 
 
 def instructions_of(body: Mapping[str, Any], *, is_of_agent: bool) -> str:
-    """Return what an added conversation says to the model about its own extraction. Raises Problem.
+    """Return the instructions for the extraction of an added conversation. Raises Problem.
 
-    Categories that are none of ours say nothing.
+    Unknown categories are ignored.
     """
     own = body.get("agent_custom_instructions") if is_of_agent else None
     said = [own or body.get("custom_instructions")]
@@ -38,7 +38,7 @@ def instructions_of(body: Mapping[str, Any], *, is_of_agent: bool) -> str:
 
 
 def categories_of(given: object) -> dict[str, str]:
-    """Return categories with what belongs into each, from a list of objects or of names. Raises Problem."""
+    """Return the descriptions of categories, given as a list of objects or of names. Raises Problem."""
     found: dict[str, str] = {}
     members = [] if given is None else given
     if not isinstance(members, list):
@@ -69,7 +69,7 @@ class Projects:
         }
 
     async def update(self, body: Mapping[str, Any]) -> None:
-        """Set instructions and descriptions of categories, and leave the rest of the policy. Raises Problem."""
+        """Set the instructions and the descriptions of categories, and keep the rest of the policy. Raises Problem."""
         if body.get("agent_custom_instructions") is not None:
             raise Problem(HTTPStatus.BAD_REQUEST, _AGENTS)
         changes: dict[str, Any] = {}
@@ -99,4 +99,4 @@ class Projects:
 
 
 _OF_ANSWERS: Final = ("policy_id", "version", "agent_id", "set_at", "by")
-"""What an answer says about a policy besides what it holds."""
+"""Members of an answer that are not part of the policy itself."""

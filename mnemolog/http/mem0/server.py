@@ -1,4 +1,4 @@
-"""The plain routes of mem0's open-source server, for what calls it without a client."""
+"""The plain routes of mem0's open-source server, for programs that call it over HTTP."""
 
 from typing import Any, Final
 
@@ -11,13 +11,13 @@ from mnemolog.http.routing import answer, routes, takes_long
 
 router = routes("mem0", access=OF_OTHERS_PROTOCOL, checks_query=False, include_in_schema=False)
 WAIT_SECONDS: Final = 60.0
-"""How long an answer waits for what comes of messages."""
+"""How long a request waits for its results."""
 
 
 @router.post("/memories")
 @takes_long
 async def add(request: Request) -> Response:
-    """Remember messages, and answer when it is known what came of them."""
+    """Accept messages, and answer with the results of their extraction."""
     memories = Memories(request)
     adding, results = await memories.add(await body_of(request))
     return answer({"results": await memories.wait(adding, WAIT_SECONDS) if results is None else results})
@@ -25,7 +25,7 @@ async def add(request: Request) -> Response:
 
 @router.get("/memories")
 async def listed(request: Request) -> Response:
-    """List the newest memories, 1,000 at most; of everybody where nobody is named."""
+    """List the newest memories, at most 1,000; of all users if none is named."""
     query: dict[str, Any] = dict(request.query_params)
     top_k = query.get("top_k", "")
     size = min(int(top_k), MOST_LISTED) if top_k.isascii() and top_k.isdecimal() else MOST_LISTED
@@ -49,7 +49,7 @@ async def get(request: Request, memory_id: str) -> Response:
 
 @router.put("/memories/{memory_id}")
 async def update(request: Request, memory_id: str) -> Response:
-    """Change a memory's words, metadata or expiry."""
+    """Change a memory's content, metadata or expiry."""
     await Memories(request).update(memory_id, await body_of(request))
     return answer({"message": "Memory updated successfully!"})
 

@@ -1,4 +1,4 @@
-"""Our memories, histories and states of events as mem0 shows them."""
+"""Our memories, histories and event states in mem0's shapes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ PENDING: Final = "PENDING"
 SUCCEEDED: Final = "SUCCEEDED"
 FAILED: Final = "FAILED"
 STATUSES: Final = {"remembered": SUCCEEDED, "nothing": SUCCEEDED, "rejected": FAILED, "dead": FAILED}
-"""mem0's states of an event by those of ours that are final."""
+"""mem0's event states by our final ones."""
 
 
 def memory_shown(memory: Mapping[str, Any], fields: list[str] | None = None) -> Shown:
-    """Return a memory as mem0 shows it, with the fields that were asked for and its id, or with all."""
+    """Return a memory in mem0's shape, with its id and the requested fields, or with all fields."""
     metadata = {key: value for key, value in memory["metadata"].items() if key != APP}
     app_id = memory["metadata"].get(APP)
     expires_at = memory["expires_at"]
@@ -56,7 +56,7 @@ def memory_shown(memory: Mapping[str, Any], fields: list[str] | None = None) -> 
 
 
 def result_shown(memory: Mapping[str, Any], *, is_new: bool) -> Shown:
-    """Return what became of a message that was to be kept as it is; one that was known already changes nothing."""
+    """Return the result of storing a message verbatim; a known one changed nothing."""
     words = memory["content"]
     return {
         "id": memory["memory_id"],
@@ -68,7 +68,7 @@ def result_shown(memory: Mapping[str, Any], *, is_new: bool) -> Shown:
 
 
 def history_shown(history: Mapping[str, Any], memory: Mapping[str, Any]) -> list[Shown]:
-    """Return what was added, changed and deleted of a memory, the oldest first."""
+    """Return the additions, changes and deletions of a memory, oldest first."""
     shown: list[Shown] = []
     said = [
         {"role": one.get("role") or "user", "content": one["content"]}
@@ -111,7 +111,7 @@ def history_shown(history: Mapping[str, Any], memory: Mapping[str, Any]) -> list
 
 @dataclass(frozen=True, slots=True)
 class Adding:
-    """Accepted messages: whose they are, and the ids of their events. Nothing of it is kept: its name says it all."""
+    """Accepted messages: their user, and the ids of their events. Nothing is stored: the name contains everything."""
 
     user_id: str
     base: str
@@ -124,7 +124,7 @@ class Adding:
 
     @property
     def name(self) -> str:
-        """The id that mem0's client asks for the state with."""
+        """The id with which mem0's client asks for the state."""
         return urlsafe_b64encode(orjson.dumps([self.user_id, self.base, self.messages])).decode().rstrip("=")
 
 
@@ -132,7 +132,7 @@ MOST_MESSAGES: Final = 1_000
 
 
 def adding_of(name: str) -> Adding:
-    """Return the messages that an event's id stands for. Raises Problem for one that is none of ours."""
+    """Return the messages that an event id stands for. Raises Problem for an id that is not ours."""
     unknown = Problem(HTTPStatus.NOT_FOUND, "there is no such event: give the event_id of an answer to an add")
     try:
         parts = orjson.loads(urlsafe_b64decode(name + "=" * (-len(name) % 4)))

@@ -1,7 +1,7 @@
 """Whose memory a request of mem0's protocol is about.
 
-mem0 keeps memories of users, agents, applications and runs. Here each memory has a user; what names none is kept under
-a user of its own, which is made from what it does name.
+mem0 stores memories of users, agents, applications and runs. Here every memory has a user: one that names no user is
+stored under a user whose name is derived from the entity that it does name.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ AGENT: Final = "agent_id"
 APP: Final = "app_id"
 RUN: Final = "run_id"
 ENTITIES: Final = (USER, AGENT, APP, RUN)
-"""What a memory may be of. A run is a session here, and an application stands in the metadata."""
+"""What a memory can belong to. A run is a session here, and the application is part of the metadata."""
 KINDS: Final = {"user": USER, "agent": AGENT, "app": APP, "run": RUN}
-"""The entities by the names that mem0's paths have for them."""
+"""The entities by their names in mem0's paths."""
 _MADE: Final = "mem0:"
-"""What the name of a user that was made begins with."""
+"""The prefix of derived user names."""
 NOBODY: Final = "say whose memories: give user_id, agent_id, app_id or run_id, at the top or in `filters`"
 
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """The entities that a request names, by mem0's names for them: one of them at least."""
+    """The entities that a request names, at least one, by mem0's names."""
 
     named: Mapping[str, str]
 
     @property
     def user_id(self) -> str:
-        """The user that has the memory here."""
+        """The user under whom the memory is stored here."""
         if USER in self.named:
             return self.named[USER]
         name = next(name for name in ENTITIES if name in self.named)
@@ -44,27 +44,27 @@ class Whose:
 
 
 def made_user(entity: str, name: str) -> str:
-    """Return the user that has what is of an agent, an application or a run alone."""
+    """Return the derived user for memories of an agent, an application or a run alone."""
     return f"{_MADE}{entity.removesuffix('_id')}:{name}"
 
 
 def shown_user(user_id: str) -> str | None:
-    """Return the user as mem0 shows it: none for one that was made."""
+    """Return the user as shown to mem0: None for a derived one."""
     return None if user_id.startswith(_MADE) else user_id
 
 
 def session_of(whose: Whose) -> str:
-    """Return the session of what is said in a run; where none is named, one of the user's and the agent's own."""
+    """Return the session of a run; without a run, one for the user and the agent."""
     return whose.named.get(RUN) or f"{_MADE}{whose.named.get(AGENT, '')}"
 
 
 def shown_run(session_id: str | None) -> str | None:
-    """Return a session as mem0 shows a run: none where none was named."""
+    """Return a session as the run shown to mem0: None if none was named."""
     return None if session_id is None or session_id.startswith(_MADE) else session_id
 
 
 def whose_of(body: Mapping[str, Any]) -> Whose:
-    """Return whose a new memory is, from the top of a body or from its filters. Raises Problem."""
+    """Return the owner of a new memory, from the top level of a body or from its filters. Raises Problem."""
     named: dict[str, str] = {}
     for name, value in _named_in(body):
         if value is None or value == "":

@@ -1,4 +1,4 @@
-"""Webhooks over HTTP: whom changes are posted to."""
+"""Webhooks over HTTP: where changes are posted to."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -28,7 +28,7 @@ UNKNOWN = refused(HTTPStatus.NOT_FOUND)
 async def register(
     body: NewWebhook, worker: CurrentWorker, caller: Caller, tenant: Tenant, command_id: CommandId
 ) -> Response:
-    """Post changes to an address from now on, signed; the answer holds the secret that signs them."""
+    """Register an address that changes are posted to; the answer contains the secret that signs deliveries."""
     try:
         await worker.receivers.look_up(body.url)
     except ValueError as refusal:
@@ -60,14 +60,14 @@ async def register(
 
 @router.get("", response_model=Webhooks)
 async def webhooks(worker: CurrentWorker, caller: Caller, tenant: Tenant) -> Response:
-    """Return the tenant's webhooks and how far they have come; a key for some users sees those of its users."""
+    """Return the tenant's webhooks with their progress; a key for some users sees only theirs."""
     await worker.webhooks.follow()
     return answer({"items": [_view(one) for one in worker.webhooks.of(tenant) if _may_see(caller, one)]})
 
 
 @router.get("/{webhook_id}", response_model=Webhook, responses=UNKNOWN)
 async def webhook(webhook_id: str, worker: CurrentWorker, caller: Caller, tenant: Tenant) -> Response:
-    """Return one webhook and how far it has come."""
+    """Return one webhook with its progress."""
     return answer(_view(await _known(worker, caller, tenant, webhook_id)))
 
 
@@ -75,7 +75,7 @@ async def webhook(webhook_id: str, worker: CurrentWorker, caller: Caller, tenant
 async def remove(
     webhook_id: str, worker: CurrentWorker, caller: Caller, tenant: Tenant, command_id: CommandId
 ) -> Response:
-    """Post nothing for a webhook any more; what is on its way may still arrive."""
+    """Remove a webhook; a delivery that is on its way may still arrive."""
     await _known(worker, caller, tenant, webhook_id)
     await worker.webhooks.remove(
         WebhookRemoved(envelope=_envelope(worker, caller, tenant, command_id), webhook_id=webhook_id)
@@ -93,7 +93,7 @@ async def set_secret(
     tenant: Tenant,
     command_id: CommandId,
 ) -> Response:
-    """Sign with a new secret from now on, and for a while with those before it too; the answer holds the new one."""
+    """Rotate the secret; the former ones sign too for a while. The answer contains the new secret."""
     known = await _known(worker, caller, tenant, webhook_id)
     envelope = _envelope(worker, caller, tenant, command_id)
     of_webhook = known.message.envelope
@@ -122,7 +122,7 @@ async def replay(
     tenant: Tenant,
     command_id: CommandId,
 ) -> Response:
-    """Post what happened after a cursor again, as far as the ledger goes back, and go on from there."""
+    """Post again what happened after a cursor, as far back as the ledger is kept, and continue from there."""
     known = await _known(worker, caller, tenant, webhook_id)
     wanted = ChangesWanted(tenant=tenant, user_id=known.user_id, agent_id=known.message.envelope.agent_id)
     after = await worker.change_feed.begin(wanted, body.after)
