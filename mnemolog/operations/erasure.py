@@ -63,6 +63,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog")
 ASK_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 5.0
+DECIDED_SECONDS: Final = 0.1
+"""Between two looks at whether the inbox is decided."""
 KEY_KEPT: Final = timedelta(days=1)
 """How long Kafka may keep a destroyed key before compaction removes it (`max.compaction.lag.ms`)."""
 
@@ -82,7 +84,7 @@ class NotRewritable(Exception):
 class Erasures:
     """Erases users and memories in this worker's partitions, previews erasures, and lists completed ones."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is erased is in many places
         self,
         *,
         settings: Settings,
@@ -94,9 +96,13 @@ class Erasures:
         index_sync: IndexSync,
         ask_others: AskOthers,
         webhooks: Webhooks,
+        handled: Callable[[str, int], int],
         clock: Clock,
     ) -> None:
-        """Take the unsealed log (`inner`), what seals it, and a way to ask the group's other workers."""
+        """Take the unsealed log (`inner`), what seals it, and a way to ask the group's other workers.
+
+        `handled` returns the offset before which everything of a topic's partition is done.
+        """
         self._settings = settings
         self._inner = inner
         self._sealing = sealing
@@ -106,6 +112,7 @@ class Erasures:
         self._index_sync = index_sync
         self._ask_others = ask_others
         self._webhooks = webhooks
+        self._handled = handled
         self._clock = clock
         self._one_at_a_time = asyncio.Lock()
         """Held while words of memories are removed: two erasures for one user would restore each other's words."""
@@ -378,10 +385,20 @@ class Erasures:
                     await self._learn()
                 with suppress(NotHeld):  # they have moved again
                     await self.repeat()
+                    await self._decide_inbox()  # a crash may have left an erasure undecided there
+                    await self.repeat()
                     looked_at = leases
             if self._settings.is_embedded:
                 return
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def _decide_inbox(self) -> None:
+        """Wait until what is in the inbox by now is decided. Raises NotHeld."""
+        ends = {partition: await self._inner.end(INBOX.name, partition) for partition in self._shards.held()}
+        for partition, end in ends.items():
+            while self._handled(INBOX.name, partition) < end:
+                self._shards.at(partition)
+                await asyncio.sleep(DECIDED_SECONDS)
 
     async def repeat_before_start(self) -> None:
         """Erase those again whom a restored log has brought back, before anybody is answered.

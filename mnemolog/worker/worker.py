@@ -451,6 +451,7 @@ class Worker:
             index_sync=self.index_sync,
             ask_others=self.cluster.ask_others,
             webhooks=self.webhooks,
+            handled=self.handled,
             clock=self.clock,
         )
         self.digests = Digests(self.shards, self.cluster)

@@ -211,6 +211,7 @@ class SimulatedWorker:
             index_sync=self.index_sync,
             ask_others=_nobody,
             webhooks=Webhooks(self.log, world.log),
+            handled=self.handled,
             clock=world.clock,
         )
         self._start(self._erasures.keep_repeated)

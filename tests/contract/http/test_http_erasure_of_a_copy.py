@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import pytest
 from contract.front_door import FrontDoor, front_door
 
 from mnemolog.operations.receipts import LIST_FILE
+from streams.agents.remember import Remember
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,3 +110,21 @@ async def test_who_returned_after_the_erasure_is_not_erased_by_a_copy(tmp_path: 
     async with front_door(folder) as door:
         await door.worker.erasures.repeat()
         assert await memories(door) == ["zara keeps a heron"]
+
+
+async def test_an_erasure_that_a_crash_left_undecided_is_on_the_list_after_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async def never(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    async with front_door(tmp_path) as door:
+        await door.remember("zara keeps a quokka", "zara")
+        monkeypatch.setattr(Remember, "_remember", never)
+        assert (await door.http.delete("/v1/users/zara")).status_code == 503
+    monkeypatch.undo()
+    async with front_door(tmp_path) as door:
+        async with asyncio.timeout(20):
+            while not (await door.get("/v1/erasures")).json()["items"]:  # noqa: ASYNC110 - over HTTP
+                await asyncio.sleep(0.05)
+        assert await memories(door) == []
