@@ -222,3 +222,13 @@ async def test_an_expiration_date_stays_through_deleting_restoring_and_another_t
     assert (await caller.ask("POST", f"{path}/restore")).is_success
     assert (await caller.ask("PATCH", path, {"memory_type": "short_term"})).is_success
     assert (await caller.ask("GET", f"{path}/")).json()["expiration_date"] == "2090-05-01"
+
+
+async def test_a_history_says_what_may_be_large_once(door: KeyedDoor):
+    caller = door.caller(*ADMIN, tenant="histories")
+    memory_id = await keep(caller, "Kai swims.", user_id="kai", metadata={"note": "x" * 1_000})
+    for n in range(3):
+        assert (await caller.ask("PUT", f"/v1/memories/{memory_id}/", {"text": f"Kai swims {n}."})).is_success
+    entries = (await caller.ask("GET", f"/v1/memories/{memory_id}/history/")).json()
+    assert [one["event"] for one in entries] == ["ADD", "UPDATE", "UPDATE", "UPDATE"]
+    assert [one["metadata"] for one in entries] == [{}, {}, {}, {"note": "x" * 1_000}]
