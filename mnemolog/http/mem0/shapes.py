@@ -70,7 +70,8 @@ def result_shown(memory: Mapping[str, Any], *, is_new: bool) -> Shown:
 def history_shown(history: Mapping[str, Any], memory: Mapping[str, Any]) -> list[Shown]:
     """Return what was added, changed and deleted of a memory, the oldest first.
 
-    What it came from stands in the first entry, and its metadata, which are those of now, in the last: both may be large.
+    What it came from stands in the first entry, and its metadata, which are those of now, in the last: both may be
+    large.
     """
     shown: list[Shown] = []
     said = [
