@@ -68,7 +68,10 @@ def result_shown(memory: Mapping[str, Any], *, is_new: bool) -> Shown:
 
 
 def history_shown(history: Mapping[str, Any], memory: Mapping[str, Any]) -> list[Shown]:
-    """Return the additions, changes and deletions of a memory, oldest first."""
+    """Return the additions, changes and deletions of a memory, oldest first.
+
+    The first entry has what the memory came from, and the last one its current metadata: both may be large.
+    """
     shown: list[Shown] = []
     said = [
         {"role": one.get("role") or "user", "content": one["content"]}
@@ -92,7 +95,7 @@ def history_shown(history: Mapping[str, Any], memory: Mapping[str, Any]) -> list
             {
                 "id": derived_id("mem0 history", history["memory_id"], event["event_id"], event["type"]),
                 "memory_id": history["memory_id"],
-                "input": said if name == "ADD" else [],
+                "input": [] if shown else said,
                 "old_memory": old,
                 "new_memory": new,
                 "user_id": shown_user(memory["user_id"]),
@@ -100,12 +103,14 @@ def history_shown(history: Mapping[str, Any], memory: Mapping[str, Any]) -> list
                 "event": name,
                 "action": name,
                 "is_deleted": name == "DELETE",
-                "metadata": {key: value for key, value in memory["metadata"].items() if key != APP},
+                "metadata": {},
                 "categories": [memory["category"]],
                 "created_at": event["occurred_at"],
                 "updated_at": event["recorded_at"],
             }
         )
+    if shown:
+        shown[-1]["metadata"] = {key: value for key, value in memory["metadata"].items() if key != APP}
     return shown
 
 

@@ -267,3 +267,13 @@ async def test_a_project_is_read_by_readers_and_changed_by_the_tenants_administr
     await refused(admin, "PATCH", path, {"custom_instructions": "x" * 4_001}, status=400, told="4000")
     assert (await admin.ask("PATCH", path, {"multilingual": False, "decay": False})).status_code == 200
     await refused(admin, "GET", path.replace("projects/mnemolog", "projects/another"), status=404, told="one project")
+
+
+async def test_a_history_says_what_may_be_large_once(door: KeyedDoor):
+    caller = door.caller(*ADMIN, tenant="histories")
+    memory_id = await keep(caller, "Kai swims.", user_id="kai", metadata={"note": "x" * 1_000})
+    for n in range(3):
+        assert (await caller.ask("PUT", f"/v1/memories/{memory_id}/", {"text": f"Kai swims {n}."})).is_success
+    entries = (await caller.ask("GET", f"/v1/memories/{memory_id}/history/")).json()
+    assert [one["event"] for one in entries] == ["ADD", "UPDATE", "UPDATE", "UPDATE"]
+    assert [one["metadata"] for one in entries] == [{}, {}, {}, {"note": "x" * 1_000}]
