@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from mnemolog.changes.feed import TYPES
 from mnemolog.http.models.requests import Asked, Body, Id, UserOrNone
@@ -20,6 +20,20 @@ def _is_type(name: str) -> str:
 
 
 ChangeType = Annotated[str, AfterValidator(_is_type), Field(json_schema_extra={"enum": list(TYPES)})]
+
+
+def _split(given: object) -> object:
+    """Return texts of which some are several, with commas between."""
+    if isinstance(given, list) and all(isinstance(one, str) for one in given):
+        return [name for one in given for name in one.split(",")]
+    return given
+
+
+ChangeTypes = Annotated[
+    list[ChangeType],
+    Field(max_length=len(TYPES), description="repeated, or with commas between"),
+    BeforeValidator(_split),
+]
 Limit = Annotated[int, Field(ge=1, le=MAX_CHANGES_SHOWN)]
 
 
@@ -32,7 +46,7 @@ class ChangesStreamed(Asked):
     ) = None
     user_id: UserOrNone | None = None
     agent_id: Id | None = None
-    type: ChangeType | None = None
+    types: ChangeTypes | None = None
 
 
 class ChangesAsked(ChangesStreamed):
@@ -47,7 +61,7 @@ class ChangesPart(Body):
     tenant: str
     user_id: str | None
     agent_id: str | None
-    type: ChangeType | None
+    types: Annotated[list[ChangeType], Field(max_length=len(TYPES))]
     since: dict[Annotated[str, Field(pattern=r"^[0-9]{1,9}$")], Annotated[int, Field(ge=0)] | None]
     limit: Limit
 
