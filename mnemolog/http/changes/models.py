@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
 from mnemolog.changes.feed import TYPES
 from mnemolog.http.models.requests import Asked, Body, Id, UserOrNone
@@ -11,6 +11,7 @@ from mnemolog.http.models.responses import Memory, Shape
 MAX_CHANGES_SHOWN = 500
 MAX_CURSOR_CHARACTERS = 8_192
 """A request's head holds at most 64 KiB, percent-encoded."""
+MAX_TYPES_CHARACTERS = 512
 
 
 def _is_type(name: str) -> str:
@@ -22,17 +23,16 @@ def _is_type(name: str) -> str:
 ChangeType = Annotated[str, AfterValidator(_is_type), Field(json_schema_extra={"enum": list(TYPES)})]
 
 
-def _split(given: object) -> object:
-    """Return texts of which some are several, with commas between."""
-    if isinstance(given, list) and all(isinstance(one, str) for one in given):
-        return [name for one in given for name in one.split(",")]
-    return given
+def _are_types(names: str) -> str:
+    for name in names.split(","):
+        _is_type(name)
+    return names
 
 
 ChangeTypes = Annotated[
-    list[ChangeType],
-    Field(max_length=len(TYPES), description="repeated, or with commas between"),
-    BeforeValidator(_split),
+    str,
+    Field(max_length=MAX_TYPES_CHARACTERS, description=f"with commas between: {', '.join(TYPES)}"),
+    AfterValidator(_are_types),
 ]
 Limit = Annotated[int, Field(ge=1, le=MAX_CHANGES_SHOWN)]
 
@@ -47,6 +47,11 @@ class ChangesStreamed(Asked):
     user_id: UserOrNone | None = None
     agent_id: Id | None = None
     types: ChangeTypes | None = None
+
+    @property
+    def wanted_types(self) -> frozenset[str]:
+        """The types; none stands for all."""
+        return frozenset(self.types.split(",")) if self.types else frozenset()
 
 
 class ChangesAsked(ChangesStreamed):

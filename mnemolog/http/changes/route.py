@@ -48,5 +48,4 @@ async def streamed(
 
 
 def _wanted(tenant: str, query: ChangesStreamed) -> ChangesWanted:
-    types = frozenset(query.types or ())
-    return ChangesWanted(tenant=tenant, user_id=query.user_id, agent_id=query.agent_id, types=types)
+    return ChangesWanted(tenant=tenant, user_id=query.user_id, agent_id=query.agent_id, types=query.wanted_types)
