@@ -54,12 +54,13 @@ class UnknownCursor(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesWanted:
-    """Which changes a caller asks for: of a tenant or one user, of memories that an agent knows, of one type."""
+    """Which changes a caller asks for: of a tenant or one user, of memories that an agent knows, of some types."""
 
     tenant: str
     user_id: str | None = None
     agent_id: str | None = None
-    type: str | None = None
+    types: frozenset[str] = frozenset()
+    """None of them: all types."""
 
 
 class ChangeFeed:
@@ -173,7 +174,7 @@ class ChangeFeed:
             return
         now, memories = self._clock.now(), self._shards.state(owner).memories
         for event in events_of(decision):
-            if not isinstance(event, CHANGES) or wanted.type not in (None, type(event).__name__):
+            if not isinstance(event, CHANGES) or (wanted.types and type(event).__name__ not in wanted.types):
                 continue
             memory_id = None if isinstance(event, UserErased) else event.memory_id
             memory = None if memory_id is None else memories.get(memory_id)
@@ -229,7 +230,7 @@ class ChangeFeed:
             "tenant": wanted.tenant,
             "user_id": wanted.user_id,
             "agent_id": wanted.agent_id,
-            "type": wanted.type,
+            "types": sorted(wanted.types),
             "since": {str(partition): offset for partition, offset in since.items()},
             "limit": limit,
         }

@@ -313,11 +313,12 @@ def changes(
     user_id: str | None = None,
     agent_id: str | None = None,
     *,
-    type: str | None = None,  # noqa: A002 - as the route has it
+    types: Sequence[str] = (),
     limit: int = 100,
 ) -> Call[Json]:
     """Return what happened to memories after a cursor: `{items, next, more}`; `next` is the cursor to go on with."""
-    return get(path_of("v1", "changes"), after=after, user_id=user_id, agent_id=agent_id, type=type, limit=limit)
+    wanted = ",".join(types) or None
+    return get(path_of("v1", "changes"), after=after, user_id=user_id, agent_id=agent_id, types=wanted, limit=limit)
 
 
 def turns(session_id: str, user_id: str = "owner", *, limit: int = 20) -> Call[Json]:

@@ -13,7 +13,9 @@ from schemas.text import on_one_line
 
 MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
 SOMEBODY = Annotated[str | None, typer.Option("--user", "-u", help="Whose. [default: everybody's]")]
-CHANGE = Annotated[str | None, typer.Option("--type", help="Only these, such as MemoryFormed.")]
+CHANGES = Annotated[
+    list[str] | None, typer.Option("--type", help="Only these, such as MemoryFormed; may be said again.")
+]
 AFTER = Annotated[
     str | None, typer.Option("--after", metavar="CURSOR", help="Begin there. [default: the first, or now]")
 ]
@@ -58,7 +60,7 @@ async def changes(
     *,
     user: SOMEBODY = None,
     agent: AGENT = None,
-    type_: CHANGE = None,
+    type_: CHANGES = None,
     after: AFTER = None,
     limit: LIMIT = 100,
     follow: FOLLOW = False,
@@ -66,7 +68,7 @@ async def changes(
     """Show what happened to memories, the oldest first, a line for each; with --json a JSON object a line."""
     cursor = after or (NOW if follow else None)
     while True:
-        page = await client.changes(cursor, user_id=user, agent_id=agent, type=type_, limit=limit)
+        page = await client.changes(cursor, user_id=user, agent_id=agent, types=type_ or (), limit=limit)
         for change in page["items"]:
             if output.as_json:
                 output.json(change)

@@ -11,6 +11,7 @@ from mnemolog.http.models.responses import Memory, Shape
 MAX_CHANGES_SHOWN = 500
 MAX_CURSOR_CHARACTERS = 8_192
 """A request's head holds at most 64 KiB, percent-encoded."""
+MAX_TYPES_CHARACTERS = 512
 
 
 def _is_type(name: str) -> str:
@@ -20,6 +21,19 @@ def _is_type(name: str) -> str:
 
 
 ChangeType = Annotated[str, AfterValidator(_is_type), Field(json_schema_extra={"enum": list(TYPES)})]
+
+
+def _are_types(names: str) -> str:
+    for name in names.split(","):
+        _is_type(name)
+    return names
+
+
+ChangeTypes = Annotated[
+    str,
+    Field(max_length=MAX_TYPES_CHARACTERS, description=f"with commas between: {', '.join(TYPES)}"),
+    AfterValidator(_are_types),
+]
 Limit = Annotated[int, Field(ge=1, le=MAX_CHANGES_SHOWN)]
 
 
@@ -32,7 +46,12 @@ class ChangesStreamed(Asked):
     ) = None
     user_id: UserOrNone | None = None
     agent_id: Id | None = None
-    type: ChangeType | None = None
+    types: ChangeTypes | None = None
+
+    @property
+    def wanted_types(self) -> frozenset[str]:
+        """The types; none stands for all."""
+        return frozenset(self.types.split(",")) if self.types else frozenset()
 
 
 class ChangesAsked(ChangesStreamed):
@@ -47,7 +66,7 @@ class ChangesPart(Body):
     tenant: str
     user_id: str | None
     agent_id: str | None
-    type: ChangeType | None
+    types: Annotated[list[ChangeType], Field(max_length=len(TYPES))]
     since: dict[Annotated[str, Field(pattern=r"^[0-9]{1,9}$")], Annotated[int, Field(ge=0)] | None]
     limit: Limit
 

@@ -21,7 +21,7 @@ router = routes("changes", "/v1", OF_USERS_OR_ALL)
 @router.get("/changes", response_model=Changes)
 async def changes(query: Annotated[ChangesAsked, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
     """Return what happened to memories after a cursor, for one user or all, on whichever worker."""
-    wanted = ChangesWanted(tenant=tenant, user_id=query.user_id, agent_id=query.agent_id, type=query.type)
+    wanted = _wanted(tenant, query)
     return answer(await worker.change_feed.page(wanted, query.after, query.limit))
 
 
@@ -41,7 +41,11 @@ async def streamed(
     ] = None,
 ) -> Response:
     """Stream changes as they happen, as events named by type; resume after `Last-Event-ID`."""
-    wanted = ChangesWanted(tenant=tenant, user_id=query.user_id, agent_id=query.agent_id, type=query.type)
+    wanted = _wanted(tenant, query)
     cursor = await worker.change_streams.begin(wanted, last_event_id or query.after)
     events = worker.change_streams.stream(wanted, cursor, may_go_on=partial(is_still_valid, request.scope))
     return StreamingResponse(events, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
+
+
+def _wanted(tenant: str, query: ChangesStreamed) -> ChangesWanted:
+    return ChangesWanted(tenant=tenant, user_id=query.user_id, agent_id=query.agent_id, types=query.wanted_types)

@@ -212,7 +212,9 @@ async def wakes(request: Request, worker: CurrentWorker, body: WakesPart) -> Res
 async def changes(request: Request, worker: CurrentWorker, body: ChangesPart) -> Response:
     """Return the changes in some of this worker's partitions."""
     _require_tenant(request, body.tenant)
-    wanted = ChangesWanted(tenant=body.tenant, user_id=body.user_id, agent_id=body.agent_id, type=body.type)
+    wanted = ChangesWanted(
+        tenant=body.tenant, user_id=body.user_id, agent_id=body.agent_id, types=frozenset(body.types)
+    )
     since = {int(partition): offset for partition, offset in body.since.items()}
     return answer(await worker.change_feed.take_turn(wanted, since, body.limit))
 

@@ -111,9 +111,18 @@ async def test_a_page_that_has_read_enough_leads_on(door: FrontDoor, monkeypatch
         path = f"/v1/memories/{memory['memory_id']}"
         assert (await door.http.patch(path, json={"importance": importance})).status_code == 200
     monkeypatch.setattr(feed, "DECISIONS_AT_ONCE", 1)
-    first = await page(door, after=start, type="MemoryRevised")
+    first = await page(door, after=start, types="MemoryRevised")
     assert (first["items"], first["more"]) == ([], True)
-    assert len(await pages(door, first["next"], type="MemoryRevised")) == 3
+    assert len(await pages(door, first["next"], types="MemoryRevised")) == 3
+
+
+async def test_several_types_may_be_wanted(door: FrontDoor):
+    start = (await page(door, after="now"))["next"]
+    memory = await door.remember("likes rye", "types")
+    await door.http.patch(f"/v1/memories/{memory['memory_id']}", json={"importance": 0.9})
+    await door.http.delete(f"/v1/memories/{memory['memory_id']}")
+    items = await pages(door, start, types="MemoryFormed,MemoryForgotten")
+    assert [item["type"] for item in items] == ["MemoryFormed", "MemoryForgotten"]
 
 
 async def test_an_agent_gets_what_it_knows(door: FrontDoor):
@@ -123,7 +132,18 @@ async def test_an_agent_gets_what_it_knows(door: FrontDoor):
     assert [item["memory_id"] for item in items] == [own["memory_id"]]
 
 
-@pytest.mark.parametrize("query", [{"after": "x"}, {"after": "MDow"}, {"type": "Odd"}, {"limit": 0}, {"user_id": "*"}])
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"after": "x"},
+        {"after": "MDow"},
+        {"types": "Odd"},
+        {"types": "MemoryFormed,Odd"},
+        {"types": ""},
+        {"limit": 0},
+        {"user_id": "*"},
+    ],
+)
 async def test_a_query_is_checked(door: FrontDoor, query: dict[str, object]):
     """The second cursor is one of the first partition only."""
     assert (await door.get("/v1/changes", **query)).status_code == 422
@@ -137,7 +157,7 @@ async def test_a_cursor_ahead_of_the_log_stays_where_it_is(door: FrontDoor):
 
 async def test_another_worker_asks_for_partitions(door: FrontDoor):
     memory = await door.remember("likes plums", "asked")
-    body = {"tenant": "default", "user_id": "asked", "agent_id": None, "type": None, "limit": 9}
+    body = {"tenant": "default", "user_id": "asked", "agent_id": None, "types": [], "limit": 9}
     parts = (await from_a_worker(door, "/v1/internal/changes", body | {"since": {str(n): 0 for n in range(9)}})).json()
     assert parts.keys() == {"0", "1", "2", "3"}
     found = [item["change"]["memory_id"] for part in parts.values() for item in part["items"]]
@@ -183,7 +203,7 @@ async def test_a_stream_begins_at_the_cursor_of_a_page_and_narrows(door: FrontDo
     start = (await page(door, after="now"))["next"]
     memory = await door.remember("likes cocoa", "narrow", agent_id="ada")
     await door.http.delete(f"/v1/memories/{memory['memory_id']}")
-    async with open_wake_stream(door.app, f"after={start}&type=MemoryForgotten", path=STREAM) as stream:
+    async with open_wake_stream(door.app, f"after={start}&types=MemoryForgotten", path=STREAM) as stream:
         [told] = await stream.changed(1)
         assert (told["type"], told["memory"]) == ("MemoryForgotten", None)
     refused = await door.get(STREAM, after="nonsense")

@@ -119,7 +119,7 @@ async def test_the_routes_of_wakes(memory: AsyncClient) -> None:
 
 async def test_the_feed_of_changes(memory: AsyncClient) -> None:
     made = await memory.remember("likes plums", "changer")
-    page = await memory.changes(user_id="changer", type="MemoryFormed")
+    page = await memory.changes(user_id="changer", types=["MemoryFormed", "MemoryForgotten"])
     assert [item["memory_id"] for item in page["items"]] == [made["memory_id"]]
     assert (await memory.changes(page["next"], "changer"))["items"] == []
     with pytest.raises(Refused, match="is not of this feed: give the `next` of its last answer"):
