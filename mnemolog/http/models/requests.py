@@ -257,7 +257,7 @@ class MemoriesUnwanted(Asked):
     category: Category | None = None
     source_type: SourceType | None = None
     attribute: Id | None = None
-    status: Status = "active"
+    status: Annotated[Status | None, Field(description="by default active, and with `forever` each")] = None
     filters: FiltersInQuery = NO_FILTERS
     limit: Annotated[int, Field(ge=1, le=MAX_FORGOTTEN)] = MAX_FORGOTTEN
     preview: Annotated[bool, Field(description="say which would go, and change nothing")] = False

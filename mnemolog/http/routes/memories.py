@@ -36,7 +36,7 @@ from projections.profile.attribute_values import fault_of
 from projections.queries.filters import Filters
 from projections.queries.queries import Queries, UnknownMemory
 from projections.queries.validity import dated_view
-from projections.state.memory import Memory
+from projections.state.memory import ACTIVE, Memory
 from schemas.clock import Clock
 from schemas.identity import GLOBAL_USER, Owner, derived_id
 from schemas.inputs.input_events import Fault
@@ -109,13 +109,15 @@ async def forget_many(
 ) -> Response:
     """Forget the memories of a user that meet the fields and the filter, at most `limit`, the most important first.
 
-    `forever` erases each with what it came from, as `DELETE /v1/memories/{memory_id}?forever=true` does. Asked again,
-    it goes on with those that are left.
+    `forever` erases each with what it came from, as `DELETE /v1/memories/{memory_id}?forever=true` does, and also those
+    that were forgotten or superseded. Asked again, it goes on with those that are left.
     """
     if query.forever:
         check_erasing(caller)
     owner, now = Owner(tenant, query.user_id), worker.clock.now()
-    found = worker.queries.memories(owner, _filters(query), now=now, as_of=None, status=query.status)
+    # What was only forgotten is still kept.
+    status = query.status or (None if query.forever else ACTIVE)
+    found = worker.queries.memories(owner, _filters(query), now=now, as_of=None, status=status)
     chosen = [memory.memory_id for memory in found[: query.limit]]
     gone: dict[str, Any] = {"items": chosen, "waiting": [], "left": len(found) - len(chosen), "receipts": []}
     if query.preview:

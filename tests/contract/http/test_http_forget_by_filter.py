@@ -55,6 +55,14 @@ async def test_a_preview_says_which_would_go_and_changes_nothing(door: FrontDoor
     assert len(await contents(door)) == 3
 
 
+async def test_for_good_those_go_too_that_were_forgotten_before(door: FrontDoor):
+    assert len((await delete(door, user_id="u1", category="finance"))["items"]) == 2
+    found = await delete(door, user_id="u1", category="finance", forever="true")
+    assert len(found["receipts"]) == 2
+    assert await contents(door, status="forgotten") == set()
+    assert await contents(door) == {"likes jasmine tea"}
+
+
 async def test_those_that_meet_a_field_are_forgotten_and_can_be_restored(door: FrontDoor):
     found = await delete(door, user_id="u1", category="finance")
     assert (found["status"], len(found["items"]), found["waiting"]) == (200, 2, [])
