@@ -11,7 +11,7 @@ from mnemolog.log.sealing import given_keys, seal_log
 from schemas.topics import KEYS, WEBHOOK_PROGRESS
 from streams.sealing.key_files import file_of, make_key, write_keys
 from streams.transports.sqlite.log import SqliteLog
-from streams.transports.sqlite.rewriting import empty_write_ahead_log, replace_records, write_anew
+from streams.transports.sqlite.rewriting import clear_stale_bytes, replace_records, write_anew
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +95,7 @@ class MasterKeyRotation:
             wrapped = await self._keys.rotate()
             if isinstance(self._inner, SqliteLog):  # Kafka compacts by itself
                 await self._inner.compact(KEYS.name)
-                await empty_write_ahead_log(self._inner)
+                await clear_stale_bytes(self._inner)  # a gap may hold a copy that the former master key opens
             if own is not None and self._keys.wrapped_by().keys() <= {
                 given.newest
             }:  # otherwise the next rotation drops it

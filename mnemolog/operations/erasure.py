@@ -434,13 +434,12 @@ class Erasures:
                 one for one in self._shards.of(owner).ledger.decisions(owner) if one[1].item_type == EraseUser.__name__
             ]
             own = [(INBOX.name, decision.item_offset), (LEDGER.name, offset)]
-            lay_in_clear = 0
             for topic, before in [*((cut.topic, cut.before) for cut in event.cut), *own]:
-                lay_in_clear += await overwrite(self._inner, topic, partition, owner.key, before)
+                await overwrite(self._inner, topic, partition, owner.key, before)
             await self._inner.compact(KEYS.name)
-            await empty_write_ahead_log(self._inner)
-            if lay_in_clear or not self._settings.encrypts:
-                await clear_stale_bytes(self._inner)
+            await clear_stale_bytes(
+                self._inner
+            )  # a gap may hold a copy of the wrapped key, or of an unencrypted record
         if (replacements := self._sealing.log.replacements) is not None:
             await replacements.trim(lambda *_: False)
         await run_in_thread(self._shards.of(owner).checkpoints.close)
