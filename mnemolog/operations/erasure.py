@@ -485,7 +485,8 @@ class Erasures:
             for topic, before in [*((cut.topic, cut.before) for cut in event.cut), *own]:
                 await overwrite(self._inner, topic, partition, owner.key, before)
             await self._inner.compact(KEYS.name)
-            await clear_stale_bytes(self._inner)  # of words that lay in clear, and of the wrapped key
+            # A gap may hold a copy of the wrapped key, or of an unencrypted record.
+            await clear_stale_bytes(self._inner)
         if (replacements := self._sealing.log.replacements) is not None:
             await replacements.trim(lambda *_: False)
         await run_in_thread(self._shards.of(owner).checkpoints.clear)

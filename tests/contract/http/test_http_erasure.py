@@ -165,6 +165,19 @@ async def test_who_returns_begins_anew_with_the_same_ids(door: FrontDoor):
     assert (await door.post("/v1/admin/rebuild")).json()["equal"]
 
 
+async def test_an_export_of_before_can_be_imported_again_and_nothing_else_comes_back(door: FrontDoor):
+    await lives(door, "zara")
+    known = {one["content"] for one in (await door.get("/v1/memories", user_id="zara")).json()["items"]}
+    exported = (await door.get("/v1/users/zara/export")).content
+    await erased(door, "zara")
+    lines = {"content-type": "application/x-ndjson"}
+    imported = await door.http.post("/v1/import?wait=20", content=exported, headers=lines)
+    assert (imported.status_code, imported.json()["imported"]) == (200, len(known)), imported.text
+    found = (await door.get("/v1/memories", user_id="zara")).json()["items"]
+    assert {one["content"] for one in found} == known
+    assert (await door.get("/v1/events/t-zara", user_id="zara")).status_code == 404
+
+
 async def test_somebody_unknown_can_be_erased_too(door: FrontDoor):
     receipt = await erased(door, "noone")
     assert (receipt["events"], receipt["memories"]) == (0, 0)
