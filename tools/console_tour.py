@@ -58,6 +58,8 @@ async def fill(url: str) -> None:
         for city in ("Rome", "Oslo", "Lima"):
             await post("/v1/memories", {"content": f"The user lives in {city}.", "attribute": "city", "value": city})
         await post("/v1/memories", {"content": HOSTILE})
+        notes = [{"role": "user", "content": f"Note {n} is about lamp {n}."} for n in range(60)]
+        await post("/v1/conversations?wait=30", {"user_id": "many", "messages": notes, "infer": False})
         turns = [{"role": "user", "content": content} for content in SAID]
         await post("/v1/conversations?wait=30", {"session_id": "s", "messages": turns})
         reminder = {"due_at": "2099-01-01T09:00:00Z", "content": "Water the plants."}
@@ -78,7 +80,14 @@ class Tour:
     async def memories(self) -> None:
         """Look at a list with hostile words in it, go back in time, and search."""
         page = self._page
-        await page.goto(f"{self._url}/console?user=ana")
+        await page.goto(f"{self._url}/console/?user=many")
+        await expect(page.locator("#memories tbody tr")).to_have_count(50)
+        await expect(page.locator("#users option")).to_have_count(2)
+        await page.click("#next")
+        await expect(page.locator("#memories tbody tr")).to_have_count(10)
+        await page.fill("#user", "ana")
+        await page.click("header button")
+        await page.reload()
         await expect(page.locator("#memories tbody tr")).to_have_count(5)
         await expect(page.locator("#memories")).to_contain_text(HOSTILE)
         await expect(page.locator("main img, main b")).to_have_count(0)

@@ -20,6 +20,7 @@ async function ask(method, path, { query = {}, body } = {}) {
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const answer = await fetch(url, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
   const told = await answer.json().catch(() => ({ detail: `${answer.status} without a reason` }));
+  if (answer.status === 401) throw new Error("This server asks for an API key: enter one above.");
   if (!answer.ok) throw new Error(told.detail ?? `${answer.status}`);
   return told;
 }
@@ -77,7 +78,8 @@ const button = (text, act, id) =>
 
 // --- pages ----------------------------------------------------------------------------------------------------------
 
-const filters = { text: "", status: "active", category: "", condition: "", asOf: "" };
+const filters = { text: "", status: "active", category: "", condition: "", asOf: "", page: 1 };
+const PAGE_SIZE = 50;
 
 async function memories() {
   const form = make("form", { id: "filters", onsubmit: (event) => { event.preventDefault(); read(); say(""); show(); } },
@@ -86,7 +88,7 @@ async function memories() {
     labelled("Category", choice("category", ["", ...CATEGORIES], filters.category)),
     labelled("Filter", make("input", { name: "condition", value: filters.condition, size: 40, placeholder: '{"metadata.shelf": {"gte": 2}}', autocomplete: "off" })),
     make("button", {}, "Filter"));
-  const read = () => Object.assign(filters, { text: form.text.value, status: form.status.value, category: form.category.value, condition: form.condition.value });
+  const read = () => Object.assign(filters, { text: form.text.value, status: form.status.value, category: form.category.value, condition: form.condition.value, page: 1 });
   let found;
   try {
     found = await remembered();
@@ -101,18 +103,26 @@ async function memories() {
     cell(memory.category), cell(memory.memory_type === "long_term" ? "long" : "short"),
     cell(make("meter", { min: 0, max: 1, value: memory.strength, title: `strength ${number(memory.strength)}` })),
     cell(number(memory.importance), "number"), cell(when(memory.occurred_at)), cell(memory.provenance)));
-  return [form, timeline(first.items), make("p", { id: "total", class: "muted" }, filters.text ? `${items.length} found` : `${first.total} memories`),
-    table("memories", ["Memory", "Category", "Term", "Strength", "Importance", "Happened", "From"], rows, "Nothing is remembered."),
-    adding()];
+  return [form, timeline(first.items), make("p", { id: "total", class: "muted" }, isSearch() ? `${items.length} found` : `${first.total} memories`),
+    table("memories", ["Memory", "Category", "Term", "Strength", "Importance", "Happened (UTC)", "From"], rows, "Nothing is remembered."),
+    ...(isSearch() ? [] : pages(first.total)), adding()];
+}
+
+const isSearch = () => filters.text && filters.status === "active"; // a search finds active memories; among others, words are looked for
+
+function pages(total) {
+  const last = Math.max(1, Math.ceil(total / PAGE_SIZE));
+  if (last === 1) return [];
+  const turn = (text, to, id) => make("button", { type: "button", id, disabled: to < 1 || to > last, onclick: () => { filters.page = to; show(); } }, text);
+  return [make("p", { id: "pages" }, turn("Previous", filters.page - 1, "previous"), ` page ${filters.page} of ${last} `, turn("Next", filters.page + 1, "next"))];
 }
 
 async function remembered() { // the memories to show, and the first page of those that pass the filters
   const whose = { user_id: user(), ...(agent() && { agent_id: agent() }), ...(filters.asOf && { as_of: filters.asOf }) };
   const wanted = [filters.condition ? objectOf(filters.condition, "Filter") : {}, filters.category ? { category: filters.category } : {}];
-  const searched = filters.text && filters.status === "active"; // a search finds what is active: of others, words are looked for
-  if (filters.text && !searched) wanted.push({ content: { icontains: filters.text } });
-  const first = await ask("POST", "/v1/memories/query", { body: { ...whose, status: filters.status, filters: { AND: wanted }, page_size: 200 } });
-  if (!searched) return [first.items, first];
+  if (filters.text && !isSearch()) wanted.push({ content: { icontains: filters.text } });
+  const first = await ask("POST", "/v1/memories/query", { body: { ...whose, status: filters.status, filters: { AND: wanted }, page: filters.page, page_size: PAGE_SIZE } });
+  if (!isSearch()) return [first.items, first];
   const best = await ask("POST", "/v1/search", { body: { ...whose, query: filters.text, limit: 50, recall: false, filters: { AND: wanted } } });
   return [best.results, first];
 }
@@ -172,7 +182,7 @@ async function memory(id) {
   const slot = one.attribute ? `${one.attribute}: ${one.value}` : "";
   const facts = [["Status", one.status], ["Strength", number(one.strength)], ["Slot", slot], ["Happened", when(one.occurred_at)],
     ["True from", when(one.valid_from)], ["True until", when(one.valid_to)], ["Expires", when(one.expires_at)], ["Recalled", one.recall_count],
-    ["From", one.provenance], ["Version", one.version]];
+    ["From", one.provenance], ["Agent", one.agent_id ?? "every"], ["Session", one.session_id ?? ""], ["Version", one.version]];
   return [make("h2", {}, "Memory"), form, change,
     table("fields", [], facts.filter(([, value]) => value !== "").map(([name, value]) => make("tr", {}, make("th", {}, name), cell(String(value))))),
     make("h2", {}, "Importance"), curveOf(curve.points),
@@ -255,7 +265,8 @@ async function feelings() {
   const rows = felt.items.map((each) => make("tr", {}, cell(when(each.occurred_at)), cell(each.emotion), cell(number(each.emotion_intensity), "number"),
     cell(make("a", { href: `#memory/${each.memory_id}` }, each.content), "words")));
   const counts = Object.entries(felt.by_emotion).map(([name, of]) => make("tr", {}, cell(name), cell(String(of.count), "number"), cell(number(of.mean_intensity), "number")));
-  return [make("h2", {}, "Feelings over time"), feltOf(felt.items), table("counts", ["Feeling", "Times", "Mean intensity"], counts, "Nothing was felt."),
+  const at = filters.asOf ? [make("p", { class: "muted" }, `As of ${when(filters.asOf)}, as the slider of Memories says.`)] : [];
+  return [make("h2", {}, "Feelings over time"), ...at, feltOf(felt.items), table("counts", ["Feeling", "Times", "Mean intensity"], counts, "Nothing was felt."),
     table("felt", ["When", "Feeling", "Intensity", "Memory"], rows)];
 }
 
@@ -361,7 +372,31 @@ async function doing(act) {
   }
 }
 
-who.addEventListener("submit", (event) => { event.preventDefault(); say(""); timeline.first = undefined; filters.asOf = ""; show(); });
+async function offerUsers() { // only a key with tenant-admin may ask who has memories
+  const told = await ask("GET", "/v1/stats", { query: { by: "user", limit: 1000 } }).catch(() => ({ items: [] }));
+  document.getElementById("users").replaceChildren(...told.items.map((each) => make("option", { value: each.name }, `${each.memories} memories`)));
+}
+
+function keepInAddress() { // a reload shows the same user
+  const address = new URL(location);
+  for (const [name, value] of [["user", who.user.value], ["agent", who.agent.value]]) {
+    if (value) address.searchParams.set(name, value); else address.searchParams.delete(name);
+  }
+  history.replaceState(null, "", address);
+}
+
+who.addEventListener("submit", (event) => {
+  event.preventDefault();
+  say("");
+  timeline.first = undefined;
+  Object.assign(filters, { asOf: "", page: 1 });
+  keepInAddress();
+  offerUsers();
+  show();
+});
 window.addEventListener("hashchange", () => { say(""); show(); });
-who.user.value = new URLSearchParams(location.search).get("user") ?? who.user.value;
+const asked = new URLSearchParams(location.search);
+who.user.value = asked.get("user") ?? who.user.value;
+who.agent.value = asked.get("agent") ?? "";
+offerUsers();
 show();

@@ -17,6 +17,7 @@ CONTENT_SECURITY_POLICY: Final = (
 )
 _FILES: Final = {
     "/console": ("console.html", "text/html"),
+    "/console/": ("console.html", "text/html"),
     "/console/console.js": ("console.js", "text/javascript"),
     "/console/console.css": ("console.css", "text/css"),
 }
