@@ -55,7 +55,7 @@ class KeysMissing(LogError):
     """The log holds keys, or sealed records, and nothing that opens them; the text says what to do."""
 
 
-class UserKeys:  # noqa: PLR0904 - nine of them look up
+class UserKeys:  # noqa: PLR0904 - ten of them look up
     """Every data key of the installation, wrapped; those in use also unwrapped.
 
     Each record of the topic lies under its key's id. A user has one key; two workers that made one at the same moment
@@ -117,6 +117,11 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
     def are_fresh(self) -> bool:
         """Whether the topic was read within the lease, so that no key is used whose user was erased since."""
         return self._lease is None or asyncio.get_running_loop().time() - self._followed_at < self._lease
+
+    @property
+    def are_shared(self) -> bool:
+        """Whether other workers make keys too."""
+        return self._lease is not None
 
     @property
     def destroyed(self) -> frozenset[bytes]:
