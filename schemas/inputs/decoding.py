@@ -129,6 +129,24 @@ def claimed(record: Record) -> tuple[Owner, str] | None:
     return key_owner or Owner(DEFAULT_TENANT, str(named)), raw["event_id"]
 
 
+def speaker(record: Record) -> Owner | None:
+    """Return whose words an unusable record holds, as far as that can be read: the body says it better than the key."""
+    try:
+        key_owner = _upstream_owner(record.key) if record.key is not None else None
+    except InvalidOwner:
+        key_owner = None
+    try:
+        if record.value[:1] == codec.MARKER[:1]:
+            return _upstream_owner(codec.decode_as(record.value, *OBSERVATIONS).envelope.owner.key)
+        raw = orjson.loads(record.value)
+        named = raw.get("user_id", DEFAULT_USER) if isinstance(raw, dict) else None
+        if not isinstance(named, str):
+            return key_owner
+        return _upstream_owner(Owner(key_owner.tenant if key_owner else DEFAULT_TENANT, named).key)
+    except (InvalidOwner, codec.Undecodable, orjson.JSONDecodeError):
+        return key_owner
+
+
 def _checked(message: Observation) -> Observation:
     """Hold what came as Avro to the limits of what comes as JSON."""
     try:

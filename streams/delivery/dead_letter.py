@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from schemas import codec
 from schemas.identity import InvalidOwner, Owner, derived_id
+from schemas.inputs.decoding import speaker
 from schemas.log import NewRecord, RecordTooLarge
 from schemas.messages.dead_letters import TOO_LARGE, DeadLetter, headers_in_clear
 from schemas.messages.envelope import Envelope
-from schemas.topics import DEAD_LETTERS
+from schemas.topics import DEAD_LETTERS, INPUTS
 from streams.delivery.retry import append_with_retry
 
 if TYPE_CHECKING:
     from schemas.log import Log, Record
 
+_INPUTS: Final = frozenset(topic.name for topic in INPUTS)
 KEPT_BYTES: Final = 64 * 1024
 """What a letter keeps of a record that is too large for it."""
 
@@ -55,10 +57,15 @@ async def put_aside(log: Log, record: Record, reason: str, detail: str) -> None:
 
 
 def _record_of(letter: DeadLetter, partition: int, record: Record) -> NewRecord:
-    """Return a letter as a record; where the record was first is kept if it was sent back before."""
+    """Return a letter as a record; where the record was first is kept if it was sent back before.
+
+    It lies under the key of whose words it holds, and goes with that user, whatever key the record had.
+    """
     sent_back = headers_in_clear(record.headers)
-    value = codec.encode(letter)
-    return NewRecord(topic=DEAD_LETTERS.name, partition=partition, key=letter.key, value=value, headers=sent_back)
+    value, key = codec.encode(letter), letter.key
+    if record.position.topic in _INPUTS and (owner := speaker(record)) is not None:
+        key = owner.key
+    return NewRecord(topic=DEAD_LETTERS.name, partition=partition, key=key, value=value, headers=sent_back)
 
 
 def _truncated(letter: DeadLetter) -> DeadLetter:
