@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.log.connection import opened_log
 from mnemolog.log.word_ids import WordIds
 from projections.encrypted_files import unlock
+from schemas import codec
 from schemas.log import UnknownTopic
+from schemas.messages.data_keys import DataKey
 from schemas.topics import INBOX, KEYS
 from streams.sealing import sealed_record
 from streams.sealing.key_files import KeysUnusable, file_of, make_key, read_file, read_keys, write_keys
@@ -29,8 +32,8 @@ log = logging.getLogger("mnemolog")
 SHARDS: Final = "shards"
 """The purpose of the derived key that encrypts the files of shards."""
 MISSING: Final = (
-    "the log is encrypted, and its master key is gone: put keys/master back from a copy, or set "
-    "MNEMOLOG_MASTER_KEY_FILE to it; without it what the log holds cannot be read"
+    "the log is encrypted with the master key {}, which is missing: put keys/master back from a copy, or set "
+    "MNEMOLOG_MASTER_KEY_FILE to it; the log cannot be read without it"
 )
 
 
@@ -98,7 +101,7 @@ async def _masters(settings: Settings, inner: Log, *, seals: bool) -> MasterKeys
     if found is not None or not seals:
         return found
     if await inner.end(KEYS.name, 0):
-        raise KeysMissing(MISSING)
+        raise KeysMissing(MISSING.format(await _newest_kek_id(inner)))
     path = file_of(settings.data_dir)
     try:
         write_keys(path, [make_key()])
@@ -106,6 +109,17 @@ async def _masters(settings: Settings, inner: Log, *, seals: bool) -> MasterKeys
         raise KeysUnusable(f"the master key {path} cannot be written: {error.strerror}") from error
     log.warning("created the master key %s: keep a copy apart from the log, which cannot be read without it", path)
     return read_file(path)
+
+
+async def _newest_kek_id(inner: Log) -> str:
+    """Return the id of the master key that wraps the newest data key."""
+    found, start = "that wrapped its keys", 0
+    while records := await inner.read(KEYS.name, 0, start):
+        for record in records:
+            with suppress(codec.Undecodable):  # a tombstone, or not written by mnemolog
+                found = codec.decode_as(record.value, DataKey).kek_id
+        start = records[-1].position.offset + 1
+    return found
 
 
 async def _is_sealed(inner: Log) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEYS: dict[str, tuple[str | None, str]] = {
-    "missing": (None, "its master key is gone"),
+    "missing": (None, r"with the master key [0-9a-f]{16}, which is missing"),
     "another": (make_key(), "which was not given"),
     "no key": ("rubbish", "is not 32 bytes"),
     "empty": ("", "is empty"),
