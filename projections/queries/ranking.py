@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ KEYWORD_WEIGHT_BESIDE_TURNS = 0.65
 docs/quality.md has what it brings, and how the weights were chosen."""
 TURNS_SHARE = 10 / 13
 """Of the turns in the keyword part of such a memory."""
+HUBNESS_WEIGHT = 0.5
+"""Of how much nearer than others a memory is to the centre of them all: so much of that is taken off its cosine."""
 DEFAULT_IMPORTANCE = 0.5
 """Of a turn, which nobody has judged."""
 TURN_WEIGHT = 0.7
@@ -28,8 +30,13 @@ OTHERS_TURN_WEIGHT = 0.56
 """The same for turns that somebody else than the user said."""
 SPAN_WEIGHT = 0.2
 """Share of the span of time that a query names: what was true then comes before what matches about as well."""
-HOP_WEIGHT = 0.2
-"""Share of a second search, for what the first memories are about; half of it is of its words, half of its meaning."""
+HOP_WEIGHT = 0.4
+"""Share of a second search, for what the first memories are about."""
+HOP_WORDS_SHARE = 0.2
+"""Of the words in the second search; the rest is of its meaning."""
+VECTOR_WEIGHT_WITH_HOP = 0.6
+KEYWORD_WEIGHT_WITH_HOP = 0.4
+"""In the place of those beside turns, where there is a second hop: what is only related shares fewer words."""
 SLOT_WEIGHT = 0.5
 """Share of the slot where a question asks for one that is filled: what fills it comes before all that does not."""
 IMPORTANCE_WEIGHT = 0.02
@@ -63,6 +70,8 @@ class Ranked:
 class Shares:
     """What has a share in the scores besides both legs, importance and recency; each where it is there."""
 
+    hubness: Mapping[str, float] = field(default_factory=dict)
+    """How much nearer than others memories are to the centre of what was found."""
     said: Mapping[str, float] = field(default_factory=dict)
     """How well the turns match that memories came from, 0 to 1; what only its turns find takes part."""
     slots: Mapping[str, float] = field(default_factory=dict)
@@ -96,7 +105,10 @@ def rank(
     slots = {memory_id: share for memory_id, share in shares.slots.items() if memory_id in facts}
     semantic = [hit for hit in legs.semantic if hit.memory_id in facts]
     keyword = [hit for hit in legs.keyword if hit.memory_id in facts]
-    scaled_semantic = scale(semantic, min((hit.score for hit in semantic), default=0.0))
+    centred = [
+        replace(hit, score=hit.score - HUBNESS_WEIGHT * shares.hubness.get(hit.memory_id, 0.0)) for hit in semantic
+    ]
+    scaled_semantic = scale(centred, min((hit.score for hit in centred), default=0.0))
     scaled_keyword = scale(keyword, 0.0)
     cosines = {hit.memory_id: hit.score for hit in semantic}
     found = (
@@ -114,7 +126,9 @@ def rank(
             words += TURNS_SHARE * (turns - words)
         parts = (scaled_semantic.get(memory_id, 0.0), words)
         age = recency(occurred_at, as_of)
-        score = _score(*parts, importance, age, has_turns=turns is not None)
+        weights = _weights(has_turns=turns is not None, has_hop=hops is not None)
+        fused = weights[0] * parts[0] + weights[1] * parts[1]
+        score = _weighted(fused, importance, age)
         if hops is not None:
             score = _shared(score, HOP_WEIGHT, hops.get(memory_id, 0.0))
         if span is not None:
@@ -144,7 +158,7 @@ def _hop_parts(hop: Legs, facts: Mapping[str, object]) -> dict[str, float]:
     semantic = [hit for hit in hop.semantic if hit.memory_id in facts]
     words = scale([hit for hit in hop.keyword if hit.memory_id in facts], 0.0)
     meaning = scale(semantic, min((hit.score for hit in semantic), default=0.0))
-    return {i: (words.get(i, 0.0) + meaning.get(i, 0.0)) / 2 for i in words.keys() | meaning.keys()}
+    return {i: _shared(meaning.get(i, 0.0), HOP_WORDS_SHARE, words.get(i, 0.0)) for i in words.keys() | meaning.keys()}
 
 
 def scale(hits: Sequence[Hit], least: float) -> dict[str, float]:
@@ -190,11 +204,13 @@ def _shared(score: float, weight: float, share: float) -> float:
     return (1.0 - weight) * score + weight * share
 
 
-def _score(semantic: float, words: float, importance: float, age: float, *, has_turns: bool) -> float:
-    vector, keyword = VECTOR_WEIGHT, KEYWORD_WEIGHT
-    if has_turns:
-        vector, keyword = VECTOR_WEIGHT_BESIDE_TURNS, KEYWORD_WEIGHT_BESIDE_TURNS
-    return _weighted(vector * semantic + keyword * words, importance, age)
+def _weights(*, has_turns: bool, has_hop: bool) -> tuple[float, float]:
+    """Return the weights of the meaning and of the words."""
+    if not has_turns:
+        return VECTOR_WEIGHT, KEYWORD_WEIGHT
+    if has_hop:
+        return VECTOR_WEIGHT_WITH_HOP, KEYWORD_WEIGHT_WITH_HOP
+    return VECTOR_WEIGHT_BESIDE_TURNS, KEYWORD_WEIGHT_BESIDE_TURNS
 
 
 def _weighted(fused: float, importance: float, age: float) -> float:

@@ -15,6 +15,7 @@ from projections.index.embedded.state_search import search_state
 from projections.index.encoding import Chosen
 from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
 from projections.profile.slot_question import filling, slot_asked
+from projections.queries.centre import centre_of
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.ranking import POOL, Shares, rank, turn_score
@@ -25,6 +26,7 @@ from projections.text.analyser import terms
 from projections.text.time_spans import named_span
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
+from schemas.vocabulary.words import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from projections.embedding.languages import View
     from projections.index.protocol import Hit
     from projections.partitions.shards import Shards
+    from projections.queries.centre import Centre
     from projections.queries.ranking import Ranked
     from projections.queries.turn_index import TurnMatches
     from projections.shard.observation_lookup import Turn
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 
 LEAST_COSINE: Final = -1.0
 NO_FILTERS: Final = Filters()
-HOP_MEMORIES: Final = 3
+HOP_MEMORIES: Final = 5
 HOP_SCORE: Final = 0.6
 """Memories whose score is a lower share of the best one's are not followed."""
 HOP_WORDS: Final = 8
@@ -122,6 +125,8 @@ class Pool:
     """How well memories fill the slot that the question asks for, 0 to 1."""
     hop: Legs | None = None
     """What a second search found, for what the best memories are about."""
+    hubness: Mapping[str, float] = field(default_factory=dict)
+    """How much nearer than others memories are to the centre of what the legs found."""
 
     def best(self, limit: int, min_score: float = 0.0) -> list[Found]:
         """Return at most `limit` memories, best first."""
@@ -135,7 +140,7 @@ class Pool:
     def _ranked(self, ids: Iterable[str], limit: int, min_score: float) -> list[Found]:
         facts = {i: (self.shown[i][1].importance, self.shown[i][1].occurred_at) for i in ids}
         said = {i: evidence for i in facts if (evidence := self._evidence(i)) is not None}
-        shares = Shares(said=said, slots=self.slots, span=self.span, hop=self.hop)
+        shares = Shares(hubness=self.hubness, said=said, slots=self.slots, span=self.span, hop=self.hop)
         ranked = rank(self.legs, facts, self.at, limit, min_score, shares=shares)
         return [Found(*self.shown[one.memory_id], one) for one in ranked]
 
@@ -200,12 +205,49 @@ class IndexSearch:
         span = named_span(question.text, at) if question.understand_time else None
         filling_it, slots = self._slots(owner, question, now, sees)
         shown |= {memory.memory_id: (owner, memory) for memory in filling_it}
-        pool = Pool(legs, shown, at, deepest, turns, span, slots)
+        centres = self._centres(asked, legs, shown)
+        hubness = {memory_id: near for centre in centres.values() for memory_id, near in centre.hubness.items()}
+        pool = Pool(legs, shown, at, deepest, turns, span, slots, hubness=hubness)
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
         best = [found for found in best if found.ranked.score >= HOP_SCORE * best[0].ranked.score]
-        legs, further, _ = await self._hits(owner, self._hop(asked, best, turns), turns, sees)
+        hop = self._hop(asked, best, turns, centres.get(owner))
+        legs, further, _ = await self._hits(owner, hop, turns, sees)
         return replace(pool, shown={**shown, **further}, hop=legs)
+
+    def _centres(self, asked: Asked, legs: Legs, shown: Mapping[str, tuple[Owner, Memory]]) -> dict[Owner, Centre]:
+        """Return the centre of each owner's memories among the hits that are shown; none with more than one view.
+
+        Those of screenshots and articles take no part: texts of another form have something else in common.
+        """
+        if len(asked.views) > 1:
+            return {}
+        [view] = asked.views
+        said: dict[Owner, list[Memory]] = {}
+        for hit in legs.semantic:
+            if hit.memory_id in shown:
+                owner, memory = shown[hit.memory_id]
+                if memory.source_type not in SHOWN.values():
+                    said.setdefault(owner, []).append(memory)
+        found = {owner: self._vectors_in(view, owner, memories) for owner, memories in said.items()}
+        return {
+            owner: centre_of(list(vectors), np.stack(list(vectors.values())))
+            for owner, vectors in found.items()
+            if vectors
+        }
+
+    def _vectors_in(self, view: View, owner: Owner, memories: Sequence[Memory]) -> dict[str, Vectors]:
+        """Return the vectors of an owner's memories that a view is compared with."""
+        logged = self._shards.of(owner).ledger.vectors(owner).among([memory.memory_id for memory in memories])
+        encoding = self._shards.encoding
+        found = {}
+        for memory in memories:
+            vector, model = logged.get(memory.memory_id), memory.embedding_model
+            if encoding is not None and (own := encoding.vector(owner, memory)) is not None:
+                vector, model = own, encoding.model
+            if vector is not None and model == view.model:
+                found[memory.memory_id] = vector_of(vector)
+        return {memory_id: vector for memory_id, vector in found.items() if len(vector) == len(view.vector)}
 
     def _slots(
         self, owner: Owner, question: Question, now: datetime, sees: Callable[[Memory], bool]
@@ -220,31 +262,25 @@ class IndexSearch:
         shown = [memory for i in filled if filters.passes(memory := state.memories[i], owner, at) and sees(memory)]
         return shown, {memory.memory_id: filled[memory.memory_id] for memory in shown}
 
-    def _hop(self, asked: Asked, best: list[Found], turns: TurnMatches | None) -> Asked:
-        """Return the second search: the rarest words of the best memories, and what they mean with the question."""
+    def _hop(self, asked: Asked, best: list[Found], turns: TurnMatches | None, centre: Centre | None) -> Asked:
+        """Return the second search: the rarest words of the best memories, and what they mean besides the usual."""
         words = Counter({word: found.ranked.score for found in reversed(best) for word in terms(found.memory.content)})
         if turns is not None:
             words = Counter({word: weight * turns.words.rarity(word) for word, weight in words.items()})
         new = [word for word, _ in words.most_common() if word not in asked.tokens][:HOP_WORDS]
-        views = asked.views if asked.past is not None else [self._toward(view, best) for view in asked.views]
+        views = asked.views if asked.past is not None else [self._toward(view, best, centre) for view in asked.views]
         return replace(asked, tokens=tuple(new), views=views)
 
-    def _toward(self, view: View, best: list[Found]) -> View:
-        """Return a view between the question and what the best memories of its space mean."""
-        found = [self._vector_of(one) for one in best]
-        vectors = [vector for vector, model in found if model == view.model and len(vector) == len(view.vector)]
-        if not vectors:
+    def _toward(self, view: View, best: list[Found], centre: Centre | None) -> View:
+        """Return a view of what the best memories of its space mean, and where there is no centre, the question too."""
+        found = [(one, v) for one in best for v in self._vectors_in(view, one.owner, [one.memory]).values()]
+        total = sum(one.ranked.score for one, _ in found)
+        if not total:
             return view
-        vector = view.vector + np.mean(vectors, axis=0, dtype=np.float32)
-        return replace(view, vector=vector / np.linalg.norm(vector))
-
-    def _vector_of(self, found: Found) -> tuple[Vectors, str]:
-        """Return the vector by which a memory is found, and its encoder's name."""
-        encoding, memory = self._shards.encoding, found.memory
-        if encoding is not None and (own := encoding.vector(found.owner, memory)) is not None:
-            return vector_of(own), encoding.model
-        raw = self._shards.of(found.owner).ledger.vectors(found.owner)[memory.memory_id]
-        return vector_of(raw), memory.embedding_model
+        meant = np.sum([one.ranked.score / total * vector for one, vector in found], axis=0, dtype=np.float32)
+        vector = view.vector + meant if centre is None else meant - centre.vector
+        length = np.linalg.norm(vector)
+        return replace(view, vector=vector / length) if length else view
 
     async def _hits(
         self, owner: Owner, asked: Asked, turns: TurnMatches | None, sees: Callable[[Memory], bool]

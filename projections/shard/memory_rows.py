@@ -7,7 +7,7 @@ vectors, which have a table of their own, compressed.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter
@@ -106,6 +106,14 @@ class Vectors(Mapping[str, bytes]):
         if found is None:
             raise KeyError(memory_id)
         return bytes(found[0])
+
+    def among(self, memory_ids: Collection[str]) -> dict[str, bytes]:
+        """Return those of some memories, read at once; what is unknown is left out."""
+        found = self._connection.execute(
+            "select memory_id, vector from vectors where owner=? and memory_id in (select value from json_each(?))",
+            (self._owner, orjson.dumps(list(memory_ids)).decode()),
+        )
+        return {memory_id: bytes(vector) for memory_id, vector in found}
 
     def all(self) -> dict[str, bytes]:
         """Return all of them, read at once."""

@@ -284,8 +284,10 @@ async def test_a_second_hop_goes_by_the_vectors_that_serve(tmp_path: Path, tiny:
         [view] = await search.views("likes coffee")
         pool = await search.pool(owner, Question(text="likes coffee"), [view], now=door.clock.now())
         best = pool.best(2)
-        found = {one.memory.content: search._vector_of(one) for one in best}
-        assert {model for _, model in found.values()} == {view.model} == {door.worker.embedder.model}
-        assert float(found["likes coffee"][0] @ view.vector) == pytest.approx(1, abs=1e-5)
+        found = search._vectors_in(view, owner, [one.memory for one in best])
+        assert len(found) == len(best) == 2
+        assert view.model == door.worker.embedder.model
+        [coffee] = [one.memory.memory_id for one in best if one.memory.content == "likes coffee"]
+        assert float(found[coffee] @ view.vector) == pytest.approx(1, abs=1e-5)
         asked = {"user_id": "u1", "query": "likes coffee", "recall": False, "hops": 2}
         assert (await door.post("/v1/search", asked)).json()["results"][0]["content"] == "likes coffee"
