@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mnemolog.log.connection import create_topics, opened_log
 from mnemolog.log.private_files import create_privately
 from mnemolog.log.sealing import given_keys, seal_log
-from schemas.topics import KEYS
+from schemas.topics import KEYS, WEBHOOK_PROGRESS
 from streams.sealing.key_files import file_of, make_key, write_keys
 from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import clear_stale_bytes, replace_records, write_anew
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 RECORDS_AT_ONCE: Final = 500
 """Sealed in one transaction: what was committed stays, should this be stopped."""
+
+
+LIES_IN_CLEAR: Final = frozenset({KEYS.name, WEBHOOK_PROGRESS.name})
+"""Topics without a word of anybody, which are compacted by keys that a sealed record does not have."""
 
 
 class NothingToRotate(Exception):
@@ -43,7 +47,7 @@ async def encrypt_log(settings: Settings, progress: Callable[[int], None]) -> in
         await create_topics(inner, settings)
         sealing = await seal_log(settings, inner, lambda _: None)
         for topic, known in inner.topics().items():
-            if topic == KEYS.name:
+            if topic in LIES_IN_CLEAR:
                 continue
             for partition in range(known.partitions):
                 start = await inner.earliest(topic, partition)
