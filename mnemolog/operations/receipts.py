@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hmac
+import logging
 import os
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, fields
+from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from schemas.identity import Owner
 
+log = logging.getLogger("mnemolog")
 _OWN_KEY: Final = "receipts"
 LIST_FILE: Final = "erasures.jsonl"
 _MODE: Final = 0o600
@@ -45,8 +48,13 @@ class Erasure:
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Erasure:
-        """Return an erasure from JSON; what a later version says besides is passed over. Raises TypeError."""
-        return cls(**{name: said[name] for name in _FIELDS if name in said})
+        """Return an erasure from JSON; what a later version says besides is left out. Raises TypeError, ValueError."""
+        found = cls(**{name: said[name] for name in _FIELDS if name in said})
+        if not all(isinstance(text, str) for text in (found.subject, found.tenant, found.erased_at, found.receipt_id)):
+            raise TypeError("a text is none")
+        if datetime.fromisoformat(found.erased_at).tzinfo is None:
+            raise ValueError("the time has no offset")
+        return found
 
 
 _FIELDS: Final = tuple(field.name for field in fields(Erasure))
@@ -109,17 +117,17 @@ class Receipts:
             os.fsync(file.fileno())
 
     def kept(self) -> list[Erasure]:
-        """Return the list, the oldest first; a line that a crash cut off is left out."""
+        """Return the list, the oldest first; one that a crash cut off, or somebody spoilt, is left out and logged."""
         try:
             lines = self._list.read_bytes().splitlines()
         except FileNotFoundError:
             return []
         found = []
-        for line in lines:
+        for number, line in enumerate(lines, 1):
             try:
                 found.append(Erasure.of(orjson.loads(line)))
-            except (orjson.JSONDecodeError, TypeError):
-                continue
+            except (TypeError, ValueError):  # of JSON too
+                log.error("line %s of %s tells of no erasure: restore it from a copy", number, self._list)  # noqa: TRY400 - it says everything
         return found
 
     def _key(self) -> Ed25519PrivateKey:
