@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hmac
+import logging
 import os
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, fields
+from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from schemas.identity import Owner
 
+log = logging.getLogger("mnemolog")
 _OWN_KEY: Final = "receipts"
 _SUBJECT_KEYS: Final = "subjects"
 LIST_FILE: Final = "erasures.jsonl"
@@ -48,8 +51,13 @@ class Erasure:
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Erasure:
-        """Return an erasure from JSON, ignoring fields of later versions. Raises TypeError."""
-        return cls(**{name: said[name] for name in _FIELDS if name in said})
+        """Return an erasure from JSON, ignoring fields of later versions. Raises TypeError, ValueError."""
+        found = cls(**{name: said[name] for name in _FIELDS if name in said})
+        if not all(isinstance(text, str) for text in (found.subject, found.tenant, found.erased_at, found.receipt_id)):
+            raise TypeError("a field that must be a text is none")
+        if datetime.fromisoformat(found.erased_at).tzinfo is None:
+            raise ValueError("the time has no offset")
+        return found
 
 
 _FIELDS: Final = tuple(field.name for field in fields(Erasure))
@@ -104,17 +112,18 @@ class Receipts:
             os.fsync(file.fileno())
 
     def kept(self) -> list[Erasure]:
-        """Return the list, the oldest first, without lines that a crash cut short."""
+        """Return the list, the oldest first. Damaged lines, and one that a crash cut short, are left out and logged."""
         try:
             lines = self._list.read_bytes().splitlines()
         except FileNotFoundError:
             return []
         found = []
-        for line in lines:
+        for number, line in enumerate(lines, 1):
             try:
                 found.append(Erasure.of(orjson.loads(line)))
-            except (orjson.JSONDecodeError, TypeError):
-                continue
+            except (TypeError, ValueError):  # of JSON too
+                told = "line %s of %s is damaged, and its erasure would not be repeated: restore it from a copy"
+                log.error(told, number, self._list)  # noqa: TRY400 - it says everything
         return found
 
     def find(self, receipt_id: str) -> Erasure | None:

@@ -83,6 +83,28 @@ def test_what_a_later_version_says_besides_is_passed_over(receipts: Receipts, tm
     assert receipts.kept() == [erasure(2), erasure(1)]
 
 
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"erased_at": "yesterday"},
+        {"erased_at": "2026-11-23T22:26:17"},
+        {"erased_at": 5},
+        {"subject": None},
+        {"receipt_id": 7},
+        {"tenant": None},
+    ],
+    ids=str,
+)
+def test_a_line_that_somebody_has_spoilt_is_left_out_and_the_others_count(
+    receipts: Receipts, tmp_path: Path, caplog: pytest.LogCaptureFixture, spoilt: dict[str, Any]
+):
+    receipts.keep(erasure(1))
+    path = tmp_path / "keys" / LIST_FILE
+    path.write_bytes(orjson.dumps(asdict(erasure(2)) | spoilt) + b"\n[]\n" + path.read_bytes())
+    assert receipts.kept() == [erasure(1)]
+    assert "line 1 of" in caplog.text
+
+
 def test_without_a_secret_a_key_is_made_and_kept(tmp_path: Path):
     own = Receipts(tmp_path, None)
     assert is_signed(own.sign(RECEIPT), own.public_key)
