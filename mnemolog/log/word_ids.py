@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from hashlib import sha256
 from hmac import digest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from schemas.identity import derived_id
 from schemas.topics import INBOX, INPUTS
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from schemas.log import Log
     from streams.sealing.user_keys import UserKeys
 
+logger = logging.getLogger("mnemolog")
+UNKEYED: Final = (
+    "MNEMOLOG_ENCRYPTION=strict was set after the first record: ids of turns and of imported memories stay unkeyed "
+    "hashes of words, by which guesses at the words can be checked"
+)
 _PURPOSE = "ids of turns"
 """Ids of turns came first; the name must stay, or they would change."""
 
@@ -31,12 +37,13 @@ class WordIds:
         self._key: bytes | None = None
 
     async def prepare(self, log: Log) -> None:
-        """Create the key, if there is none and the log is still empty. Raises LogError."""
+        """Create the key, if the log is still empty; else warn that ids stay unkeyed. Raises LogError."""
         if self._keys.has_key(IDS):
             return
         for topic in (*INPUTS, INBOX):
             for partition in range(await log.partitions(topic.name)):
                 if await log.end(topic.name, partition):
+                    logger.warning(UNKEYED)
                     return
         await self._keys.make([IDS])
 

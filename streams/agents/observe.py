@@ -123,7 +123,7 @@ class Observe:
         try:
             message = observation_of_record(record)
         except InRegistryAvro as registry_avro:
-            await self.reencoder.take(delivery, registry_avro.schema_id)
+            await self.reencoder.take(delivery, registry_avro.schema_id, self._was_erased_by_now)
         except ForeignKey as error:
             await self._put_aside(delivery, "key", str(error))
         except (codec.Undecodable, InvalidEvent) as error:
@@ -177,6 +177,19 @@ class Observe:
         if is_cut_off(self._shards.state(owner), position.topic, position.offset):
             return True
         return self._shards.of(owner).is_erased(owner, event_id)
+
+    async def _was_erased_by_now(self, message: Observation, position: Position) -> bool:
+        """Return whether an observation is gone, when no erasure of its user is under way. Raises NotHeld.
+
+        Its copy would stand behind the cut, and come back. One on another partition than its user's is before no cut.
+        """
+        owner = message.envelope.owner
+        if self._shards.partition(owner) != position.partition:
+            return False
+        while (erasing := self._erasing.get(owner)) is not None:
+            await erasing.wait()
+        await self._shards.assignment.wait_until_ready(position.partition)
+        return self._was_erased(owner, message.envelope.event_id, position)
 
     async def _take(self, delivery: Delivery, message: Observation) -> None:
         """Begin the extraction of an observation's pieces, those apart that are extracted already."""

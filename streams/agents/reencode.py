@@ -14,13 +14,15 @@ from streams.delivery.keyed_pool import MAX_QUEUED, KeyedPool
 from streams.delivery.retry import append_with_retry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from schemas.identity import Owner
-    from schemas.log import Log
+    from schemas.log import Log, Position
     from schemas.messages.observations import Observation
     from streams.delivery.delivery import Delivery
     from streams.registry.registry import WriterSchemas
+
+    WasErased = Callable[[Observation, Position], Awaitable[bool]]
 
 
 class Reencoder:
@@ -49,11 +51,14 @@ class Reencoder:
         self.ends: dict[tuple[str, int], int] = {}
         """The end of each (topic, partition) behind the last record appended here, for callers who wait for it."""
 
-    async def take(self, delivery: Delivery, schema_id: int) -> None:
-        """Queue a record behind those of its key; it is acknowledged when its copy or its dead letter is durable."""
+    async def take(self, delivery: Delivery, schema_id: int, was_erased: WasErased) -> None:
+        """Queue a record behind those of its key; it is acknowledged when its copy or its dead letter is durable.
+
+        `was_erased` says, once the record can be read, whether its observation was erased: then it has no copy.
+        """
         position = delivery.record.position
         lane = (position.topic, delivery.record.key)
-        await self._pool.submit(position.partition, lane, lambda: self._reencode(delivery, schema_id))
+        await self._pool.submit(position.partition, lane, lambda: self._reencode(delivery, schema_id, was_erased))
 
     async def reappend(self, delivery: Delivery, message: Observation) -> bool:
         """Append an observation to its owner's partition, and acknowledge the record that it came in.
@@ -82,7 +87,7 @@ class Reencoder:
         """Wait until nothing is queued."""
         await self._pool.settle()
 
-    async def _reencode(self, delivery: Delivery, schema_id: int) -> None:
+    async def _reencode(self, delivery: Delivery, schema_id: int, was_erased: WasErased) -> None:
         record = delivery.record
         try:
             writer = await self._schemas.writer(schema_id, lambda: self._counted("observe", "waiting"))
@@ -92,7 +97,10 @@ class Reencoder:
         except (codec.Undecodable, InvalidEvent) as error:
             await self._put_aside(delivery, "decode", f"schema {schema_id}: {error}")
         else:
-            if await self.reappend(delivery, message):
+            if await was_erased(message, record.position):
+                self._counted("observe", "erased")
+                delivery.ack()
+            elif await self.reappend(delivery, message):
                 self._counted("observe", "rewritten")
 
     async def _put_aside(self, delivery: Delivery, reason: str, detail: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door
 
+from mnemolog.log.word_ids import UNKEYED as STAY_UNKEYED
 from schemas.identity import derived_id
 
 if TYPE_CHECKING:
@@ -152,6 +153,8 @@ async def test_two_installations_have_the_same_ids_and_so_can_compare_their_dige
     assert await ids_of(tmp_path / "another") == ids
 
 
-async def test_who_has_turns_goes_on_with_their_ids(tmp_path: Path):
+async def test_who_has_turns_goes_on_with_their_ids_and_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     ids = await ids_of(tmp_path, encryption="off")
+    assert STAY_UNKEYED not in caplog.messages
     assert await ids_of(tmp_path, encryption="strict") == ids
+    assert STAY_UNKEYED in caplog.messages

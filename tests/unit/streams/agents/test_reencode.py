@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fastavro.schema import parse_schema
-from support.examples import XIAOMING
+from support.examples import XIAOMING, envelope, later
 from support.registry_avro import (
     ENDED,
     INCOMPATIBLE,
@@ -27,6 +27,7 @@ from support.workbench import Workbench
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import Position
+from schemas.messages.erasure import Cut, EraseUser
 from schemas.messages.observations import OBSERVATIONS, TurnRecorded
 from schemas.topics import CONVERSATIONS, partition_of
 
@@ -172,6 +173,39 @@ async def test_a_partition_that_is_taken_away_takes_what_waits_with_it(tmp_path:
     schemas.returns()
     assert (bench.acked, await appended(bench, 1)) == ([], [])
     bench.close()
+
+
+def erasing(before: int) -> EraseUser:
+    cut = [Cut(topic=CONVERSATIONS.name, before=before)]
+    return EraseUser(envelope=envelope("erase", later(days=1)), cut=cut, key_ids=[], observations=0)
+
+
+async def test_what_waits_for_the_registry_while_its_user_is_erased_is_not_appended_behind_the_cut(tmp_path: Path):
+    schemas = Schemas(OURS)
+    bench = Workbench(tmp_path, schemas=schemas)
+    before, since = [await published(bench, in_registry_avro(OURS, turn(one))) for one in ("t-before", "t-since")]
+    task = asyncio.ensure_future(bench.observes(before, since))
+    while not schemas.waited:  # noqa: ASYNC110 - as above
+        await asyncio.sleep(0)
+    await bench.decides(erasing(since.position.offset))
+    schemas.returns()
+    await task
+    assert [codec.decode(r.value).envelope.event_id for r in await appended(bench, 2)] == ["t-since"]
+    assert bench.acked[1:] == [str(before.position), str(since.position)]
+    assert ("observe", "erased") in bench.counts
+    bench.close()
+
+
+async def test_nothing_is_appended_again_while_its_user_is_being_erased(bench: Workbench):
+    record = await published(bench, in_registry_avro(OURS, turn("t-1")))
+    async with bench.observe.erasing(XIAOMING):
+        task = asyncio.ensure_future(bench.observes(record))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert await appended(bench, 1) == []
+        await bench.decides(erasing(1))
+    await task
+    assert await appended(bench, 1) == []
 
 
 def test_a_local_time_is_refused_for_it_says_no_instant():
