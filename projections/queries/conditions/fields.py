@@ -138,3 +138,16 @@ def _metadata(keys: tuple[str, ...]) -> Field:
         return found
 
     return Field(".".join((METADATA, *keys)), FieldKind.ANYTHING, read)
+
+
+def folded_field(asked: Field) -> Field:
+    """Return the field whose values are those of another one, folded: as `icontains` compares them."""
+    name = f"folded {asked.name}"  # which no request can name
+    return Field(name, asked.kind, lambda subject: folded(subject.value(asked)), asked.changes_by_itself)
+
+
+def folded(value: object) -> object:
+    """Return a value, or a list of some, with texts as `icontains` compares them."""
+    if isinstance(value, str):
+        return value.casefold()
+    return [folded(one) for one in value] if isinstance(value, list | tuple) else value

@@ -60,14 +60,9 @@ def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 def _contains(value: object, wanted: object) -> bool:
     if isinstance(value, str):
         return isinstance(wanted, str) and wanted in value
-    return isinstance(value, list | tuple) and any(equal(one, wanted) for one in value)
-
-
-def folded(value: object) -> object:
-    """Return a value as `icontains` compares it, who is asked with what is wanted folded already."""
-    if isinstance(value, str):
-        return value.casefold()
-    return [folded(one) for one in value] if isinstance(value, list | tuple) else value
+    if not isinstance(value, list | tuple) or wanted not in value:  # most do not, which Python's own look says soon
+        return False
+    return any(equal(one, wanted) for one in value)
 
 
 EQ: Final = "eq"
@@ -76,6 +71,7 @@ IN: Final = "in"
 NIN: Final = "nin"
 CONTAINS: Final = "contains"
 ICONTAINS: Final = "icontains"
+"""`contains` of what is folded: a parser makes it that, and no condition has it."""
 EXISTS: Final = "exists"
 ORDERED: Final = ("gt", "gte", "lt", "lte")
 
@@ -89,13 +85,16 @@ OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "lt": _ordered(lambda value, wanted: value < wanted),
     "lte": _ordered(lambda value, wanted: value <= wanted),
     CONTAINS: _contains,
-    ICONTAINS: lambda value, wanted: _contains(folded(value), wanted),
     EXISTS: lambda value, wanted: (value is not None) == wanted,
 }
-"""Of a value and the one that is wanted, `Several` for `in` and `nin`, folded for `icontains`.
+"""Of a value and the one that is wanted, `Several` for `in` and `nin`.
 
 No value equals only null, and nothing is greater or less than it.
 """
+NAMES: Final = tuple(
+    name for operator in OPERATORS for name in ([operator, ICONTAINS] if operator == CONTAINS else [operator])
+)
+"""As requests have them."""
 
 _OF_ONE_KIND: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "gt": operator.gt,

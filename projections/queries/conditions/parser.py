@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.queries.conditions.condition import AllOf, AnyOf, Comparison, Condition, NoneOf
-from projections.queries.conditions.fields import FIELDS, METADATA, FieldKind, field_of
+from projections.queries.conditions.fields import FIELDS, METADATA, FieldKind, field_of, folded, folded_field
 from projections.queries.conditions.operators import (
     CONTAINS,
     EQ,
     EXISTS,
     ICONTAINS,
     IN,
+    NAMES,
     NIN,
-    OPERATORS,
     ORDERED,
     Several,
-    folded,
 )
 from schemas.inputs.nesting import check_depth
 from schemas.instant import read_instant
@@ -95,7 +94,7 @@ class _Parser:
         if not isinstance(value, dict):
             return self._comparison(place, field, EQ, value)
         if not value:
-            raise _bad(place, f"has no operator: give one of {', '.join(OPERATORS)}")
+            raise _bad(place, f"has no operator: give one of {', '.join(NAMES)}")
         parts = [self._comparison(f"{place}.{operator}", field, operator, one) for operator, one in value.items()]
         return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
 
@@ -107,9 +106,12 @@ class _Parser:
             self._in_metadata.add(field.name)
             if len(self._in_metadata) > MAX_METADATA_FIELDS:
                 raise _bad(place, f"is one field of metadata too many: at most {MAX_METADATA_FIELDS} are allowed")
-        if operator not in OPERATORS:
-            raise _bad(place, f"is no operator: they are {', '.join(OPERATORS)}")
-        return Comparison(field, operator, self._wanted(place, field, operator, value))
+        if operator not in NAMES:
+            raise _bad(place, f"is no operator: they are {', '.join(NAMES)}")
+        wanted = self._wanted(place, field, operator, value)
+        if operator == ICONTAINS:
+            return Comparison(folded_field(field), CONTAINS, folded(wanted))
+        return Comparison(field, operator, wanted)
 
     def _wanted(self, place: str, field: Field, operator: str, value: Any) -> Any:  # noqa: ANN401
         """Return the value to compare with, as the field has its own. Raises BadCondition."""
@@ -126,7 +128,7 @@ class _Parser:
             return Several([_of_kind(f"{place}[{n}]", field, one) for n, one in enumerate(value)])
         if operator in (CONTAINS, ICONTAINS):
             _check_contained(place, field, value)
-            return folded(value) if operator == ICONTAINS else value
+            return value
         if operator in ORDERED:
             _check_ordered(place, field, value)
         return _of_kind(place, field, value)

@@ -14,7 +14,7 @@ from support.examples import remember
 from support.given import given
 
 from projections.queries.conditions import columns as module
-from projections.queries.conditions import operators
+from projections.queries.conditions import fields, operators
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.conditions.fields import FieldKind, Subject
 from projections.queries.conditions.parser import condition_of
@@ -208,3 +208,21 @@ def test_a_comparison_is_made_once_with_each_value_and_those_asked_for_longest_a
     for letter in ("a", "b", "j"):
         ask(letter)
     assert compared.count(("j", "joy")) == 2
+
+
+def test_texts_are_folded_once_of_each_memory_however_often_they_are_looked_into(monkeypatch: pytest.MonkeyPatch):
+    chance = random.Random(4)  # noqa: S311 - test data
+    state = UserState(owner=Owner("t", "u1"), memories=Map({f"m{n}": memory(n, chance) for n in range(10)}))
+    often = condition_of({"OR": [{"content": {"icontains": f"TEA {n}"}} for n in range(50)]})
+    read: list[object] = []
+    fold = fields.folded
+
+    def folded(value: object) -> object:
+        read.append(value)
+        return fold(value)
+
+    monkeypatch.setattr(fields, "folded", folded)
+    assert Columns(state).meeting(often, NOW) == frozenset()
+    assert len(read) == 10
+    assert not any(often.accepts(Subject(one, "u1", NOW)) for one in state.memories.values())
+    assert len(read) == 20
