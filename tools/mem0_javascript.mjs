@@ -44,6 +44,12 @@ await tried("feedback", () => client.feedback({ memoryId: id, feedback: "NEGATIV
 await tried("users", async () => assert.ok((await client.users()).results.some((one) => one.name === userId)));
 await tried("batchUpdate", () => client.batchUpdate([{ memoryId: id, text: "Bob plays the harp." }]));
 await tried("batchDelete", () => client.batchDelete([id]));
+await tried("project", async () => {
+  await client.updateProject({ customInstructions: "Remember the garden.", customCategories: [{ habit: "what is weekly" }] });
+  const shown = await client.getProject({ fields: ["custom_instructions", "custom_categories"] });
+  assert.deepEqual(shown, { customInstructions: "Remember the garden.", customCategories: [{ habit: "what is weekly" }] });
+  await client.updateProject({ customInstructions: "", customCategories: [] });
+});
 await tried("what is gone", () => assert.rejects(client.get(id), { name: "MemoryNotFoundError" }));
 await tried("deleteAll", () => client.deleteAll({ userId }));
 await tried("deleteUsers", () => client.deleteUsers({ userId }));
