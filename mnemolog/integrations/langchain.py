@@ -1,8 +1,7 @@
-"""LangChain: the two memory tools, and a retriever of memories. `pip install 'mnemolog[langchain]'`."""
+"""LangChain: the two memory tools, and a retriever of memories. The extra `langchain` installs what it needs."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
@@ -12,6 +11,7 @@ from pydantic import ConfigDict
 
 from mnemolog.client.client import AsyncClient, Client  # noqa: TC001 - pydantic reads the retriever's fields
 from mnemolog.client.errors import MnemologError
+from mnemolog.integrations.answers import as_text
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -36,7 +36,7 @@ def _tool(
 
     def call(**arguments: Any) -> str:  # noqa: ANN401 - what the schema says
         try:
-            return _text(client.call_tool(name, arguments, user_id, agent_id))
+            return as_text(client.call_tool(name, arguments, user_id, agent_id))
         except MnemologError as error:
             raise ToolException(error.detail) from error
 
@@ -44,7 +44,7 @@ def _tool(
         if async_client is None:
             raise TypeError("give memory_tools an async_client, to call its tools with await")
         try:
-            return _text(await async_client.call_tool(name, arguments, user_id, agent_id))
+            return as_text(await async_client.call_tool(name, arguments, user_id, agent_id))
         except MnemologError as error:
             raise ToolException(error.detail) from error
 
@@ -56,10 +56,6 @@ def _tool(
         coroutine=None if async_client is None else acall,
         handle_tool_error=True,
     )
-
-
-def _text(answer: dict[str, Any]) -> str:
-    return json.dumps(answer, ensure_ascii=False)
 
 
 class MemoryRetriever(BaseRetriever):

@@ -1,13 +1,13 @@
-"""OpenAI Agents: the two memory tools of one user. `pip install 'mnemolog[openai-agents]'`."""
+"""OpenAI Agents: the two memory tools of one user. The extra `openai-agents` installs what it needs."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from agents import FunctionTool
 
 from mnemolog.client.errors import MnemologError
+from mnemolog.integrations.answers import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -36,9 +36,8 @@ async def memory_tools(client: AsyncClient, user_id: str, agent_id: str | None =
 def _caller(client: AsyncClient, name: str, user_id: str, agent_id: str | None) -> Callable[[Any, str], Awaitable[str]]:
     async def call(_context: object, arguments: str) -> str:
         try:
-            answer = await client.call_tool(name, arguments, user_id, agent_id)
+            return as_text(await client.call_tool(name, arguments, user_id, agent_id))
         except MnemologError as error:
-            answer = {"error": error.detail}
-        return json.dumps(answer, ensure_ascii=False)
+            return f"That failed: {error.detail}"
 
     return call
