@@ -1,4 +1,4 @@
-"""What the standard variables of OpenTelemetry ask for: which exporters, and whether words may leave."""
+"""What OpenTelemetry's standard variables ask for: which exporters, and whether content may be exported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WITH_WORDS: Final = frozenset({"true", "span_only", "span_and_event"})
 
 
 class NotPossible(ValueError):
-    """The variables ask for what there is not; the message says for what."""
+    """The variables ask for something unavailable; the message says for what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ class Choice:
     traces: Exporter
     metrics: Exporter
     has_words: bool = False
-    """Whether queries and contents are among the attributes of spans."""
+    """Whether spans have queries and content as attributes."""
 
 
 def chosen(environment: Mapping[str, str]) -> Choice | None:
-    """Return what the variables ask for; None where nothing is exported. Raises NotPossible.
+    """Return what the variables ask for; None if nothing is exported. Raises NotPossible.
 
     An endpoint is enough; without one, and without an exporter that is named, there is nothing to send to.
     """

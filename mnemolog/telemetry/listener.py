@@ -1,4 +1,4 @@
-"""The listener that makes OpenTelemetry's spans and metrics; the one file that speaks to its interface."""
+"""The listener that creates OpenTelemetry's spans and metrics; the only file that uses its API."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ SCOPE: Final = "mnemolog"
 OPERATION: Final = "gen_ai.operation.name"
 ERROR: Final = "error.type"
 MEMORIES_KEPT: Final = 10_000
-"""Of which it is known what trace they came from, until they are found."""
+"""Memories whose trace is remembered until they are first found."""
 OF_OPERATIONS: Final = (OPERATION, "gen_ai.request.model", ERROR)
 OF_REQUESTS: Final = ("http.request.method", "http.route", "http.response.status_code", "url.scheme", ERROR)
-"""The attributes that a duration is told apart by; ids of memories, tenants and users are never among them."""
+"""The attributes of durations; never ids of memories, tenants or users."""
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 _KINDS: Final = {
     "internal": SpanKind.INTERNAL,
@@ -41,7 +41,7 @@ _W3C: Final = TraceContextTextMapPropagator()
 
 
 class OpenSpan:
-    """One of OpenTelemetry's spans, and what its duration will be told apart by."""
+    """An OpenTelemetry span, and the attributes of its duration."""
 
     def __init__(self, inner: trace.Span, attributes: Attributes, *, has_words: bool) -> None:
         self._inner = inner
@@ -79,7 +79,7 @@ class OpenTelemetry:
     """Passes spans and durations on to providers, which are the caller's to shut down."""
 
     def __init__(self, tracers: TracerProvider, meters: MeterProvider, *, has_words: bool = False) -> None:
-        """`has_words`: queries and contents of memories become attributes, too."""
+        """`has_words`: queries and the content of memories become attributes too."""
         self._tracer = tracers.get_tracer(SCOPE)
         meter = meters.get_meter(SCOPE)
         self._operations = meter.create_histogram(
@@ -101,7 +101,7 @@ class OpenTelemetry:
     def span(
         self, name: str, attributes: Attributes, *, kind: Kind, of: Carrier | None, is_measured: bool
     ) -> Iterator[Span]:
-        """See `Listener`. What the carrier names is the parent; else the current span is, if there is one."""
+        """See `Listener`. The parent is the one that the carrier names, else the current span, if any."""
         parent = None if of is None else _W3C.extract(of)
         began = time.perf_counter()
         with self._tracer.start_as_current_span(
@@ -127,7 +127,7 @@ class OpenTelemetry:
         return OpenSpan(trace.get_current_span(), {}, has_words=self._has_words)
 
     def made(self, memory_id: str, traceparent: str) -> None:
-        """See `Listener`. Of many memories the oldest are given up."""
+        """See `Listener`. Beyond the limit, the oldest memories are dropped."""
         self._made[memory_id] = traceparent
         self._made.move_to_end(memory_id)
         while len(self._made) > MEMORIES_KEPT:

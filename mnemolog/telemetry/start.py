@@ -1,4 +1,4 @@
-"""Starts telemetry for a worker where the variables of OpenTelemetry ask for it, and leaves it out with a warning else.
+"""Starts a worker's telemetry if OpenTelemetry's variables ask for it; without what that needs, logs a warning instead.
 
 A worker serves without it: who sets the variables for a whole cluster does not keep it from starting.
 """
@@ -28,7 +28,7 @@ MISSING = "OTEL_* variables ask for telemetry, and its packages are missing: pip
 
 @contextmanager
 def telemetry(environment: Mapping[str, str]) -> Iterator[None]:
-    """Export what the block does as the variables ask; what is still to be sent is sent when it ends."""
+    """Export what happens in the block as the variables ask; flush when it ends."""
     try:
         choice = chosen(environment)
     except NotPossible as error:
@@ -54,7 +54,7 @@ def telemetry(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 def _providers(choice: Choice, environment: Mapping[str, str]) -> tuple[TracerProvider, MeterProvider]:
-    """Return providers of our own: whoever has set the process-wide ones keeps them. Raises ImportError.
+    """Return providers of our own: process-wide ones that somebody has set are left alone. Raises ImportError.
 
     The SDK reads the variables of the exporters, the sampler, the batches and the resource by itself.
     """

@@ -1,5 +1,6 @@
-"""The MCP server, for models that call the two tools by themselves.
+"""The MCP server, for models that call memory tools themselves.
 
-`route` has the one route, `server` speaks the protocol by the official package, which only it imports. Each call of a
-tool becomes a request to our own routes (`routes/tools.py`), so it passes the same checks.
+`route` has the one route; `server` implements the protocol with the official package, which only it imports; `tools`
+defines the tools beside the two in `tool_definitions`. Each call becomes a request to our own routes, so it passes the
+same checks.
 """

@@ -1,4 +1,4 @@
-"""The MCP server's one route: streamable HTTP without sessions, so every message is a request of its own."""
+"""The MCP server's route: streamable HTTP without sessions, so every message is an independent request."""
 
 import asyncio
 from http import HTTPStatus
@@ -17,7 +17,7 @@ router = routes("mcp", access=OF_MODELS, checks_query=False)  # the document doe
 
 
 async def _known_here(request: Request) -> None:
-    """Refuse query parameters that say nothing here. Raises Problem."""
+    """Refuse unknown query parameters. Raises Problem."""
     faults = query_faults(request, CALLER_FIELDS)
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
@@ -33,7 +33,7 @@ async def exchange(
     agent_id: Annotated[Id | None, Query()] = None,
     app_id: Annotated[AppId | None, Query()] = None,
 ) -> Response:
-    """Answer one message of an MCP client; the URL says whose memory it is about."""
+    """Answer one message of an MCP client; the URL says whose memory it is."""
     whose = default_user(caller, OF_MODELS) if user_id is None else user_id
     return await asyncio.to_thread(_exchange, request, whose, agent_id, app_id)  # loading it would keep the event loop
 

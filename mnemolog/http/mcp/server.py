@@ -1,4 +1,4 @@
-"""The MCP server: the official package speaks the protocol, and each call of a tool is a request to our own routes.
+"""The MCP server: the official package implements the protocol, and each tool call is a request to our own routes.
 
 So a call passes the same checks, and goes to the worker that has its user, as a request without MCP does.
 """
@@ -39,7 +39,7 @@ INSTRUCTIONS: Final = (
 
 
 class Caller:
-    """An MCP client, and the calls of tools that are made for it."""
+    """An MCP client, and the tool calls that are made for it."""
 
     def __init__(self, request: Request, user_id: str, agent_id: str | None, app_id: str | None) -> None:
         self._request = request
@@ -47,7 +47,7 @@ class Caller:
         self._whose = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id}
 
     def server(self) -> Server[Any]:
-        """Return a server that knows whose memory it is about."""
+        """Return a server for this caller's memory."""
         return Server(
             "mnemolog",
             version=version("mnemolog"),
@@ -105,7 +105,7 @@ class Caller:
         return CallToolResult(content=[TextContent(text=tool.as_text(told))], structured_content=told)
 
     async def _has(self, path: str, request_id: str) -> bool:
-        """Return whether a memory is one of the agent and the application that the URL names."""
+        """Return whether a memory belongs to the agent and the application that the URL names."""
         agent_id, app_id = self._whose["agent_id"], self._whose["app_id"]
         if agent_id is None and app_id is None:
             return True  # the route itself looks whether the user has it
@@ -120,12 +120,12 @@ class Caller:
         )
 
     async def _ask(self, request: Requested, request_id: str) -> Answered:
-        """Send a request to our own app; sent again under the same key, it is the same one."""
+        """Send a request to our own app; the same key and request id make it the same request."""
         return await ask(self._request, request, derived_id("mcp", self._key, request_id))
 
 
 class Exchange(Response):
-    """An answer that the MCP library writes: for each request a server of its own, so that nothing is kept between."""
+    """An answer that the MCP library writes. Each request has a server of its own, so no state is kept in between."""
 
     def __init__(self, caller: Caller) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ def _refusal(detail: str) -> CallToolResult:
 
 
 def _add_text(status: int, memory: dict[str, Any]) -> str:
-    """Return what became of a fact, as text; the memory itself is in the structured content."""
+    """Return the result of adding a fact as text; the memory itself is in the structured content."""
     if status == HTTPStatus.ACCEPTED:
         return "Accepted; it will be remembered in a moment."
     return f"{'Remembered' if status == HTTPStatus.CREATED else 'Known already'}: {on_one_line(memory['content'])}"

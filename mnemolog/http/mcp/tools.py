@@ -1,4 +1,4 @@
-"""The tools that an MCP client has besides the two that every model has, and the request that each call is.
+"""The tools of MCP clients in addition to the two of every model, and the request that each call becomes.
 
 A tool's arguments are those of its route; whose memory it is stands in the server's URL. A memory or a reminder is
 named by its id, and one of another user or agent is as one that is not there.
@@ -32,7 +32,7 @@ REMINDERS: Final = "/v1/users/{user_id}/reminders"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutedTool(Tool):
-    """A tool, the route that carries out its calls, and how the answer reads as text.
+    """A tool, the route that executes its calls, and the text of its answer.
 
     `takes_agent` and `takes_app` say whether the route has a parameter for the agent and for the application.
     """
@@ -46,7 +46,7 @@ class RoutedTool(Tool):
     destroys: bool = False
 
     def request(self, arguments: Mapping[str, Any], named: Mapping[str, str | None]) -> Requested:
-        """Return the request that a call is, about the user, agent and application that are named.
+        """Return the request for a call, about the named user, agent and application.
 
         Raises ValueError for what cannot be one.
         """
@@ -108,7 +108,7 @@ def _listed(page: Answer) -> str:
 
 
 def _history(history: Answer) -> str:
-    """Return what happened to a memory, a line for each event, and the words that it came from."""
+    """Return a memory's events, one a line, and how many observations it came from."""
     events = [
         f"- {event['recorded_at'][:10]} {event['type']}{f': {on_one_line(said)}' * bool(said)}"
         for event in history["events"]
