@@ -13,7 +13,7 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from projections.queries.tenant_memories import Counted, Place, Wanted, counts, named, named_counts, places
+from projections.queries.tenant.memories import Counted, Place, Wanted, counts, named, named_counts, places
 from projections.queries.views import evatar_view
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.instant import instant

@@ -10,7 +10,7 @@ from mnemolog.http.models.requests import Asked, Id
 from mnemolog.http.models.responses import Shape
 from mnemolog.http.permissions import OF_USERS_OR_ALL
 from mnemolog.http.routing import answer, routes
-from projections.queries.tenant_memories import Counted, Grouping, Wanted
+from projections.queries.tenant.memories import Counted, Grouping, Wanted
 
 router = routes("agents", "/v1", OF_USERS_OR_ALL)
 MOST_NAMES: Final = 1_000

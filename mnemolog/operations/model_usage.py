@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemolog.cluster.peers import PeerUnavailable
-from projections.queries.model_usage import Grouping, ModelUsage, Span, combined, usage
+from projections.queries.tenant.model_usage import Grouping, ModelUsage, Span, combined, usage
 from schemas.instant import instant
 
 if TYPE_CHECKING:

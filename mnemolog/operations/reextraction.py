@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mnemolog.cluster.peers import PeerUnavailable
 from projections.partitions.assignment import NotHeld
-from projections.queries.rejected_windows import RejectedWindow, rejected_windows
+from projections.queries.tenant.rejected_windows import RejectedWindow, rejected_windows
 from schemas.identity import event_of_piece
 from schemas.instant import instant
 from schemas.messages.inbox import CandidatesExtracted

@@ -2,9 +2,9 @@
 
 1. `queries.Queries` is the door: lists, one memory, search, profile, history, importance over time.
 2. `search` asks the index, drops hits that are not what the shard has, and joins `filters`, importance and expiry;
-   `ranking` fuses the legs into one order.
+   `ranking` fuses the legs into one order, after `centre` has taken off what all memories share.
 3. `context` gathers what an agent reads before its next answer, and `prompt` words it.
 4. `views` and `wake_views` are the JSON that `docs/reference/http.md` describes; `history` and `export` list events,
    memory by memory.
-5. `tenant_memories` answers for all users of a tenant, straight from a shard's file.
+5. `tenant` answers for all users of a tenant, from a shard's file.
 """

@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import Field
 
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_PAGE_SIZE, Body, Id, Instant, KnownQuestion
-from projections.queries.model_usage import Grouping
-from projections.queries.tenant_memories import Grouping as Grouped
+from projections.queries.tenant.memories import Grouping as Grouped
+from projections.queries.tenant.model_usage import Grouping
 from schemas.vocabulary.words import Category, MemoryType
 
 

@@ -21,7 +21,7 @@ from starlette.convertors import Convertor, register_url_convertor
 
 from projections.queries.conditions.condition import AllOf
 from projections.queries.conditions.parser import condition_of
-from projections.queries.model_usage import Grouping
+from projections.queries.tenant.model_usage import Grouping
 from schemas.identity import check_user_id, no_controls
 from schemas.inputs.faults import plain
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER

@@ -27,7 +27,7 @@ from mnemolog.operations.encoder_comparison import LabelledQuestion
 from mnemolog.operations.encryption import NothingToRotate
 from mnemolog.operations.reextraction import Rejections
 from mnemolog.operations.ticks import MAX_AHEAD, tick_maker
-from projections.queries.model_usage import Span
+from projections.queries.tenant.model_usage import Span
 from schemas.identity import Owner
 from schemas.instant import instant
 

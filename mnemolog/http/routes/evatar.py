@@ -15,7 +15,7 @@ from mnemolog.http.problems import Problem
 from mnemolog.http.routes import memories
 from mnemolog.http.routing import answer, answers, routes
 from projections.queries.filters import Filters
-from projections.queries.tenant_memories import Wanted
+from projections.queries.tenant.memories import Wanted
 from projections.queries.views import evatar_view
 from projections.state.memory import Memory
 from schemas.identity import GLOBAL_USER, Owner, check_user_id

@@ -42,8 +42,8 @@ from mnemolog.operations.ticks import MAX_AHEAD, MAX_SKEW
 from mnemolog.publishing.publisher import Conflict
 from mnemolog.wakes.stream import Listener
 from projections.partitions.sender import InUse
-from projections.queries.model_usage import Span
-from projections.queries.tenant_memories import Counted, Wanted
+from projections.queries.tenant.memories import Counted, Wanted
+from projections.queries.tenant.model_usage import Span
 from schemas import codec
 from schemas.identity import Owner
 from schemas.inputs.slices import in_slices

@@ -16,13 +16,17 @@ MEMORY: dict[str, Any] = {
     "occurred_at": "2026-01-05T08:00:00Z",
     "content_hash": "0123",
 }
+LINE = "- 2026-01-05 [fact] User has a cat (from a conversation) (id m1)"
 
 
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
         ({"results": []}, "Nothing was found."),
-        ({"results": [MEMORY | {"memory": "User has a cat"}]}, "- 2026-01-05 [fact] User has a cat (from a conversation) (id m1)"),
+        (
+            {"results": [MEMORY | {"memory": "User has a cat"}]},
+            "- 2026-01-05 [fact] User has a cat (from a conversation) (id m1)",
+        ),
         (MEMORY, "Remembered:\n- 2026-01-05 [fact] User has a cat (from a conversation) (id m1)"),
         ({"command_id": "c1"}, "Accepted; it will be remembered in a moment."),
     ],
