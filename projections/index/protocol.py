@@ -18,7 +18,7 @@ Tests: tests/contract/index_suite.py holds every adapter to this file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from projections.embedding.embedder import Vectors
 
     LoadEntries: TypeAlias = Callable[[str, str], Sequence["IndexEntry"]]
     """Returns a user's active memories from the shard, given tenant and user id."""
@@ -111,6 +113,8 @@ class Legs:
 
     keyword: tuple[Hit, ...]
     semantic: tuple[Hit, ...]
+    vectors: Mapping[str, Vectors] = field(default_factory=dict, compare=False, repr=False)
+    """Those of semantic hits by memory id, where the index has them in memory; the shard has them all."""
 
 
 class IndexUnavailable(Exception):

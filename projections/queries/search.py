@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 LEAST_COSINE: Final = -1.0
 NO_FILTERS: Final = Filters()
+NO_VECTORS: Final[Mapping[str, Vectors]] = MappingProxyType({})
 HOP_MEMORIES: Final = 5
 HOP_SCORE: Final = 0.6
 """Memories whose score is a lower share of the best one's are not followed."""
@@ -229,19 +231,24 @@ class IndexSearch:
                 owner, memory = shown[hit.memory_id]
                 if memory.source_type not in SHOWN.values():
                     said.setdefault(owner, []).append(memory)
-        found = {owner: self._vectors_in(view, owner, memories) for owner, memories in said.items()}
+        found = {owner: self._vectors_in(view, owner, memories, legs.vectors) for owner, memories in said.items()}
         return {
             owner: centre_of(list(vectors), np.stack(list(vectors.values())))
             for owner, vectors in found.items()
             if vectors
         }
 
-    def _vectors_in(self, view: View, owner: Owner, memories: Sequence[Memory]) -> dict[str, Vectors]:
-        """Return the vectors of an owner's memories that a view is compared with."""
-        logged = self._shards.of(owner).ledger.vectors(owner).among([memory.memory_id for memory in memories])
+    def _vectors_in(
+        self, view: View, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors] = NO_VECTORS
+    ) -> dict[str, Vectors]:
+        """Return the vectors of an owner's memories that a view is compared with; those that are not known are read."""
+        found = {memory.memory_id: known[memory.memory_id] for memory in memories if memory.memory_id in known}
+        unknown = [memory for memory in memories if memory.memory_id not in known]
+        if not unknown:
+            return found
+        logged = self._shards.of(owner).ledger.vectors(owner).among([memory.memory_id for memory in unknown])
         encoding = self._shards.encoding
-        found = {}
-        for memory in memories:
+        for memory in unknown:
             vector, model = logged.get(memory.memory_id), memory.embedding_model
             if encoding is not None and (own := encoding.vector(owner, memory)) is not None:
                 vector, model = own, encoding.model
@@ -294,6 +301,7 @@ class IndexSearch:
         at, unconditional = as_of or now, replace(filters, condition=None)
         keyword: list[Hit] = []
         semantic: list[Hit] = []
+        vectors: dict[str, Vectors] = {}
         shown: dict[str, tuple[Owner, Memory]] = {}
         deepest = LEAST_COSINE
         for one in whose:
@@ -333,13 +341,14 @@ class IndexSearch:
                 query = replace(query, limit=4 * query.limit)
             keyword.extend(legs.keyword)
             semantic.extend(legs.semantic)
+            vectors.update(legs.vectors)
             if one == owner and turns is not None:
                 cited = (state.memories.get(i) for i in self._cited(owner, turns))
                 mine |= {m.memory_id: m for m in cited if m and _is_shown(m, one, at, filters) and sees(m)}
             shown.update({i: (one, memory) for i, memory in mine.items()})
             if len(legs.semantic) >= query.limit:
                 deepest = max(deepest, legs.semantic[-1].score)
-        return Legs(keyword=tuple(keyword), semantic=tuple(semantic)), shown, deepest
+        return Legs(keyword=tuple(keyword), semantic=tuple(semantic), vectors=vectors), shown, deepest
 
     def with_turns(
         self,
@@ -444,7 +453,8 @@ def _score(found: Found | FoundTurn) -> float:
 def _right(state: UserState, legs: Legs) -> tuple[Legs, set[str]]:
     """Return the hits that are what the shard has, and the memories of the others."""
     wrong = {hit for hit in (*legs.keyword, *legs.semantic) if not _is_right(state, hit)}
-    right = Legs(*(tuple(hit for hit in leg if hit not in wrong) for leg in (legs.keyword, legs.semantic)))
+    keyword, semantic = (tuple(hit for hit in leg if hit not in wrong) for leg in (legs.keyword, legs.semantic))
+    right = Legs(keyword, semantic, legs.vectors)
     return right, {hit.memory_id for hit in wrong}
 
 

@@ -33,6 +33,17 @@ class TestKeptUpToDate(IndexSuite):
         assert index.shard.loads == [("default", "u1")]
 
 
+async def test_each_semantic_hit_has_its_vector_at_hand_also_after_a_change():
+    index = EmbeddedIndex(shard_of(*FOUR).load)
+    await index.search(query("用户", FOOD))
+    later = replace(CAT, version=CAT.version + 1, vector=mixed(ANIMALS, FOOD))
+    await index.put([later])
+    legs = await index.search(query("用户", FOOD))
+    vectors = {one.memory_id: one.vector for one in (*FOUR, later)}
+    assert CAT.memory_id in legs.vectors.keys() == {hit.memory_id for hit in legs.semantic}
+    assert all(np.array_equal(vector, vectors[name]) for name, vector in legs.vectors.items())
+
+
 async def test_nothing_outlives_the_process():
     index: Index = EmbeddedIndex(shard_of(*FOUR).load)
     assert not index.outlives_process

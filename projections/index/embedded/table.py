@@ -97,7 +97,8 @@ class UserTable:
     def search(self, query: IndexQuery) -> Legs:
         """Return both legs over the rows that the filters leave."""
         visible = self._visible(query)
-        return Legs(keyword=self._keyword(query, visible), semantic=self._semantic(query, visible))
+        semantic, vectors = self._semantic(query, visible)
+        return Legs(keyword=self._keyword(query, visible), semantic=semantic, vectors=vectors)
 
     def _keyword(self, query: IndexQuery, visible: Mask) -> tuple[Hit, ...]:
         if not query.tokens:
@@ -107,18 +108,22 @@ class UserTable:
             rows = np.flatnonzero((keyword > 0) & visible)
             return self._best(rows, keyword[rows], query.limit)
 
-    def _semantic(self, query: IndexQuery, visible: Mask) -> tuple[Hit, ...]:
+    def _semantic(self, query: IndexQuery, visible: Mask) -> tuple[tuple[Hit, ...], dict[str, Vectors]]:
+        """Return the hits, and their vectors."""
         if query.vector is None or query.embedding_model is None:
-            return ()
+            return (), {}
         block = self._blocks.get((query.embedding_model, len(query.vector)))
         if block is None:
-            return ()
+            return (), {}
         with telemetry.span("vector"):
             rows = np.frombuffer(block.rows, dtype=np.int64)
             cosines = block.vectors[: len(rows)] @ query.vector.astype(np.float32)
             # Rounded, because equal vectors may differ in the last bit of their product, and ties are broken by id.
             seen = visible[rows]
-            return self._best(rows[seen], np.round(cosines[seen], SCORE_DIGITS), query.limit)
+            hits = self._best(rows[seen], np.round(cosines[seen], SCORE_DIGITS), query.limit)
+            # A block's rows ascend, because a table's rows are only appended.
+            places = np.searchsorted(rows, [self._row_of[hit.memory_id] for hit in hits])
+            return hits, dict(zip((hit.memory_id for hit in hits), block.vectors[places], strict=True))
 
     def _visible(self, query: IndexQuery) -> Mask:
         visible = self._bm25.live()

@@ -8,8 +8,15 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door
 
+from projections.index.protocol import Legs
+from projections.queries.search import IndexSearch, Question
+from schemas.identity import Owner
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
+
+    from projections.index.protocol import IndexQuery
+    from projections.queries.search import SearchedIndex
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -169,3 +176,34 @@ async def test_a_search_waits_for_nobody_when_the_embedder_is_down(door: FrontDo
         door.embedder.is_down = False
     assert (response.status_code, response.headers["retry-after"]) == (503, "1")
     assert response.json()["detail"] == "the embedder is down"
+
+
+class IndexOnAServer:
+    """Answers as another index does, without the vectors."""
+
+    def __init__(self, index: SearchedIndex) -> None:
+        self._index = index
+
+    async def search(self, owner: Owner, query: IndexQuery) -> Legs:
+        legs = await self._index.search(owner, query)
+        return Legs(legs.keyword, legs.semantic)
+
+    def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
+        self._index.mark_dirty(owner, ids)
+
+
+@pytest.mark.parametrize("hops", [1, 2])
+async def test_hubs_are_told_by_the_vectors_of_the_index_or_of_the_shard_alike(door: FrontDoor, hops: int):
+    said = ("likes green tea", "likes black tea", "likes tea and coffee", "plays the cello", "lives near the sea")
+    for text in said:
+        await door.remember(text, f"hubs-{hops}")
+    here = door.worker.queries.index_search
+    there = IndexSearch(door.worker.shards, IndexOnAServer(door.worker.index_sync), door.worker.embedder)
+    owner, question = Owner("default", f"hubs-{hops}"), Question(text="which tea", hops=hops)
+    now = door.clock.now()
+    pools = [await search.pool(owner, question, await search.views("which tea"), now=now) for search in (here, there)]
+    assert pools[0].hubness == pools[1].hubness
+    assert sum(pools[0].hubness.values()) == pytest.approx(0, abs=1e-4)
+    assert any(pools[0].hubness.values())
+    assert pools[0].best(5) == pools[1].best(5)
+    assert len(pools[0].best(5)) == len(said)
