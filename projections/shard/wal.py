@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 CHECKPOINT_BYTES: Final = 16 << 20
 """By which the write-ahead log grows between two checkpoints."""
+CLEARINGS: Final = 5
+"""Before it is said that others write or read the file all the while: it is quiet for moments only, under load."""
+CLEARING_PAUSE_SECONDS: Final = 0.2
 REST_SECONDS: Final = 5.0
 """Without a commit: then the write-ahead log is emptied."""
 REST_BYTES: Final = 256 << 10
@@ -67,13 +71,18 @@ class Checkpoints:
     def clear(self) -> None:
         """Do as `truncate`, and wait: nothing of what was deleted stays. Raises ShardUnavailable, ShardDamaged."""
         self.close()
-        try:
-            with closing(_opened(self._path)) as connection:
-                _empty(self._path, connection)
-        except sqlite3.Error as error:
-            raise trouble(self._path, error) from error
-        except (StillWritten, OSError) as error:
-            raise ShardBusy(f"what was deleted cannot be overwritten yet: {error}") from error
+        for left in reversed(range(CLEARINGS)):
+            try:
+                with closing(_opened(self._path)) as connection:
+                    _empty(self._path, connection)
+            except (sqlite3.OperationalError, StillWritten, OSError) as error:
+                if not left:
+                    raise ShardBusy(f"what was deleted cannot be overwritten yet: {error}") from error
+                time.sleep(CLEARING_PAUSE_SECONDS)
+            except sqlite3.Error as error:
+                raise trouble(self._path, error) from error
+            else:
+                return
 
     def close(self) -> None:
         """Wait for a running checkpoint: after that the file is open nowhere here, until the next commit."""
