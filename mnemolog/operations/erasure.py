@@ -13,6 +13,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakValueDictionary
 
 from mnemolog.cluster.peers import PeerUnavailable
 from mnemolog.operations.generations import Generations
@@ -116,8 +117,10 @@ class Erasures:
         self._clock = clock
         self._one_at_a_time = asyncio.Lock()
         """Held while words of memories are removed: two erasures for one user would restore each other's words."""
+        self._of_owner: WeakValueDictionary[Owner, asyncio.Lock] = WeakValueDictionary()
+        """Held while a user's records are sealed again, or a user is erased. Otherwise records of the erased user would be
+        sealed with the key of whoever returns."""
         secret = sealing.keys.derive("receipts") if sealing.keys.has_key(INSTALLATION) else None
-        # Who can read the master key beside it can make this secret anyway.
         self.receipts = Receipts(settings.data_dir, secret)
 
     def preview(self, owner: Owner) -> dict[str, Any]:
@@ -148,7 +151,8 @@ class Erasures:
                     f"this erasure is complete (receipt {receipt_id}), and the user was erased again since: "
                     "use a new Idempotency-Key"
                 )
-            await self._decide(owner, command_id)
+            async with self._lock_of(owner):
+                await self._decide(owner, command_id)
             known = self._event(owner, command_id)
         if known is None:
             raise NotErasedYet("the erasure is accepted and not decided yet: ask again with the same Idempotency-Key")
@@ -226,7 +230,7 @@ class Erasures:
             raise NotErasedYet("the erasure is accepted and not decided yet: ask again with the same Idempotency-Key")
         if not known:
             return []
-        async with self._one_at_a_time:
+        async with self._lock_of(owner), self._one_at_a_time:
             in_clear = await words.remove(owner, known)
         generations = await self._delete_beside_memories(owner, list(command_ids))
         listed = {one.receipt_id: one.generations or generations for one in self.receipts.kept()}
@@ -250,6 +254,9 @@ class Erasures:
             if receipt["receipt_id"] not in listed:
                 log.info("a memory was erased: receipt %s", receipt["receipt_id"])
         return [self.receipts.sign(receipt) for receipt in receipts]
+
+    def _lock_of(self, owner: Owner) -> asyncio.Lock:
+        return self._of_owner.setdefault(owner, asyncio.Lock())
 
     def _receipt(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from contract.front_door import FrontDoor, front_door, turn
 from support.memory_log import MemoryLog
 
 from mnemolog.diagnostics.residue import find_residue
+from mnemolog.operations.memory_erasure import OverwrittenWords
 from mnemolog.operations.receipts import is_signed
 from mnemolog.settings import from_environment
 from projections.encrypted_files import open_database
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 USER = "zara"
 WORD = "Vexleyham"
 """Stands in a turn, in the memory of it, in a model-less answer and in a dead letter."""
+MEANWHILE_SECONDS = 0.5
+"""So long something else is let go on."""
 
 
 @pytest.fixture(params=["on", "off"])
@@ -185,6 +189,34 @@ async def test_its_user_can_be_erased_afterwards(door: FrontDoor):
 
 class Crash(Exception):
     """The worker ended here."""
+
+
+async def erased_with_its_user_meanwhile(door: FrontDoor, patch: pytest.MonkeyPatch, whose: type, method: str) -> None:
+    """Erase a memory, and its user as soon as its words are being removed by this method."""
+    memory, owner = await lives(door), Owner("default", USER)
+    await door.remember("likes tea", USER)
+    original, of_user = getattr(whose, method), list[asyncio.Task[Any]]()
+
+    async def meanwhile(*given: Any) -> Any:
+        if not of_user:
+            of_user.append(asyncio.create_task(door.worker.erasures.erase(owner, "user")))
+            await asyncio.sleep(MEANWHILE_SECONDS)
+        return await original(*given)
+
+    patch.setattr(whose, method, meanwhile)
+    await door.worker.erasures.erase_memory(owner, memory["memory_id"], "memory")
+    assert len(of_user) == 1
+    await of_user[0]
+
+
+async def test_its_user_can_be_erased_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    async with front_door(tmp_path) as door:
+        empty = await digest(door)
+        await erased_with_its_user_meanwhile(door, monkeypatch, OverwrittenWords, "_as_it_lay")
+        for word in (WORD, "Zorblattia", "likes tea"):
+            assert await where_said(door, tmp_path, word) == []
+        assert await digest(door) == empty
+        assert await is_whole(door)
 
 
 @pytest.mark.parametrize("encryption", ["on", "off"])

@@ -13,6 +13,7 @@ from contract.http.test_http_memory_erasure import (
     Crash,
     digest,
     erased,
+    erased_with_its_user_meanwhile,
     is_whole,
     lives,
     memories,
@@ -23,7 +24,7 @@ from contract.http.test_http_memory_erasure import (
 from mnemolog.operations.erasure import Erasures
 from mnemolog.operations.memory_erasure import ResealedWords
 from schemas.identity import Owner
-from schemas.topics import KEYS, TOPICS
+from schemas.topics import KEYS, REPLACEMENTS, TOPICS
 from streams.sealing import sealed_record
 from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
@@ -139,6 +140,17 @@ async def test_its_user_can_be_erased_afterwards(door: FrontDoor, tmp_path: Path
     assert await digest(door) == empty
     assert await where_said(door, tmp_path, "Zorblattia") == []
     assert await is_whole(door)
+
+
+async def test_its_user_can_be_erased_meanwhile(door: FrontDoor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    empty = await digest(door)
+    await erased_with_its_user_meanwhile(door, monkeypatch, Replacements, "put")
+    for word in (WORD, "Zorblattia", "likes tea"):
+        assert await where_said(door, tmp_path, word) == []
+    held = [one for one in await door.worker._inner_log.read(REPLACEMENTS.name, 0, 0) if one.value]
+    living = door.worker.sealing.keys.ids_of(OWNER)
+    assert [one for one in held if sealed_record.key_id_of(one.value) in living] == []
+    assert await digest(door) == empty
 
 
 async def test_two_of_one_user_at_once_both_go(door: FrontDoor, tmp_path: Path):
