@@ -6,7 +6,8 @@ entry has (schemes, secret, package, factory, probe). An index is a folder: `emb
 
 The path of a change: a shard folds it, `sync` queues it in `backlog` and puts or removes it, `durability` keeps what
 the index may still lose, and `next_generation` gets it too during a rebuild. The path of a search: `sync` brings the
-index to the user's last change, the index returns two legs, and `projections/queries` ranks them against the shard.
+index to the user's last change, the index returns two legs, `centre` tells which hits are near to everything, and
+`projections/queries` ranks them against the shard.
 
 Another index: docs/contributing/index.md.
 """

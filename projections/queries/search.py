@@ -12,11 +12,11 @@ import numpy as np
 
 from projections.embedding.serving import views_of
 from projections.embedding.stored_vector import vector_of
+from projections.index.centre import centre_of
 from projections.index.embedded.state_search import search_state
 from projections.index.encoding import Chosen
 from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
 from projections.profile.slot_question import filling, slot_asked
-from projections.queries.centre import centre_of
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.ranking import POOL, Shares, rank, turn_score
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from projections.embedding.embedder import Embedder, Vectors
     from projections.embedding.languages import View
+    from projections.index.centre import Centre
     from projections.index.protocol import Hit
     from projections.partitions.shards import Shards
-    from projections.queries.centre import Centre
     from projections.queries.ranking import Ranked
     from projections.queries.turn_index import TurnMatches
     from projections.shard.observation_lookup import Turn

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from projections.index.centre import centre_of
 from projections.index.protocol import Hit, Legs
-from projections.queries.centre import centre_of
 from projections.queries.ranking import HUBNESS_WEIGHT, Shares, rank
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
