@@ -111,8 +111,8 @@ class Erasures:
         self._one_at_a_time = asyncio.Lock()
         """Held while words of memories are removed: two erasures for one user would restore each other's words."""
         self._of_owner: WeakValueDictionary[Owner, asyncio.Lock] = WeakValueDictionary()
-        """Held while a user's records are sealed again, or a user is erased. Otherwise records of the erased user would be
-        sealed with the key of whoever returns."""
+        """Held while a user's records are sealed again, or a user is erased. Otherwise records of the erased user would
+        be sealed with the key of whoever returns."""
         secret = sealing.keys.derive("receipts") if sealing.keys.has_key(INSTALLATION) else None
         self.receipts = Receipts(settings.data_dir, secret)
 
