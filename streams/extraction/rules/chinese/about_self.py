@@ -296,7 +296,7 @@ def _delivers_or_changed(bare: str, clause: Clause) -> Iterator[Finding]:
 
 def _home(bare: str, clause: Clause) -> Iterator[Finding]:
     m = _CITY.match(bare) or _MOVED.match(bare)
-    if not m or (clause.subject == "none" and bare.startswith(("在", "回"))):
+    if not m or clause.subject == "none":
         return
     city = chinese_city(m["place"])
     if city is None:

@@ -127,7 +127,8 @@ _GOOD_AT = re.compile(
     r"|skilled|handy|brilliant) (?:at|with)"
     r"|know how to|(?:also )?know (?:a (?:little )?bit of|a little|some|basic)|can (?=(?:fix|juggle|bake"
     r"|sew|knit|weld|sail|ski|surf|touch-type|cook) )) ?"
-    r"(?P<what>(?!it\b|this\b|that\b|you\b|them\b|what\b|hiding\b|things\b|.*\b(?:it|this|that|them)$)[\w' -]{2,40})$"
+    r"(?P<what>(?!it\b|this\b|that\b|you\b|them\b|what\b|hiding\b|things\b"
+    r"|.*\b(?:it|this|that|them|nothing|anything|everything)$)[\w' -]{2,40})$"
 )
 _PLAY = re.compile(
     r"^(?:can )?play (?:the )?(?P<what>violin|piano|guitar|drums|cello|flute|saxophone|sax|trumpet|bass"

@@ -38,8 +38,12 @@ _DIARY: Final = re.compile(
     r"|moving(?= in with)|stopped(?= \w+ing)|(?:moving|flying|travell?ing|heading)(?= (?:to [A-Z]|back to"
     r"|home (?:to|for)))"
     r"|(?:living|staying)(?= (?:in|with|on) (?:[A-Z]|an?\b|my\b|two\b|the (?:coast|city|suburbs"
-    r"|countryside)))|working(?= (?:at|in|as|for) )|(?:dating|seeing)(?= (?:a|an|my|someone)\b)"
-    r"|getting(?= (?:married|divorced|a (?:dog|cat|puppy|kitten))\b)|expecting|raising(?= )|hoping(?= to)"
+    r"|countryside)))|working(?= (?:at|in|as|for) )|dating(?= (?:an?|my|someone)\b)"
+    r"|seeing(?= (?:someone"
+    r"|an? (?:therapist|girl|guy|man|woman|counsell?or))\b)"
+    r"|getting(?= (?:married|divorced|a (?:dog|cat|puppy|kitten))\b)|expecting(?= (?:an? (?:baby|boy|girl)"
+    r"|our|my|twins)\b)|raising(?= (?:(?:two|three|four|my|our|his|her) )?(?:\w+ )?(?:kids|children|boys"
+    r"|girls|twins|sons|daughters)\b)|hoping(?= to)"
     r"|hate|love(?= \w+ing)"
     r"|speak(?= [A-Z])|own(?= (?:a|an|two|three)\b)|drive(?= an? (?!hard))"
     r"|can not(?= (?:have|eat|drink|stand|swim|drive|cook|live without)\b)"
@@ -60,7 +64,7 @@ _STATE: Final = re.compile(
     r"|hopeless|useless) (?:at|with)(?! (?:last|least|it|this|that)\b)"
     r"|a (?:big |huge )?fan of|into(?! (?:the next|it|this|that)\b)|keen on|big on|interested in"
     r"|an? (?:introvert|extrovert|night owl|morning person|homebody)"
-    r"|on (?:antidepressants|insulin|meds|medication|a diet|maternity leave|sick leave)|due in)\b)"
+    r"|on (?:antidepressants|insulin|meds|medication|a diet(?! of)|maternity leave|sick leave)|due in)\b)"
 )
 """How one is, without `I am`: `allergic to nuts`, `still single`, `not a fan of opera`."""
 _BORN: Final = re.compile(r"^(?=born (?:and raised |and bred )?(?:in|on)\b|raised (?:in|by)\b)")

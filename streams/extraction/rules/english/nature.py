@@ -43,6 +43,8 @@ _PLACES: Final = (
     r"|youtube|twitch|spotify|steam|psn|xbox|bluesky|mastodon|skype|slack|gamertag|gamer tag|username"
     r"|handle|phone|phone number|cell|mobile|number)"
 )
+_NO_SITE = re.compile(r"phone|cell|mobile|number|handle|username|slack|signal", re.IGNORECASE)
+"""What may be dead or taken: my phone is dead."""
 _NEW_ACCOUNT = re.compile(
     rf"^(?:my )?(?:new |work |personal |main )?(?P<where>{_PLACES})(?: (?:handle|account|address|username"
     rf"|name|id|number))?$",
@@ -103,7 +105,9 @@ def nature(clause: Clause) -> Iterator[Finding]:
 
 def _accounts(clause: Clause) -> Iterator[Finding]:
     """Yield an account that is named, behind `is` or a colon: `new email: …`, `find me on GitHub as …`."""
-    if (m := _ACCOUNT.match(clause.text)) and (m["my"] or _IS_ACCOUNT.fullmatch(m["account"])):
+    if (m := _ACCOUNT.match(clause.text)) and (
+        (m["my"] and not _NO_SITE.match(m["where"])) or _IS_ACCOUNT.fullmatch(m["account"])
+    ):
         yield _account(m["where"], m["account"])
     elif (m := _NEW_ACCOUNT.match(clause.text)) and clause.rest and _IS_ACCOUNT.fullmatch(clause.rest[0]):
         yield _account(m["where"], clause.rest[0])

@@ -76,7 +76,7 @@ _RATHER: Final = re.compile(
     re.IGNORECASE,
 )
 _RATHER_DO: Final = re.compile(
-    r"^(?:i would|i'd) (?:much |always )?rather (?P<what>(?!not|you|we|it)[a-z]+ (?!it|this"
+    r"^(?:i would|i'd) (?:much |always )?rather (?P<what>(?!not|you|we|it|die)[a-z]+ (?!it|this"
     r"|that)[\w' -]{0,30}?\bthan (?!this|that|it)[\w' -]{3,30})$",
     re.IGNORECASE,
 )
