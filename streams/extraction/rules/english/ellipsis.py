@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from streams.extraction.rules.english.people import FAMILY, FRIENDS, KNOWN, PETS
 from streams.extraction.rules.occupations import english_occupation
 
 _BEING: Final = re.compile(
-    rf"\b(?:{FAMILY}|{FRIENDS}|{KNOWN}|{PETS}|kids|children|parents|twins|team|company)\b", re.IGNORECASE
+    r"\b(?:brother|sister|son|daughter|husband|wife|partner|girlfriend|boyfriend|fianc[eé]e?|mother|father|m[ou]m|dad|nan"
+    r"|gran(?:dad|ny|ma|pa|dma|dpa|dmother|dfather)?|cousin|aunt|uncle|niece|nephew|kid|child|children|baby|parent|twin"
+    r"|friend|mate|buddy|pal|roommate|flatmate|boss|manager|colleague|co-?worker|teacher|landlord|neighbou?r|client"
+    r"|doctor|coach|cat|dog|puppy|kitten|rabbit|hamster|horse|pet|team|company)s?\b",
+    re.IGNORECASE,
 )
 _OFTEN: Final = (
     r"(?:(?:just|recently|finally|also|already|almost|still|now|currently|newly|happily|originally|usually|mostly"
