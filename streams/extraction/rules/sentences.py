@@ -32,10 +32,11 @@ _SENTENCE = re.compile(
 # It is not known whose words follow: "Bob said: I live in Oslo", 小明说：我住在北京, "Translate: …" and the line
 # below it.
 _TOLD = re.compile(
-    r"(?:\b(?:says?|saying|said|repeat|translate|writes?|wrote|texted|repl(?:y|ies|ied)|answer(?:ed|s)?|ask(?:s|ed)?|quote"
+    r"(?:\b(?:says?|saying|said|repeat|translate|writes?|wrote|texted|repl(?:y|ies|ied)|answer(?:ed|s)?"
+    r"|ask(?:s|ed)?|quote"
     r"|reads|sings?|type|rephrase|proofread|sentence|example)\b[^:：,.\n]{0,40}[:：]"
     r"|(?<!跟你)(?<!和你)(?<!对你)(?<!来)(?<!我)(?<!小)[说讲][道过]?[:：]"
-    r"|(?:写道|问|回答|喊|[跟随着][我着][读念说]|照着?念|造句|例句|翻译|歌词)[^，。：:\n]{0,8}[:：])[ \t]*\n?[^\n]*",
+    r"|(?:写道|问|回答|喊|[跟随着][我着][读念说]|照着?念|造个?句|例句|翻译|歌词)[^，。：:\n]{0,8}[:：])[ \t]*\n?[^\n]*",
     re.IGNORECASE,
 )
 _COMMA = re.compile(r"[，；：;]|,(?!\d{3}\b)|:(?=\s|$)|\s[-–—]+\s|——|\((?=\S)|\)|[（）]")

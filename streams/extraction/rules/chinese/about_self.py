@@ -33,27 +33,29 @@ _NO_NAME = re.compile(
     r"^(?:了|你|他|她|它|什么|外卖|不|过|的|我|好|这个|那个|救|停|车|一|大家|完|到|来|做|本|真名|名|妈|"
     r"爸|老师|宝|老[公婆]|人|就)"
 )
-_CALLED = re.compile(rf"^(?:叫做?|名叫|名字[是叫]|的?名字[是叫]|全名[是叫]|本名)({_NAME})$")
+_CALLED = re.compile(
+    rf"^(?:叫做?|名叫|名字[是叫]|[英中]文名[是叫]?|真名[是叫]?|的?名字[是叫]|全名[是叫]|本名)({_NAME})$"
+)
 _CALL_ME = re.compile(
     r"^(?:大家|朋友们?|同事们?|同学们?|你|你们)?(?:就|都|一般|通常|平时|可以|以后)*(?:叫|喊|"
     rf"称呼)我({_NAME})(?<!就)(?:就行|就好|就可以|好|吧|即可|都行)*$"
 )
 _IS_NAMED = re.compile(rf"^是([{_SURNAMES}][一-鿿]{{2}})$")
 _NAMED_SO = re.compile(rf"^([{_SURNAMES}][一-鿿]{{1,2}})$")
-_AGE = re.compile(rf"^满?({NUMERAL})(?:周?岁)(?:多)?(?:$|的(?=$|人|男|女|程序|学生))")
-_AGE_BARE = re.compile(r"^([1-9]\d|[二三四五六七八]?十[一二三四五六七八九]?)$")
+_AGE = re.compile(rf"^(?:刚好|正好|刚满|满|虚岁|周岁)?({NUMERAL})(?:周?岁)(?:多)?(?:$|的(?=$|人|男|女|程序|学生))")
+_AGE_BARE = re.compile(r"^(?:刚好|正好|刚满|满|虚岁|周岁)?([1-9]\d|[二三四五六七八]?十[一二三四五六七八九]?)$")
 _AGES: Final = (3, 120)
 """Years, of someone who writes."""
 _DENIED = re.compile(r"不[是在](?=.?.?[\d一二三四五六七八九十])")
 _RATHER = re.compile(r"^(?:我|而|已经|现在|今年|其实|应该|都|是)*(?=[\d一二三四五六七八九十])")
 _OWN = re.compile(r"我|本人")
-_MY_NAME = re.compile(rf"^我的(?:名字|全名)[叫是]({_NAME})$")
+_MY_NAME = re.compile(rf"^我的(?:名字|全名|本名|真名|[英中]文名)[叫是]({_NAME})$")
 _BIRTHDAY = re.compile(
     r"^(?:我的?)?生日(?:是|在)?(?:农历)?(?=[\d一二三四五六七八九十])|[出]生(?:的)?$|^(?:出生[于在]|生于)"
 )
-_BORN_ON = re.compile(r"^[\d一二三四五六七八九十]{1,3}月[\d一二三四五六七八九十]{1,3}[号日]过?生日$")
+_BORN_ON = re.compile(r"^[\d一二三四五六七八九十]{1,3}月[\d一二三四五六七八九十]{1,3}[号日](?:过?生日|是我的?生日)$")
 _WORKS_AT = re.compile(
-    r"^(?:在|去了|入职了?|加入了?|跳槽到了?|就职于|供职于|任职于)(.{2,14}?)"
+    r"^(?:在|去了|入职了?|加入了?|跳槽[到去]了?|跳[到去]了?|就职于|供职于|任职于)(.{2,14}?)"
     r"(?:上班|工作|任职|就职|实习|干(?=了?.{1,4}年)|待(?=了?.{1,4}年)|呆(?=了?.{1,4}年)|当|做|$)(.*)$"
 )
 _LEFT_WORK = re.compile(
@@ -70,7 +72,7 @@ _NO_EMPLOYER = re.compile(
     r"^(?:家|这|那|外|公司|单位|一|国企|外企|私企|央企|体制内|银行$|医院$|学校$|工厂$|大厂|互联网|国外"
     r"|线上|网上|老家|办公室|厨房|北方|南方|我|你|他|她|跟|和|等|"
     r"当前|目前|现在|工作|努力|认真|思考|考虑|计划|尝试|准备|找|想|看|做|写|学|读|忙|床|路上|地铁|外地"
-    r"|海外|附近|市中心|某|.*[也更换的了着过很不没都又再]|.*(?:里|上|边|下|室|店|楼)$)"
+    r"|海外|附近|市中心|某|.*[也更换的了着过很不没都又再]|.*(?:里|上|边|下|室|店|楼|房)$)"
 )
 _DUTY = re.compile(
     r"^在(?:一?[家个所间])?[一-鿿A-Za-z]{0,8}(?:公司|厂|店|工厂|机构|单位|银行|医院|学校|集团|餐厅|酒店|工作室"
@@ -78,15 +80,22 @@ _DUTY = re.compile(
     r"(?:做|当|干|跑)(?P<what>[一-鿿A-Za-z]{2,6})$"
 )
 _NO_DUTY = re.compile(r"了|的|过|事|饭|梦|项目|东西|活$|什么|自己|人$|兼职|检查|手术|题|作业|活动|体检")
-_JOB = re.compile(r"^(?:做|当|是做|从事|是|担任|成为了?)(.{2,14}?)(?:工作|的工作|这一行|这行)?(?:的)?$")
+_TRADE = re.compile(
+    rf"^(?:干|做)(?P<what>[一-鿿A-Za-z]{{2,6}}?)这一?行(?:都|也|快|有|已经|干|做)*了?(?:{NUMERAL}多?年)?$"
+)
+_LINE = re.compile(r"^是?(?:(?:做|搞|干)|(?=开|卖))(?P<what>(?!什么|梦|饭|开玩笑|自己|好|对)[^了过我你他这那]{2,8})的$")
+"""What is done for a living: 做跨境电商的, 是搞金融的."""
+_JOB = re.compile(r"^(?:做|当|是做|从事|是|算是?|担任|成为了?)(.{2,14}?)(?:工作|的工作|这一行|这行)?(?:的)?$")
 _CITY = re.compile(
-    r"^(?:家)?(?:住在?|住|定居在?|搬到了?|搬来了?|搬去了?|搬家到了?|人在|生活在|回到了?|在)(?P<place>[一-鿿].*)$"
+    r"^(?:家)?(?:租?住在?|定居在?|搬到了?|搬来了?|搬去了?|搬家到了?|人在|坐标|现居|[漂待]在|base在?|生活在"
+    r"|回到了?|在)(?P<place>[一-鿿].*)$"
 )
 _OUR_HOME = re.compile(r"^我?们?(?:一?全?家人?)?(?:现在|都|也|就|刚)*((?:住在|住|定居|搬到|搬来).+)$")
 _MOVED = re.compile(r"^从.{2,6}?(?:搬到|搬去|搬来)了?(?P<place>[一-鿿].*)$")
 _STAYS = re.compile(
     r"^$|^(?:市|[一-鿿]{1,4}[区县路])?(?:生活|工作|上班|定居|居住|住|安家|一[家个所].{1,8}(?:当|做|上班"
-    r"|工作|任职).*|读书|上学|上大学|买了房|打工|做.{2,8}|当.{2,8})?(?:了?.{1,3}年)?$"
+    r"|工作|任职).*|读书|上学|上大学|读[研博]|读大.|买了房|打工|做.{2,8}|当.{2,8}|(?:待|呆|混|漂"
+    r"|打拼)(?=了))?(?:了?.{1,3}年)?$"
 )
 _WORKS_THERE = re.compile(
     r"^(?:市|[一-鿿]{1,4}[区县路])?(?:工作|上班|打工|一[家个所].{1,8}(?:当|做|上班|工作|任职)|做|当)"
@@ -96,8 +105,16 @@ _DISTRICT = re.compile(
     r"[一-鿿]{2}(?<![店家院楼校馆天周夜晚月年后前了吗呢吧过着久])(?:那边|这边|附近|一带)?$"
 )
 """A part of a city that is named without 区, where somebody lives or moves."""
+_JUST_NOW = re.compile(r"今天|现在|刚|目前|这[两几]天")
 _RESIDES = re.compile(r"^(?:家)?(?:住|定居|搬)")
 _ALLERGIC = re.compile(r"^对((?:(?![不没无]|什么|任何).){1,8}?)(?:严重|轻微)?(?:会)?过敏$")
+_REACTS = re.compile(
+    r"^(?P<what>[一-鿿]{2,5}?)我?(?:是|可|真的)?(?:一?(?:吃|碰|喝|闻)(?:了|到)?|碰都)(?:就|都|会"
+    r"|要)*(?:起疹子|起红疹|过敏|嘴肿|肿|浑身痒|全身痒|长疹子|不能碰|不敢碰)(?:的|了)?$"
+)
+_OWN_ALLERGY = re.compile(
+    r"^(?:一.{1,4}就)?(?:有)?(?P<what>(?!体质|严重|容易|皮肤|别人|的|不|没|也|会|就)[一-鿿]{2,4}?)(?:严重|会)?过敏$"
+)
 _INTOLERANT = re.compile(r"^(?:有)?(乳糖|麸质|酒精|咖啡因)不耐受$")
 _CANNOT_EAT = re.compile(r"^不能[吃喝碰](.{1,6})$")
 _A_LITTLE = re.compile(r"^会一点儿?[一-鿿]{2,4}$")
@@ -108,24 +125,42 @@ _SKILL = re.compile(
     r"[A-Z]).{0,10}|游泳|编程|书法|摄影|烘焙)$"
 )
 _STATUS: Final = (
-    (re.compile(r"^(?:结婚了|结婚.{1,4}年了?|已经结婚了?|已婚|是已婚.*)$"), "已婚"),
+    (re.compile(r"^(?:结婚了|结婚.{1,4}年了?|已经结婚了?|领证了?|已婚|是已婚.*)$"), "已婚"),
     (re.compile(r"^(?:是)?单身(?:着|狗|汉|中)?(?:了?.{1,3}年)?$"), "单身"),
-    (re.compile(r"^(?:离婚了|离异|离了婚|离过婚)$"), "离婚"),
+    (
+        re.compile(
+            r"^(?:离婚了|离婚(?:快|已经|都|有)?[\d一二两三四五六七八九十半几]{1,3}年多?了?|离异(?:带.{1,4})?"
+            r"|离了婚?|离过婚)$"
+        ),
+        "离婚",
+    ),
+    (re.compile(r"^丧偶"), "丧偶"),
+    (re.compile(r"^(?:又|刚刚?)?(?:分手|失恋)了?$"), "单身"),
     (re.compile(r"^(?:订婚了)$"), "订婚"),
-    (re.compile(r"^(?:(?:脱单|恋爱|谈恋爱)了|有(?:男朋友|女朋友|对象)了?|在谈恋爱)$"), "恋爱中"),
+    (
+        re.compile(
+            r"^(?:(?:脱单|恋爱|谈恋爱)了|有(?:男朋友|女朋友|对象)了?|在谈恋爱|(?:[跟和](?:男朋友|女朋友|男友|女友"
+            r"|对象))?(?:在)?异地恋?(?:快|已经|都|有)?(?:[\d一二两三四五六七八九十半几]{1,3}年多?)?了?)$"
+        ),
+        "恋爱中",
+    ),
 )
 
 _MARRIED = re.compile(
-    r"^[和跟](?:老婆|妻子|爱人|太太|老公|丈夫|先生)(?:已经)?结婚(?:快|已经|都|有)?[\d一二两三四五六七八九十几多]{1,4}年多?了?$"
+    r"^[和跟](?:老婆|妻子|爱人|太太|老公|丈夫|先生)(?:已经)?结婚(?:快|已经|都"
+    r"|有)?[\d一二两三四五六七八九十几多]{1,4}年多?了?$"
 )
 _PARTED = re.compile(
-    r"^[和跟](?:女朋友|男朋友|女友|男友|对象)(?:上个?(?:月|周|星期)|去年|今年|昨天|前天|前几天|最近|刚刚?|已经|终于|和平)*分手了$"
+    r"^[和跟](?:女朋友|男朋友|女友|男友|对象)(?:上个?(?:月|周|星期)|去年|今年|昨天|前天|前几天|最近|刚刚?"
+    r"|已经|终于|和平)*分手了$"
 )
 
 
 def keeps_birthday(clause: Clause) -> bool:
     """Return whether a clause says on which day of every year the user's birthday is: 我五月一号过生日."""
-    return clause.subject == "me" and _BORN_ON.match(without_particles(clause.core)) is not None
+    return (clause.subject == "me" or "我" in clause.core) and _BORN_ON.match(
+        without_particles(clause.core)
+    ) is not None
 
 
 def about_self(clause: Clause) -> Iterator[Finding]:
@@ -162,7 +197,7 @@ def _relationship(core: str) -> Iterator[Finding]:
     # 了 is part of the meaning here, so the words are taken with it.
     for pattern, status in _STATUS:
         if pattern.match(core):
-            yield profile("relationship_status", status, f"用户{status}")
+            yield profile("relationship_status", status, f"用户{core}")
 
 
 def _our_company(clause: Clause) -> Iterator[Finding]:
@@ -190,6 +225,9 @@ def _name_and_age(bare: str, clause: Clause) -> Iterator[Finding]:
             yield _name(named[1])
         elif stated and not chinese_occupation(stated[1]):
             yield _name(stated[1])
+    elif "本人" in clause.text and (m := _SEX.match(without_particles(clause.text))):
+        yield Finding(content=f"用户是{m[1]}性")
+        bare, this_year = clause.rest[0] if clause.rest else "", True
     elif not this_year:
         return
     m = _AGE.match(bare) or (_AGE_BARE.match(bare) if this_year or clause.core.endswith("了") else None)
@@ -198,6 +236,8 @@ def _name_and_age(bare: str, clause: Clause) -> Iterator[Finding]:
         yield profile("age", str(age), f"用户{age}岁")
 
 
+_SEX: Final = re.compile(r"^(?:本人|我)?(?:是)?(?:个)?([男女])生?$")
+"""How one introduces oneself: 本人女，27，坐标成都."""
 _SURNAMED: Final = re.compile(rf"^(?:本人|我)?姓(欧阳|上官|司马|诸葛|司徒|皇甫|慕容|[{_SURNAMES}])$")
 _GIVEN: Final = re.compile(r"^(?:单名|名)(?:叫|是)?(?:一个?|个)?([一-鿿]{1,2}?)(?:字)?$")
 
@@ -215,13 +255,13 @@ def _name(name: str) -> Finding:
 def _work(bare: str, clause: Clause) -> Iterator[Finding]:
     if any(map(_LEFT_WORK.search, clause.rest)):
         return
-    if changed := list(_delivers_or_changed(bare)):
+    if changed := list(_delivers_or_changed(bare, clause)):
         yield from changed
         return
     if m := _WORKS_AT.match(bare):
         place, job = m[1], re.sub(r"^的", "", m[2])
         known = chinese_city(place)
-        moved = bare.startswith(("去", "入职", "加入", "跳槽", "就职", "供职", "任职"))
+        moved = bare.startswith(("去", "入职", "加入", "跳", "就职", "供职", "任职"))
         says_work = re.search(r"上班|工作|任职|就职|实习|[干待呆]了?.{1,4}年", bare)
         role = chinese_occupation(without_particles(job))
         if (
@@ -243,17 +283,20 @@ def _work(bare: str, clause: Clause) -> Iterator[Finding]:
         yield profile("occupation", role, f"用户的职业是{role}")
 
 
-def _delivers_or_changed(bare: str) -> Iterator[Finding]:
+def _delivers_or_changed(bare: str, clause: Clause) -> Iterator[Finding]:
     if m := _DELIVERS.match(bare):
         if chinese_city(m["at"]) is None and not _NO_EMPLOYER.match(m["at"]):
             yield profile("employer", m["at"], f"用户{bare}")
+    # 我在星河科技上班，做医疗软件的: after another clause it is what the company makes.
+    elif m := _TRADE.match(bare) or (None if clause.continues else _LINE.match(clause.core)):
+        yield profile("occupation", m["what"], f"用户的职业是{m['what']}")
     elif (m := _CHANGED_TO.match(bare)) and (role := chinese_occupation(m["what"])):
         yield profile("occupation", role, f"用户的职业是{role}")
 
 
 def _home(bare: str, clause: Clause) -> Iterator[Finding]:
     m = _CITY.match(bare) or _MOVED.match(bare)
-    if not m or (clause.subject == "none" and bare.startswith(("在", "回"))):
+    if not m or clause.subject == "none":
         return
     city = chinese_city(m["place"])
     if city is None:
@@ -263,9 +306,8 @@ def _home(bare: str, clause: Clause) -> Iterator[Finding]:
     if bare.startswith("在") and _WORKS_THERE.search(after):
         yield Finding(content=f"用户在{city}工作")
         return
-    if (bare.startswith(("在", "人在", "回")) and not after) or not (
-        _STAYS.match(after) or (_RESIDES.match(bare) and _DISTRICT.match(after))
-    ):
+    just_there = bare.startswith(("在", "回")) or (bare.startswith("人在") and _JUST_NOW.search(clause.adverbs))
+    if (just_there and not after) or not (_STAYS.match(after) or (_RESIDES.match(bare) and _DISTRICT.match(after))):
         return
     yield profile("city", city, f"用户住在{city}")
 
@@ -276,6 +318,8 @@ def _body_and_skills(bare: str, clause: Clause) -> Iterator[Finding]:
         yield profile("allergies", m[1], f"用户{m[1]}不耐受")
     elif m := _ALLERGIC.match(bare) or (_CANNOT_EAT.match(bare) if allergic else None):
         yield profile("allergies", m[1], f"用户对{m[1]}过敏")
+    elif m := _REACTS.match(without_particles(clause.text)) or _OWN_ALLERGY.match(bare):
+        yield profile("allergies", m["what"], f"用户{m.group().replace('我', '')}")
     if clause.subject != "me" and not _A_LITTLE.match(bare):
         return
     if m := _SKILL.match(bare):

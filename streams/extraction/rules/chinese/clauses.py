@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from streams.extraction.rules.chinese.ellipsis import WHEN, restored
 from streams.extraction.rules.sentences import MOST_AFTER
 
 if TYPE_CHECKING:
@@ -14,12 +15,13 @@ if TYPE_CHECKING:
     from streams.extraction.rules.sentences import Sentence
 
 _FILLER = re.compile(
-    r"^(?:(?:嗯+|啊|哦|噢|哈+|嘿|嗨|你好呀?|您好|对了|其实|不过|但是|但|然后|而且|另外|所以|因为|反正|"
+    r"^(?:(?:嗯+|啊|哦|噢|哈+(?!尔)|嘿|嗨|你好呀?|您好|对了|其实|不过|但是|但|然后|而且|另外|所以|因为|反正|"
     r"话说|说起来|顺便说一下|好的|好吧|是的|"
-    r"没错|对|总之|老实说|说实话|当然|忘了说|跟你说|告诉你|还有|大家好)(?=[我，\s一-鿿])\s*)+"
+    r"没错|对(?=[，\s我啊对])|总之|老实说|说实话|当然|忘了说|跟你说|告诉你|还有|大家好)(?=[我，\s一-鿿])\s*)+"
 )
 _THEIRS: Final = (
-    r"[^我你您他她它和跟与对给爱恨欢厌怕想见陪带送教是有在]{1,8}的(?:大|小|老|双胞胎)?(?:爸|妈|父|母|哥|姐|弟|妹|爷|奶|叔|舅|姑|姨"
+    r"[^我你您他她它和跟与对给爱恨欢厌怕想见陪带送教是有在]{1,8}的(?:大|小|老|双胞胎)?(?:爸|妈|父|母|哥|姐"
+    r"|弟|妹|爷|奶|叔|舅|姑|姨"
     r"|老公|老婆|丈夫|妻子|儿子|女儿|孩子|宝宝|闺女|侄|孙|外甥|男朋友|女朋友|男友|女友|同事|同学|室友|朋友|闺蜜|猫|狗)"
 )
 """Behind 我: 我三岁的儿子. Nothing may stand before 的 that has the relative as its object (我喜欢的, 我给他的)."""
@@ -28,7 +30,8 @@ _NOT_SELF: Final = (
     r"们|俩|方|国|的|家|爸|妈|哥|姐|弟|妹|老公|老婆|媳妇|爱人|丈夫|妻子|儿子|女儿|孩子|男朋友|女朋友|"
     r"男友|女友|对象|同事|同学|室友|舍友|"
     r"(?:最好的|最要好的|好|新|老|小|男|女|一个|有个)?朋友|闺蜜|哥们|老板|领导|爷|奶|外公|外婆|姥|叔|舅"
-    r"|姑|姨|表[哥姐弟妹]|堂[哥姐弟妹]|邻居|侄|孙|这(?!个?人)|那"
+    r"|姑|姨|表[哥姐弟妹]|堂[哥姐弟妹]|邻居|侄|孙|这(?!个?人|周|个?月|[两几]天|个?星期|个?礼拜|学期|阵子"
+    r"|段时间|辈子)|那"
 )
 """Behind 我: words with which it does not mean the user alone."""
 _SELF: Final = rf"(?:本人|我(?:这个?人|(?=[跟给对])|(?!{_NOT_SELF})))"
@@ -37,16 +40,21 @@ _EVERY: Final = (
     r"(?:早上|早晨|晚上|中午|下午|傍晚|清晨|早|晚)?(?:[0-9一二三四五六七八九十]{1,3}点半?)?"
 )
 _ADVERB: Final = (
-    r"(?:现在|目前|眼下|其实|平时|平常|一直|最近|近来|今年|真的|真|特别|非常|很|超级|超|也|还(?!是[不很最更讨喜爱])|就|都|最|"
-    r"比较|更|挺|蛮|有点|已经|刚刚|刚才|刚|(?:今天|昨天|前天|昨晚)(?=刚|才)|还是(?=不|很|最|更|讨厌|喜欢|爱)|"
-    r"本来|从小|实在|确实|一般|通常|经常|常常|总是|习惯|业余时间|闲的时候|周末|有时候?|偶尔|从来|一向|"
+    r"(?:现在|目前|眼下|其实|平时|平常|一直|最近|近来|今年|真的|真|特别|非常|很|超级|超|也"
+    r"|还(?!是[不很最更讨喜爱])|就|都|最|"
+    r"比较|更|挺|蛮|有点|已经|刚刚|刚才|刚好|刚|特(?=[喜爱讨怕])|(?:今天|昨天|前天|昨晚)(?=刚|才)"
+    r"|还是(?=不|很|最|更|讨厌|喜欢|爱)|"
+    r"本来|从小|没事|一?有空|闲着没事|实在|确实|一般|通常|经常|常常|总是|习惯|业余时间|闲的时候|周末"
+    r"|有时候?|偶尔|从来|一向|"
     r"是真|上个?月|上周|去年|年初|自?从.{2,6}(?:起|开始)|"
-    rf"{_EVERY}|比起.{{1,8}}?(?=我)|天天|早上|晚上|中午|睡前|饭后|下班后|(?:今年|去年|"
+    rf"{_EVERY}|(?:比起|相比|[跟和].{{1,6}}?比(?:起来)?).{{0,8}}?(?=我)|天天|早上|晚上|中午|睡前|饭后"
+    rf"|下班后|(?:今年|去年|"
     r"前年)?(?:[0-9一二三四五六七八九十]{1,2}月)(?:份|初|底)(?!\d)|[一-鿿]{0,4}的时候(?=我)|前两天"
     rf"|前几天|前阵子|{_SELF})"
 )
 _ADVERBS = re.compile(rf"^(?:{_ADVERB}\s*){{0,6}}")
 _ME = re.compile(rf"^(?:{_ADVERB}\s*){{0,6}}?{_SELF}")
+_ME_THEN = re.compile(rf"^{WHEN}{{1,3}}{_SELF}")
 _WE = re.compile(rf"^(?:{_ADVERB}\s*){{0,6}}?(?:我们|咱们|我俩|我和)")
 _OTHER = re.compile(
     rf"^(?:{_ADVERB}\s*){{0,6}}?(?:你|您|他|她|它|大家|别人|人家|有人|有些人|谁|咱|老板|领导|同事|朋友|"
@@ -54,38 +62,51 @@ _OTHER = re.compile(
     r"小[明红李王张]|我)"
 )
 _ASKS = re.compile(
-    r"吗$|什么|怎么|怎样|咋|为何|为啥|多少|哪[儿里个些位一种天]?|(?<!说)谁|几[点岁号个]|是不是|要不要|"
+    r"吗$|什么|怎么|怎样|咋|为何|为啥|多少|多久|多长时间|多远|哪[儿里个些位一种天]?|(?<!说)谁|几[点岁号个]"
+    r"|是不是|要不要|"
     r"有没有|能不能|可不可以|会不会|该不该|"
-    r"好不好|对不对|还是.{1,12}[呢好]$|请问|来着|么$|记得不|难道"
+    r"好不好|对不对|还是.{1,12}[呢好]$|请问|来着|么$|记得不|难道|([一-鿿])不\1"
 )
 _SUPPOSES = re.compile(
     r"如果|要是|假如|假设|假使|万一|倘若|除非|即使|就算|但愿|的话$|的话，|多好|就好了|恨不得|想变成一|"
-    r"(?<!没)梦见|想象|幻想|比如|例如|譬如|宁愿"
+    r"(?<!没)梦见|想象|幻想|角色扮演|扮演|[上下]辈子|比如|例如|譬如|宁愿"
 )
 _HEARSAY = re.compile(
-    r"听说|据说|有人说|(?:新闻|预报|网上|电视|报道|报纸|专家)[里上]?说|没有?说过(?=我)|^我的?(?:同事|同学|邻居|室友|领导|老板|客户)说[他她]|游戏里(?=我是)|[他她你]们?(?:说|讲|觉得|以为)|别人.{0,3}说|人家说|都说|歌词|台词|唱的?[：:“]?$|"
-    r"剧情|小说里|电影里|故事|^(?!我(?:想|要|再|先|也|就)*说$)(?!.*(?:[跟和对]你|来|实话|老实|怎么|这么|按理|换句话|可以|不得不|是)说$).+(?<![小传学解演听评])说$"
+    r"听说|据说|有人说|(?:新闻|预报|网上|电视|报道|报纸|专家)[里上]?说|没有?说过(?=我)|^我的?(?:同事|同学"
+    r"|邻居|室友|领导|老板|客户)说[他她]|游戏里(?=我是)|[他她你]们?(?:说|讲|觉得|以为)|别人.{0,3}说|人家说"
+    r"|都说|歌词|台词|唱的?[：:“]?$|"
+    r"剧情|小说里|电影里|故事|^(?!我(?:想|要|再|先|也|就)*说$)(?!.*(?:[跟和对]你|来|实话|老实|怎么|这么"
+    r"|按理|换句话|可以|不得不|是)说$).+(?<![小传学解演听评])说$"
 )
 _UNSURE = re.compile(
     r"可能|也许|或许|大概会|好像|似乎|我猜|怀疑|应该是|说不定|不确定|考虑|想要不要|在想|要不|觉得|以为|"
     r"假装|开玩笑|骗你|想当"
 )
+_SHORT: Final = 5
+"""Characters of a word before the clause: 哈哈, 本人女."""
 _JOKES = re.compile(r"开玩笑的|(?<!没)骗你的|逗你的|逗你玩")
 _PAST = re.compile(
     r"以前|曾经|过去(?!了)|小时候|小的时候|当时|那时|(?<![一二三四五六日天号年月点])之前|年轻时|"
-    r"(?:工作|上班|任职|就职|实习|生活|居住|[住当做待])过(?!敏|的?[一-鿿]{0,2}手术)|.学的?时候|上学时|那会儿|当年|原先|一度|前任|早年|过(?:一次|两次|几次)"
+    r"(?:工作|上班|任职|就职|实习|生活|居住|[住当做待])过(?!敏|的?[一-鿿]{0,2}手术)|.学的?时候|上学时"
+    r"|那会儿|当年|原先|一度|前任|早年|过(?:一次|两次|几次)"
 )
 _REQUESTS = re.compile(
-    r"^(?:请|帮|给我(?=看|讲|说|推荐|写|来|找|查|发|一|个)|麻烦|能否|可以|提醒|记得|别忘|查|推荐|告诉我"
+    r"^(?:请|帮|给我(?=看|讲|说|推荐|写|来|找|查|发|一|个)|麻烦|能否|可以(?![叫喊]我)|提醒|记得|别忘|查|推荐|告诉我"
     r"|写|翻译|看看|讲|来个|来一|介绍)|(?<![来会在要给])(?:帮|提醒|告诉|教)(?:一?下)?我(?!们带)"
 )
 _PARTICLES = re.compile(
-    r"(?<![了的呀啊哦呢吧哈啦嘛哟喔噢耶诶哎欸~～!！])(?<!而已)(?:[了的呀啊哦呢吧哈啦嘛哟喔噢耶诶哎欸~～!！]|而已|来的)+$"
+    r"(?<![了的呀啊哦呢吧哈啦嘛哟喔噢耶诶哎欸~～!！])(?<!而已)(?:[了的呀啊哦呢吧哈啦嘛哟喔噢耶诶哎欸~～!！]"
+    r"|而已|来的)+$"
 )
 
 
 _IDIOM = re.compile(r"(?<=[死坏疯惨翻])我(?=了|啦|$)|我的(?:天|妈|老天|个?乖乖)[啊呀哪]?|我[去靠晕]$")
 _JOIN = re.compile(r"(?=但是|不过|可是|而且|所以|因为)")
+_HAS = re.compile(
+    r"有一?[个位](?:.{0,6}的)?(?:[大小表堂亲]?[哥姐弟妹]{1,2}|.{0,2}朋友|闺蜜|同[学事]|儿子|女儿|孩子|室友"
+    r"|邻居|亲戚|[叔舅姑姨]{1,2}|老师)$"
+)
+"""What follows 我有个弟弟 is the brother's."""
 _SOMEBODY = re.compile(r"[他她您你]")
 
 Subject: TypeAlias = Literal["me", "we", "none", "other"]
@@ -103,6 +124,8 @@ class Clause:
     past: bool
     rest: tuple[str, ...] = ()
     """The clauses that follow in the sentence, at most MOST_AFTER."""
+    continues: bool = False
+    """It leaves out 我 and goes on from a clause before it."""
 
     @property
     def mine(self) -> bool:
@@ -128,6 +151,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
     has none.
     """
     heir = _heir(sentence.after)
+    mine = asked = False
     if any(_JOKES.search(said) for said in sentence.clauses):
         return
     parts = [part for said in sentence.clauses for part in _JOIN.split(said) if part]
@@ -136,8 +160,15 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
         if _SUPPOSES.search(text) or _HEARSAY.search(text):
             return
         speaks_of = _subject(text, heir)
+        # 剧里女主单身，住在纽约: what goes on from a clause of somebody's, or from a request, is not the user's.
+        goes_on = not asked and (not place or mine or len(parts[place - 1]) <= _SHORT)
+        whole = restored(text, (*sentence.after, *parts[:place])) if goes_on and speaks_of in ("me", "none") else text
+        left_out = whole != text
+        text, speaks_of = whole, "me" if left_out else speaks_of
+        mine = speaks_of == "me"
+        asked = asked or _REQUESTS.search(text) is not None
         # 我知道他喜欢旅游，喜欢画画: what follows without a subject may be his.
-        heir = "other" if speaks_of == "me" and _SOMEBODY.search(text) else speaks_of
+        heir = "other" if speaks_of == "me" and (_SOMEBODY.search(text) or _HAS.search(text)) else speaks_of
         if (
             _ASKS.search(text)
             or (sentence.asks and place == len(parts) - 1)
@@ -154,6 +185,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             subject=speaks_of,
             past=_PAST.search(text) is not None,
             rest=tuple(parts[place + 1 : place + 1 + MOST_AFTER]),
+            continues=left_out and place > 0,
         )
 
 
@@ -169,7 +201,7 @@ def _heir(before: tuple[str, ...]) -> Subject:
 
 
 def _subject(text: str, heir: Subject) -> Subject:
-    if _ME.match(text):
+    if _ME.match(text) or _ME_THEN.match(text):
         return "me"
     if _WE.match(text):
         return "we"

@@ -25,7 +25,10 @@ _FRIENDS: Final = r"(?:最好的|好|男性|女性|发小)?(?:朋友|闺蜜|哥�
 _COLLEAGUES: Final = (
     r"同事|老板|领导|上司|主管|经理|导师|老师|客户|合伙人|搭档|同学|邻居|房东|组长|下属|实习生|秘书|医生|教练"
 )
-_PETS: Final = r"猫|狗|猫咪|狗狗|小猫|小狗|兔子|仓鼠|鹦鹉|乌龟|金毛|柯基|柴犬|布偶|橘猫|宠物"
+_PETS: Final = (
+    r"猫|狗|猫咪|狗狗|小猫|小狗|兔子|仓鼠|鹦鹉|乌龟|金毛|柯基|柴犬|布偶|橘猫|边牧|泰迪|博美|哈士奇|二哈"
+    r"|拉布拉多|萨摩耶?|比熊|法斗|英短|美短|蓝猫|暹罗|加菲|狸花猫?|三花|宠物"
+)
 _NAMED: Final = r"(?:的)?(?:名字|小名|大名|乳名|外号)?(?:叫做?|名叫|名字叫|名字是|的名字是)"
 _NAME: Final = r"(?P<name>[一-鿿]{1,4}|[A-Z][A-Za-z]{1,19}(?: [A-Z][a-z]+)?)"
 _NO_NAME = re.compile(r"^(?:我|你|他|她|它|了|什么|不|过|来|去|到|人|外卖|大家|啥|醒|住|停|回|得|一声|车)")
@@ -43,6 +46,8 @@ _HAS_NAMED = re.compile(rf"^有一?个(?P<who>{FAMILY}|{_FRIENDS}|{_COLLEAGUES})
 _HAS_CHILD = re.compile(
     r"^有(?:了)?(?:[一两二三四]个|个)?(?:[^我你他她]{0,6}的)?(?P<who>儿子|女儿|孩子|双胞胎|妹妹|弟弟|哥哥|姐姐)$"
 )
+_KEEPS_TWO = re.compile(rf"^我?们?(?:家里?)?(?:有|养了?|收养了)(?:两[只条个])(?:小)?(?P<who>{_PETS})$")
+_EACH = re.compile(r"^一[只条个]叫(?P<one>[一-鿿]{1,4}?)(?:和|还有)?(?:另)?一[只条个]叫(?P<two>[一-鿿]{1,4})$")
 _DAY_OF = re.compile(r"^(?:我们?的?)?(?P<who>[一-鿿]{0,4}?)(?:的)?(?P<what>生日|结婚纪念日|纪念日|忌日)(?:是|在)")
 
 
@@ -75,7 +80,16 @@ def people(clause: Clause) -> Iterator[Finding]:
             m := _HAS_CHILD.match(core)
         ):
             yield profile("family", m["who"], f"用户{core}")
+    yield from _pets_each(bare, clause)
     yield from _days(bare)
+
+
+def _pets_each(bare: str, clause: Clause) -> Iterator[Finding]:
+    keeps = _KEEPS_TWO.search(bare)
+    named = _EACH.match(without_particles("".join(clause.rest[:2]))) if keeps else None
+    if keeps and named:
+        for name in named.groups():
+            yield from _pet(keeps["who"], name)
 
 
 def _days(bare: str) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from streams.extraction.rules.chinese.clauses import Clause, claims
 from streams.extraction.rules.chinese.events import confided, events
 from streams.extraction.rules.chinese.life import life
 from streams.extraction.rules.chinese.liked import liked, names_place
-from streams.extraction.rules.chinese.nature import avoided, nature
+from streams.extraction.rules.chinese.nature import avoided, nature, reputed
 from streams.extraction.rules.chinese.people import people
 from streams.extraction.rules.chinese.tastes import replies, tastes
 from streams.extraction.rules.chinese.topics import opinion, topics
@@ -27,5 +27,5 @@ CHINESE: Final[LanguageRules[Clause]] = LanguageRules(
     topics=topics,
     liked=liked,
     names_place=names_place,
-    asked=(advised, replies, opinion),
+    asked=(advised, replies, opinion, reputed),
 )

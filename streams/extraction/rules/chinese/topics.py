@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.chinese.clauses import without_idioms, without_particles
+from streams.extraction.rules.chinese.ellipsis import tells_life
 from streams.extraction.rules.chinese.people import FAMILY
 from streams.extraction.rules.finding import Finding, profile
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from streams.extraction.rules.chinese.clauses import Clause
 
-_SHORTEST: Final = 4
+_SHORTEST: Final = 3
 _LONGEST: Final = 40
 """Characters."""
 
@@ -50,7 +51,8 @@ _HOME: Final = (
 _PEOPLE: Final = (
     r"结婚|领证|离婚|分手|订婚|相亲|恋爱|谈了?过|女朋友|男朋友|前任|前男友|前女友|前夫|前妻|对象|单身|孩子|宝宝"
     r"|二胎|去世|过世|走了|不在了"
-    r"|葬礼|忌日|生日|婚礼|催婚|彩礼|婆婆|公公|岳父|岳母|丈母娘|吵架|冷战|认识的|在一起|养老院|保姆|单亲|收养|领养"
+    r"|葬礼|忌日|生日|婚礼|催婚|彩礼|婆婆|公公|岳父|岳母|丈母娘|移民|来[找看]我|吵架|冷战|认识的|在一起"
+    r"|养老院|保姆|单亲|收养|领养"
 )
 _LEISURE: Final = (
     r"瑜伽|跑步|马拉松|游泳|健身|撸铁|篮球|足球|羽毛球|乒乓球|网球|排球|台球|高尔夫|太极|广场舞|跳舞|舞蹈|街舞"
@@ -76,16 +78,18 @@ _TOPIC: Final = re.compile(
 )
 _PASSES: Final = re.compile(
     r"[你您它]|^我?不是|^我们?(?:都|已经)?(?:认识|在一起).{0,6}$|^我\d{2,4}年|[他她]们|尽力|尽量|努力让"
-    r"|的[不才]是|差点|差一点|叫了外卖|点了外卖|没在|这个|那个|这样|那样|这么|那么|这里|那里|那[家儿边本部]|这件|那件|这些"
+    r"|的[不才]是|差点|差一点|叫了外卖|点了外卖|没在|这个|那个|这样|那样|这么|那么|这里|那里"
+    r"|那[家儿边本部]|这件|那件|这些"
     r"|那些|怎么|什么|谁|哪|知道|明白|谢谢|抱歉|对不起|不好意思"
-    r"|算了|随便|无所谓|没关系|不重要|好的|可以|应该|觉得|好想|有点想|想(?:喝|吃|睡|哭|静|听|聊|问|说|象|起|念"
+    r"|算了|随便|无所谓|没关系|不重要|(?<!最)(?<!要)好的|可以|应该|觉得|好想|有点想|想(?:喝|吃|睡|哭|静|听"
+    r"|聊|问|说|象|起|念"
     r"|着|法|想|看看|死|不[通到出])|不想|懒得"
     r"|先去|先走|要?去(?:洗|吃|睡|忙|开会|上班|上课|遛|接|拿|取|买)|刚(?:刚|才)?(?:到家|下班|下课|吃|喝|醒|起床"
     r"|洗|看完|听完|开完|回|睡)"
-    r"|正?在(?:吃|喝|路上|洗|等|排队|听|公司$|家$|上班$|加班$|开会|床上|地铁|公交)|等会|待会|一会儿?|回头"
+    r"|(?<![业闲])正?在(?:吃|喝|路上|洗|等|排队|听|公司$|家$|上班$|加班$|开会|床上|地铁|公交)|等会|待会|一会儿?|回头"
     r"|马上就?(?:到|来|去|好)|快(?:到|好|下班)"
     r"|好(?:累|困|饿|烦|冷|热|疼|痛|难|无聊|开心|可爱|喜欢)|(?:累|困|饿|烦|笑|气|热|冷|吓|无聊)死|哈哈|呵呵"
-    r"|天气|下雨|下雪|堵车|迟到了|忘了|记得|记不|谢"
+    r"|裂开|破防|麻了|绷不住|笑不活|天气|下雨|下雪|堵车|迟到了|忘了|记得|记不|谢"
     r"|相信|(?<!不)同意|支持你|认为|希望|祝|保证|发誓|意思|道理|问题|话题|开始吧|继续|看到|看见|听到|听见|收到"
     r"|发现|梦|歌词|电视|新闻|视频|推荐"
     r"|(?:要|得|该|想|去)(?:睡|走|忙|吃饭|工作|上班|上课|开会|洗澡|休息)(?:了|啦)?$|(?:吃|喝)(?:饭|完|过|饱|多"
@@ -129,8 +133,8 @@ _KNOWN: Final = (
 )
 _PET: Final = r"(?:[一-鿿]{0,2}(?:猫咪?|狗狗?|狗子)|仓鼠|兔子|鹦鹉|乌龟|金毛|柯基|柴犬|布偶|泰迪|哈士奇|边牧)"
 _OWN_PERSON: Final = re.compile(
-    rf"^(?:我们?|咱们?)(?:家|的)?(?:里)?(?:那个)?(?:大|小|二|三|亲|前|未来)?(?:{FAMILY}|{_KNOWN}"
-    rf"|{_PET})(?P<does>.{{2,30}})$"
+    rf"^(?:我们?|咱们?)(?:家)?(?:里)?(?:的)?(?:那个)?(?:大|小|二|三|亲|前|未来)?(?:{FAMILY}|{_KNOWN}"
+    rf"|{_PET}|老[大二三]|[大小]?[娃崽]|俩娃)(?P<does>.{{2,30}})$"
 )
 _NO_OWN: Final = re.compile(
     r"^(?:[、和跟与]我(?!.)|们?(?:都|也)?(?:说|觉得|问|让|叫我|认为)|的(?:话|意思|想法|问题|错)|真|好|太|很|超"
@@ -138,8 +142,14 @@ _NO_OWN: Final = re.compile(
 )
 _BARE_PERSON: Final = re.compile(
     r"^(?:老公|老婆|爱人|媳妇儿?|先生|太太|男朋友|女朋友|男友|女友|对象|大?儿子|小儿子|大?女儿|小女儿|闺女|爸妈"
-    r"|老爸|老妈|婆婆|公公|岳父|岳母|丈母娘|孩子|室友|闺蜜|家里人?)"
+    r"|老爸|老妈|婆婆|公公|岳父|岳母|丈母娘|孩子|室友|闺蜜|家里人?|爷爷|奶奶|外公|外婆|姥姥|姥爷|爸爸?"
+    r"|妈妈?|[哥姐弟妹][哥姐弟妹]?|最好的(?:朋友|兄弟|哥们|闺蜜)|发小|好哥们儿?|前任|前男友|前女友)"
     r"(?!们|说|觉得|问|让|太|真|好|很|的).{3,}"
+)
+_IS_OR_DOES: Final = re.compile(
+    r"(?<=.)(?:是(?!不|吧|真|个好)[^我]{2,8}$|在(?!家|忙|睡|吃|叫)[^我]{1,8}(?:工作|上班|上学"
+    r"|读[博研大高初]|留学|当|做|教|开|住|养老)|患|得了|考上|[一二三四五六七八九十\d]{1,3}岁"
+    r"|属[鼠牛虎兔龙蛇马羊猴鸡狗猪])"
 )
 _OWN_PLACE: Final = re.compile(
     r"^(?:我|我们|咱们)(?:家|公司|单位|部门|学校|班|宿舍|小区|老家|村|组|团队|店)(?:里|上)?(?P<does>.{3,28})$"
@@ -165,6 +175,7 @@ _CONCRETE: Final = re.compile(
     r"|(?:昨天|前天|上周|上个?月|去年|前几天|前两天|今早|昨晚|小时候|周末).{2,}[了过]"
     r"|[了过](?:一?[个条台本张只件部辆双]|个).{2,}|[月年][份初底]?(?:出)?生的?$"
 )
+_LOST: Final = re.compile(r"[没走]了$|怕[黑高水狗蛇生鬼]")
 _WISH: Final = re.compile(
     r"^我们?(?:其实|真的|也|还)*(?:一直|从小|早|特别|做梦都?|超|很|好){1,4}(?:都|就)?(?:很)?想(?:要)?"
     r"(?:去|学|买|养|当|开|做|看一?[次场]|换|见|有|考|写|生|辞职|搬|尝试|试试)(?!看|什么|你).{2,}"
@@ -174,7 +185,7 @@ _PROMISED: Final = re.compile(
 )
 _TIED: Final = re.compile(
     rf"^我们?(?:和|跟|与)我?(?:的|家)?(?:{FAMILY}|{_KNOWN})(?:是|从|在|都|已经|认识|合伙|合租|结|谈|吵|闹|冷战"
-    rf"|好久|很久|异地|分居|住|一起(?!去?(?:吃|看|逛))).{{2,}}"
+    rf"|好久|很久|异地|分居|住|关系|一起(?!去?(?:吃|看|逛))).{{2,}}"
 )
 _GOES_ON: Final = re.compile(
     r"^(?:现在|目前|后来|最近|今年|去年|刚|已经|一直|就|又|还){0,4}(?:自己(?:开|做|创业|带|住|租|一个人)|改行"
@@ -212,12 +223,12 @@ def opinion(said: str) -> Iterator[Finding]:
 def _is_of_theirs(text: str, clause: Clause) -> bool:
     if clause.subject == "other":
         if (m := _OWN_PERSON.match(text)) and not _NO_OWN.match(m["does"]):
-            return _TOPIC.search(m["does"]) is not None
+            return (_TOPIC.search(m["does"]) or _LOST.search(m["does"])) is not None
         return _NAMED_DOES.match(text) is not None or _OWES.match(text) is not None
     if _AT_HOME.match(text):
         return True
     if clause.subject == "none" and _BARE_PERSON.match(text):
-        return _TOPIC.search(text, 2) is not None
+        return (_TOPIC.search(text, 2) or _IS_OR_DOES.search(text)) is not None
     return bool(clause.subject == "me" and (_PROMISED.match(text) or _TIED.match(text)))
 
 
@@ -231,7 +242,7 @@ def _is_of_user(text: str, clause: Clause) -> bool:
         return bool((_LATELY.match(text) or _DROPPED.match(text)) and _TOPIC.search(text))
     if "我" not in text and "咱" not in text:
         return clause.subject == "me" and _GOES_ON.match(text) is not None
-    return any(known.search(text) for known in (_WISH, _TOPIC, _CONCRETE))
+    return any(known.search(text) for known in (_WISH, _TOPIC, _CONCRETE)) or tells_life(text.replace("我", "", 1))
 
 
 def _said(text: str, clause: Clause) -> str:

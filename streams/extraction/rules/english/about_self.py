@@ -33,7 +33,8 @@ _IT_IS = re.compile(rf"^(?:it's|it is|this is) (?P<name>{NAME})(?: here)?$")
 _AGE = re.compile(
     r"^(?:am|(?:just )?turned|have just turned)\s+(?:now )?(?P<age>\d{1,3})(?:[ -]years?[ "
     r"-]olds?|[ -]y/?o)?(?:$|\s+(?:years|today|last|this|in|on|yesterday|now)\b.*"
-    r"|\s+and (?:still|already|never|living|single|married|engaged|divorced|retired|unemployed)\b.*)"
+    r"|\s+and (?:still|already|never|living|single|married|engaged|divorced|retired|unemployed|feeling"
+    r"|loving|proud|have|live|work)\b.*)"
 )
 _BIRTHDAY = re.compile(
     r"^my (?:birthday|bday|b-day)(?: is|'s| falls)\b|^(?:was born|am born)\b(?! in \w+$)", re.IGNORECASE
@@ -41,13 +42,15 @@ _BIRTHDAY = re.compile(
 _DENIED = re.compile(r"\b(?:is|was|am|it) not\b.*?(?:\b(?:but|it is|it's|i was)\b(?P<but>.+))?$", re.IGNORECASE)
 _A: Final = r"(?:an?|the)"
 _IS_A = re.compile(
-    rf"^am {_A} (?P<role>[\w -]{{3,40}}?)(?P<tail>(?: (?:at|in|on (?:an?|the) [\w' ]{{0,20}}?(?:ward|team"
-    r"|desk|floor|farm|ship|unit)"
-    r"|for|from|by|with|based|working|and|living|who)\b.*)?)$"
+    rf"^(?:am {_A}|will be the(?: new)?|have been {_A}(?=.* (?:for"
+    rf"|since)\b)) (?P<role>[\w -]{{3,40}}?)(?P<tail>(?: (?:at|in|on (?:an?|the) [\w' ]{{0,20}}?(?:ward"
+    rf"|team"
+    r"|desk|floor|farm|ship|unit)|here"
+    r"|for|from|since|by|with|based|working|and|living|who)\b.*)?)$"
 )
 _AGES: Final = (3, 120)
 """Years, of someone who writes."""
-_YEARS_OLD = re.compile(r"^(?P<age>[1-9]\d)[ -]years?[ -]old ?")
+_YEARS_OLD = re.compile(r"^(?P<age>[1-9]\d)(?:[ -]years?[ -]old|[ -]?y/?o)\b ?")
 _WORK_AS = re.compile(
     r"^(?:work|am working|am employed|got a (?:new )?job|started(?: working)?)(?P<head>(?: (?:at|for|"
     rf"in) .+?)?) as {_A}?\s?(?P<role>[\w -]{{3,40}}?)(?P<tail>(?: (?:at|in|for|from|with|"
@@ -66,6 +69,15 @@ _NO_EMPLOYER = re.compile(r"\b(?:University|College|School|Hospital|Airport|Mum|
 _FOR_A_LIVING = re.compile(
     r"^(?P<what>(?!(?:work|do|am|have|had|want|need|would|could|can|might|should|will|used|love|like|hate|wish|hope"
     r"|know|try|plan|dream|get|never|no)\b)[a-z]+(?: (?!that\b|this\b|it\b|you\b|not\b)[\w'-]+){0,5}) for a living$"
+)
+_BEEN_IN = re.compile(
+    r"^have been in (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)(?= (?:since (?:19|20)\d\d"
+    r"|for (?:[\w-]+ ){1,4}years?|all my life)\b)(?P<tail>.*)$"
+)
+_BASED = re.compile(r"^am based out of (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)(?P<tail>.*)$")
+_NO_MORE_THERE = re.compile(r"^(?:do not|no longer) (?P<what>live|work)\b.*")
+_THERE_NOW = re.compile(
+    rf"^(?:[Bb]ut |[Aa]nd )?[Ii] am (?:now )?(?:in|at|with) (?P<where>{_COMPANY})(?: (?:now|these days|instead))?$"
 )
 _LEFT_WORK = re.compile(
     r"^(?:(?:and|but|then|i|just|recently|have|has) )*(?:quit|resigned|retired"
@@ -103,8 +115,20 @@ _PROMOTED = re.compile(
     r"yesterday|two|a)\b.*)?$"
 )
 _HIVES = re.compile(
-    r"^(?P<what>(?!it\b|this\b|that\b|he\b|she\b)[A-Za-z]+) (?:makes? me break out|gives? me (?:hives|a rash))\b",
+    r"^(?P<what>(?!it\b|this\b|that\b|he\b|she\b|you\b|they\b)[A-Za-z]+) (?:makes? me break out"
+    r"|gives? me (?:hives|a rash)|brings? me out in (?:hives|a rash|spots)"
+    r"|sends? me to (?:the )?(?:hospital|er|a&e)|makes? my (?:throat|face|lips|tongue|mouth|eyes) (?:swell"
+    r"|itch|close)\w*"
+    r"|(?:does|do) not agree with me|(?:is|are) off limits(?: for me)?$)\b",
     re.IGNORECASE,
+)
+_GOOD_AT = re.compile(
+    r"^(?:am (?:(?:pretty|really|quite|very|fairly|rather|damn|so) )*(?:good|great|decent|excellent"
+    r"|skilled|handy|brilliant) (?:at|with)"
+    r"|know how to|(?:also )?know (?:a (?:little )?bit of|a little|some|basic)|can (?=(?:fix|juggle|bake"
+    r"|sew|knit|weld|sail|ski|surf|touch-type|cook) )) ?"
+    r"(?P<what>(?!it\b|this\b|that\b|you\b|them\b|what\b|hiding\b|things\b"
+    r"|.*\b(?:it|this|that|them|nothing|anything|everything)$)[\w' -]{2,40})$"
 )
 _PLAY = re.compile(
     r"^(?:can )?play (?:the )?(?P<what>violin|piano|guitar|drums|cello|flute|saxophone|sax|trumpet|bass"
@@ -112,7 +136,8 @@ _PLAY = re.compile(
 )
 _STATUS = re.compile(
     r"^(?:am|got|have been|am now|am recently|have gotten|am newly|am happily)\s+(?:(?:happily|recently"
-    r"|newly|now|still) )?(?P<status>single|married|engaged|divorced|widowed)\b(?! (?:in|out|to say|by|"
+    r"|newly|now|still) )?(?P<status>single|married|engaged|divorced|widowed)\b(?! (?:in(?! (?:[A-Z]"
+    r"|the (?:spring|summer|autumn|fall|winter)|(?:19|20)\d\d))|out|to say|by|"
     r"handed))"
 )
 
@@ -143,6 +168,7 @@ def about_self(clause: Clause) -> Iterator[Finding]:
             yield _age(int(m["age"]))
         yield from () if any(map(_LEFT_WORK.search, clause.rest)) else _work(core)
         yield from _body_and_skills(clause)
+        yield from _moved_on(clause)
         if m := _FOR_A_LIVING.match(core):
             yield profile("occupation", m["what"], third_person(clause))
         if m := _STATUS.match(core):
@@ -207,7 +233,7 @@ def _work(core: str) -> Iterator[Finding]:
         yield _employer(m["at"])
     elif m := re.match(
         r"^teach (?P<what>(?!people|kids|children|them|you|others|my|him|her|us|students)[a-z][a-z "
-        r"]{2,30}?)(?: (?:at|in|to|for)\b.*)?$",
+        r"]{2,30}?)(?: (?:at|in|to|for|on|part)\b.*)?$",
         core,
     ):
         role = f"{m['what']} teacher"
@@ -222,7 +248,7 @@ def _where(tail: str, *, employer: bool = True) -> Iterator[Finding]:
 
 
 def _home(clause: Clause) -> Iterator[Finding]:
-    m = _LIVE.match(clause.core)
+    m = _LIVE.match(clause.core) or _BEEN_IN.match(clause.core) or _BASED.match(clause.core)
     if (
         m
         and not is_country(m["city"])
@@ -234,6 +260,14 @@ def _home(clause: Clause) -> Iterator[Finding]:
         yield _city(m["city"])
 
 
+def _moved_on(clause: Clause) -> Iterator[Finding]:
+    """Yield the city or company that takes the place of one: I don't work for Deloitte any more, I'm at KPMG."""
+    gone = _NO_MORE_THERE.match(clause.core)
+    now = _THERE_NOW.match(clause.rest[0]) if gone and clause.rest else None
+    if gone and now and now["where"][0].isupper() and english_city(now["where"]):
+        yield _city(now["where"]) if gone["what"] == "live" else _employer(now["where"])
+
+
 def _body_and_skills(clause: Clause) -> Iterator[Finding]:
     core = clause.core
     if m := _ALLERGIC.match(core):
@@ -243,14 +277,16 @@ def _body_and_skills(clause: Clause) -> Iterator[Finding]:
     elif m := _INTOLERANT.match(core):
         yield _intolerance(m["what"]) if m["what"] else _allergy(m["also"])
     elif m := re.match(
-        r"^can not (?:eat|have|drink|tolerate) (?P<what>gluten|dairy|lactose|nuts|peanuts|shellfish|"
-        r"eggs|wheat|soy|milk)$",
+        r"^can not (?:eat|have|drink|tolerate|touch|do) (?P<what>gluten|dairy|lactose|nuts|peanuts|shellfish|"
+        r"eggs|wheat|soy|milk|seafood|sesame|strawberries|kiwi|prawns|mango)\b",
         core,
     ):
         yield profile("allergies", m["what"], f"User can't eat {m['what']}")
     elif m := _SPEAK.match(core):
         for what in re.split(r" and ", re.sub(r"\b(?:a (?:bit|little)(?: of)?|some) ", "", m["what"] or m["fluent"])):
             yield profile("skills", what, f"User speaks {what}")
+    elif m := _GOOD_AT.match(core):
+        yield profile("skills", m["what"], third_person(clause))
     elif m := _PLAY.match(core):
         yield profile("skills", m["what"], f"User plays the {m['what']}")
 

@@ -69,8 +69,13 @@ _IS: Final = (
     r"left[- ]handed|right[- ]handed|colou?r[- ]?blind|diabetic|pregnant|asthmatic|deaf|dyslexic"
     r"|c(?:o)?eliac|autistic"
     r"|retired|unemployed|self[- ]employed|bilingual|adopted|divorced|widowed|near[- ]sighted|short[- ]sighted|anemic"
-    r"|bald|jewish|muslim|christian|catholic|buddhist|hindu|atheist|claustrophobic|vegetarian|vegan|pescatarian|sober"
+    r"|bald|(?:deaf|blind|partially deaf) in (?:one|my) .+|\d'\d{1,2}|(?:not )?religious"
+    r"|(?:the )?(?:youngest|oldest|eldest)\b.*|(?:hopeless|terrible|awful|bad|rubbish|useless"
+    r"|not (?:very )?good) (?:at|with) (?!this|that|it).+|jewish|muslim|christian|catholic|buddhist|hindu"
+    r"|atheist|claustrophobic|vegetarian|vegan|pescatarian|sober"
     r"|allergic|gay|lesbian|bisexual|transgender|nocturnal|between jobs|on (?:a diet|medication"
+    r"|(?:[\w-]+ ){0,2}(?:antidepressants|painkillers|blood thinners|beta blockers|steroids|inhalers?|hrt"
+    r"|ssris|meds|birth control)\b.*"
     r"|antibiotics\b.*|insulin\b.*|statins\b.*|the pill|maternity leave"
     r"|paternity leave|parental leave|sick leave|the night shift|night shifts?|a (?:business"
     r"|work) trip\b.*|call\b.*|night shift\b.*|the (?:night|day|early|late) shift\b.*"
@@ -99,7 +104,10 @@ _CORE: Final = tuple(
     for pattern in (
         rf"^(?:{_DOES.replace(' ', '|')}) (?!back\b|up\b|down\b|away\b)\S.*",
         rf"^am (?:now |currently |also |still |finally |slowly )?(?:{_DOING.replace(' ', '|')})\b.*",
-        rf"^am (?:{_IS})$",
+        (
+            rf"^am (?:(?:[a-z]+ly|a bit|slightly|very|so|quite) )?(?:{_IS})(?: (?:now|at the moment|these days"
+            r"|right now|currently|again|(?:since|for) .+))?$"
+        ),
         (
             r"^have (?:just |recently |already |finally )?(?:never )?been (?:to [A-Z]|\w+ing\b|an? |on |in "
             r"|vegetarian|vegan|sober"
@@ -160,7 +168,7 @@ _ALWAYS_HAS: Final = re.compile(
 _OFTEN: Final = re.compile(r"\b(?:always|usually|only|mostly|normally|generally|typically|rarely)\b")
 _PAST_CORE: Final = re.compile(
     rf"^(?:(?:{'|'.join(_HAPPENED.replace('|', ' ').split())})\b(?!$)"
-    r"|(?:was|were) (?:born|promoted|diagnosed|raised|hired|fired|laid off|accepted|admitted|married"
+    r"|(?:was|were) (?:born|adopted|promoted|diagnosed|raised|hired|fired|laid off|accepted|admitted|married"
     r"|vegetarian|vegan|in the"
     r"|an? )\b|used to \w|no longer \w|am no longer \w|got my \w|have broken\b).*"
 )
@@ -218,11 +226,12 @@ _OF_OTHERS: Final = re.compile(
 )
 """A person of somebody whom the user knows is too far from the user to be remembered."""
 _JOINT: Final = re.compile(
-    r"^(?:my|our) (?P<who>husband|wife|partner|girlfriend|boyfriend|fianc[eé]e?|best friend|sister"
+    r"^(?:(?:my|our) )?(?P<who>(?-i:[A-Z][a-z]{1,14})|husband|wife|partner|girlfriend|boyfriend"
+    r"|fianc[eé]e?|best friend|sister"
     r"|brother|mom|mum|mother"
     r"|dad|father|family) and i (?P<verb>are|have|live|own|run|got|bought|adopted|moved|met|share|just"
     r"|play|go|do not|did not|never|always|went|fight|argue|fought|split|broke|started|opened|used"
-    r"|work|grew) (?P<what>.+)$",
+    r"|work|grew|divorced|separated|married|date|started dating) (?P<what>.+)$",
     re.IGNORECASE,
 )
 _ADVISED: Final = re.compile(
@@ -274,7 +283,8 @@ def _of_mine(clause: Clause) -> Iterator[Finding]:
         yield Finding(content=third_person(clause), category="people" if _of_people(text) else "fact")
     elif m := _JOINT.match(text):
         what = re.sub(r"(?i)\b(?:my|our)\b", "their", m["what"])
-        yield Finding(content=f"User and their {m['who']} {m['verb']} {what}")
+        who = m["who"] if m["who"][0].isupper() else f"their {m['who']}"
+        yield Finding(content=f"User and {who} {m['verb']} {what}")
 
 
 def advised(said: str) -> Iterator[Finding]:

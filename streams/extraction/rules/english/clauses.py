@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from streams.extraction.rules.english.ellipsis import whole
 from streams.extraction.rules.sentences import MOST_AFTER
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from streams.extraction.rules.sentences import Sentence
 
 _TRAILER = re.compile(
-    r"(?<!\s)\s+(?:by the way|btw|though|lol|haha+|tbh|you know|honestly|actually|please)$", re.IGNORECASE
+    r"(?<!\s)\s+(?:by the way|btw|fyi|tho|though|lol|haha+|tbh|you know|honestly|actually|please)$", re.IGNORECASE
 )
 _APART: Final = (
     (re.compile(r"\b(i|you|he|she|it|we|they|that|there|who|what)'m\b", re.IGNORECASE), r"\1 am"),
@@ -83,19 +84,8 @@ _NEWS = re.compile(
     r"^(?P<adverbs>(?:just|recently|finally)) (?=(?:started|moved|joined|turned|got|adopted|relocated)\b)",
     re.IGNORECASE,
 )
-_DIARY = re.compile(
-    r"^(?P<adverbs>(?:(?:just|recently|finally|also|already|almost|still) ){0,3})(?P<verb>bought|worked"
-    r"|got(?= (?:my|a|an|the|into|laid|fired"
-    r"|promoted|married|engaged|back from)\b)|grew up|finished|booked|signed up|ran(?= (?:a|my|the)\b)|lost"
-    r"|broke|spent|saved|quit|passed"
-    r"|failed|applied|sold|paid|slept|met|adopted|went(?= to)|took(?= (?:my|a|the|up)\b)|had(?= (?:my|a|an"
-    r"|the)\b)|been(?= (?:\w+ing|off|on|to|sober|vegan|vegetarian"
-    r"|single|married)\b)|trying(?= to)|thinking(?= (?:of|about) \w+ing)|planning(?= (?:to|a|on)\b)|learning"
-    r"|studying|training(?= for)|saving(?= (?:up|for)))\b"
-)
-"""How one writes of oneself in a diary, without I: `worked till ten`, `been learning to swim`."""
 _WHEN = re.compile(
-    r"^(?P<when>(?:(?:tomorrow|today|tonight|this|next|on|at|in|every|each|after|before|"
+    r"^(?P<when>(?:(?:tomorrow|today|tonight|this|next|starting|from|on|at|in|every|each|after|before|"
     r"most)\b[^,]{0,40}?)\s+)(?=(?:i|we)\s)",
     re.IGNORECASE,
 )
@@ -122,7 +112,7 @@ _HEARSAY = re.compile(
     r"wife|husband)\s+(?:says?|said|told|tells?|thinks?|thought|claims?|"
     r"claimed|believes?|swears?|asked|called me)|^(?!i\b).*\b(?:says|said|writes|wrote|texted|replied)$|"
     r"^(?:please |now |just )*(?:say|repeat|translate|rephrase|proofread)\b|"
-    r"told me|i heard|i read|i hear that|i think|i thought|i"
+    r"\breckons\b|told me|i heard|i read|i hear that|i think|i thought|i"
     r" guess|i assume|i doubt|i feel like|i suspect|i said)\b",
     re.IGNORECASE,
 )
@@ -132,13 +122,22 @@ _PAST = re.compile(
     r"in my (?:youth|twenties|childhood)|at the time|in the past|was|were|had been)\b",
     re.IGNORECASE,
 )
+_SARCASM = re.compile(
+    r"^(?:oh,? )?(?:great|joy|lovely|wonderful|fantastic|perfect|brilliant|yay|yeah right"
+    r"|sure)(?: another .*)?$|^yeah$|\bliterally (?:trying|dying|dead|about to|going to)\b"
+    r"|\bthe (?:queen|king|pope|president|emperor) of [A-Z]|^obviously$|^(?:really\. )?makes my day",
+    re.IGNORECASE,
+)
+"""Marks of what is not meant as it is said: Oh great, I adore filling in forms."""
 _REQUESTS = re.compile(
-    r"^(?:please|help|tell|show|give|remind|let|can|write|find|look|make|explain|recommend|suggest|"
+    r"^(?:please|help|tell|show|give|remind|let|can|write|find(?! me (?:on|at)\b)|look|make|explain|recommend|suggest|"
     r"translate|call (?!me\b)|remember|forget|don't|do not|try|stop|go)\b",
     re.IGNORECASE,
 )
 
 
+_WORD: Final = 8
+"""Characters of a word before the clause: `32, living in Cork`."""
 _SOMEBODY = re.compile(r"\b(?:you|he|she|they|how|who|what|people|everyone)\b", re.IGNORECASE)
 
 
@@ -157,6 +156,8 @@ class Clause:
     """The clauses that follow in the sentence, fillers included."""
     greeted: bool = False
     """The sentence greets or introduces."""
+    continues: bool = False
+    """It leaves out its subject and goes on from a clause before it."""
 
 
 def apart(text: str) -> str:
@@ -171,7 +172,9 @@ def _calm(text: str) -> str:
     return text.lower() if text.isupper() and " " in text else _SHOUTED.sub(lambda m: m.group().lower(), text)
 
 
-_COMPANY: Final = re.compile(r"^(?:my|our) [\w-]{1,20}(?: [\w-]{1,20})?$", re.IGNORECASE)
+_COMPANY: Final = re.compile(
+    r"^(?:(?i:my|our) [\w-]{1,20}(?: [\w-]{1,20})?|(?!Yeah|Yes|No|Ok|Okay|Well|Sure|Right|So|Also|Oh)[A-Z][a-z]{2,14})$"
+)
 
 
 def _with_their_company(parts: list[str]) -> list[str]:
@@ -183,15 +186,6 @@ def _with_their_company(parts: list[str]) -> list[str]:
         else:
             joined.append(part)
     return joined
-
-
-def _of_diary(text: str) -> str:
-    """Return a clause of a diary with the I that it leaves out; any other as it is."""
-    m = _DIARY.match(text[:1].lower() + text[1:])
-    if m is None:
-        return text
-    helps = "have " if m["verb"] == "been" else "am " if m["verb"].endswith("ing") else ""
-    return f"I {m['adverbs']}{helps}{text[m.start('verb')].lower()}{text[m.start('verb') + 1 :]}"
 
 
 def claims(sentence: Sentence) -> Iterator[Clause]:
@@ -209,7 +203,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
     greeted = greeted or any(
         re.match(r"nice to meet|pleased to meet|by the way$", part, re.IGNORECASE) for part in parts
     )
-    parts = _with_their_company(parts)
+    parts = [] if any(map(_SARCASM.search, parts)) else _with_their_company(parts)
     subject: Literal["me", "we", "other"] = "other"
     shared = False
     for place, said in enumerate(parts):
@@ -218,18 +212,24 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             return
         when = ""
         body = text
+        continues = False
         if m := _WHEN.match(text):
             when, body = m["when"].strip(), text[m.end() :]
         if m := _I.match(body):
             subject = "me"
         elif m := _WE.match(body):
             subject = "we"
-        elif not (subject != "other" and not shared and (m := _AGAIN.match(body))):
+        elif subject != "other" and not shared and (m := _AGAIN.match(body)):
+            continues = True
+        else:
             # "just moved to Leeds" says I without saying it.
             m = _NEWS.match(body)
-            if m is None and not place and not when and not any(map(_SOMEBODY.search, (*sentence.after, text))):
-                body = _of_diary(body)
-                m = _I.match(body) if body != text else None
+            said_before = (*sentence.after, *parts[:place])
+            goes_on = not place or (subject == "me" and not shared) or len(parts[place - 1]) <= _WORD
+            if m is None and not when and goes_on and not any(map(_SOMEBODY.search, (*said_before, text))):
+                body = text = whole(text, said_before)
+                m = _I.match(body)
+                continues = m is not None and place > 0
             subject = "me" if m else "other"
         # "I love how you use it and teach": whose verb comes next is not certain.
         shared = _SOMEBODY.search(text) is not None
@@ -246,4 +246,5 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             past=_PAST.search(text) is not None,
             rest=tuple(parts[place + 1 : place + 1 + MOST_AFTER]),
             greeted=greeted,
+            continues=continues,
         )

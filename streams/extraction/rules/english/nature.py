@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.finding import profile
 
@@ -15,17 +15,51 @@ if TYPE_CHECKING:
 
 _TOGETHER = re.compile(r"^(?:am|have been) in a (?:\w+ )?relationship\b")
 _TRAIT = re.compile(
-    r"^am (?:an? )?(?:(?:very|quite|really|pretty|rather|fairly|bit of|total|natural|such|big|an?) )*(?P<trait>"
+    r"^am (?:an? )?(?:(?:very|quite|really|pretty|rather|fairly|bit of an?|bit of|bit|little|lot|super"
+    r"|kind of|naturally|incredibly|terribly|generally|hopeless|huge|massive|complete|lifelong|total"
+    r"|natural|such|big|an?) )*(?P<trait>"
     r"introvert|extrovert|introverted|extroverted|shy|optimistic|pessimistic|perfectionist|stubborn|easygoing"
-    r"|sensitive|outgoing|people person|optimist|pessimist|workaholic)(?: person)?$",
+    r"|sensitive|outgoing|people person|optimist|pessimist|workaholic|extravert|ambivert|loner|homebody"
+    r"|night owl|early bird|morning person"
+    r"|control freak|neat freak|clean freak|procrastinator|overthinker|worrier|chatterbox|daydreamer"
+    r"|empath|bookworm|hothead"
+    r"|reserved|introspective|impatient|patient|clumsy|forgetful|competitive|ambitious|laid[- ]back"
+    r"|easy[- ]going|talkative|indecisive"
+    r"|sarcastic|impulsive|spontaneous|punctual|disorgani[sz]ed|organi[sz]ed|soft-spoken|hot-headed"
+    r"|short-tempered|socially awkward|type a"
+    r"|[ie][ns][tf][jp](?:-[at])?|(?:quiet|anxious|lazy|messy|tidy|honest|calm|private|curious|creative"
+    r"|loyal|blunt|generous|emotional|cautious)(?= person| by nature| type))"
+    r"(?: person| by nature| type)?(?: (?:around|with|when|in|at|about|and|but|until|by|to a fault)\b.*)?$",
     re.IGNORECASE,
 )
+_TYPE = re.compile(r"[ie][ns][tf][jp]\b", re.IGNORECASE)
+"""Myers and Briggs' four letters."""
 _TONGUE = re.compile(
     r"^my (?:(?:native|first) (?:language|tongue)|mother tongue) is (?P<language>(?-i:[A-Z])\w+)$", re.IGNORECASE
 )
+_PLACES: Final = (
+    r"(?:twitter|instagram|insta|ig|telegram|discord|e-?mail|github|gitlab|wechat|whatsapp|signal|linkedin"
+    r"|tiktok|snapchat|snap|reddit|facebook"
+    r"|youtube|twitch|spotify|steam|psn|xbox|bluesky|mastodon|skype|slack|gamertag|gamer tag|username"
+    r"|handle|phone|phone number|cell|mobile|number)"
+)
+_NO_SITE = re.compile(r"phone|cell|mobile|number|handle|username|slack|signal", re.IGNORECASE)
+"""What may be dead or taken: my phone is dead."""
+_NEW_ACCOUNT = re.compile(
+    rf"^(?:my )?(?:new |work |personal |main )?(?P<where>{_PLACES})(?: (?:handle|account|address|username"
+    rf"|name|id|number))?$",
+    re.IGNORECASE,
+)
+_IS_ACCOUNT = re.compile(r"[\w.+-]{1,30}@[\w.-]{3,40}|@?(?=\w{0,30}[\d_])[\w.-]{4,30}|@[\w.-]{3,30}")
+_FOUND = re.compile(
+    rf"^(?:(?:you can )?find me (?:on|at) |am on )(?P<where>{_PLACES}) (?:as|at|under) (?P<account>@?[\w.-]{{3,40}})$"
+    rf"|^am (?P<named>@?[\w.-]{{3,40}}) on (?P<there>{_PLACES})$",
+    re.IGNORECASE,
+)
 _ACCOUNT = re.compile(
-    r"^my (?P<where>twitter|instagram|telegram|discord|email|github|wechat)"
-    r"(?: (?:handle|account|address|username|name|id))? is (?P<account>[\w@.+-]{3,40})$",
+    rf"^(?P<my>my |our )?(?:(?:new|work|personal|main|current) )?(?P<where>{_PLACES})"
+    r"(?P<kind> (?:handle|account|address|username|user|name|id|number|tag))?(?: is"
+    r"|'s)?(?: now)? (?P<account>[\w@.+-]{3,40})$",
     re.IGNORECASE,
 )
 _AVOIDED = re.compile(
@@ -63,12 +97,96 @@ def nature(clause: Clause) -> Iterator[Finding]:
     if mine and _TOGETHER.match(clause.core):
         yield profile("relationship_status", "in a relationship", "User is in a relationship")
     if mine and (m := _TRAIT.match(clause.core)):
-        yield profile("personality_traits", m["trait"].lower(), f"User is {_a(m['trait'].lower())}")
+        yield _trait(m["trait"])
     if m := _TONGUE.match(clause.text):
         yield profile("language", m["language"], f"User's native language is {m['language']}")
-    if m := _ACCOUNT.match(clause.text):
-        where = m["where"].lower()
-        yield profile("accounts", f"{where}: {m['account']}", f"User's {where} is {m['account']}")
+    yield from _accounts(clause)
+
+
+def _accounts(clause: Clause) -> Iterator[Finding]:
+    """Yield an account that is named, behind `is` or a colon: `new email: …`, `find me on GitHub as …`."""
+    if (m := _ACCOUNT.match(clause.text)) and (
+        (m["my"] and not _NO_SITE.match(m["where"])) or _IS_ACCOUNT.fullmatch(m["account"])
+    ):
+        yield _account(m["where"], m["account"])
+    elif (m := _NEW_ACCOUNT.match(clause.text)) and clause.rest and _IS_ACCOUNT.fullmatch(clause.rest[0]):
+        yield _account(m["where"], clause.rest[0])
+    elif m := _FOUND.match(clause.core):
+        yield _account(m["where"] or m["there"], m["account"] or m["named"])
+
+
+def _account(where: str, account: str) -> Finding:
+    place = where.lower()
+    return profile("accounts", f"{place}: {account}", f"User's {place} is {account}")
+
+
+_STYLES: Final = (
+    re.compile(
+        r"^(?:please |just |always |can you |could you )*(?P<style>(?:keep|make) (?:your )?(?:answers|replies"
+        r"|responses|messages|explanations)"
+        r"(?: to me)? (?:nice and )?(?:short|brief|concise|simple|formal|casual|light|snappy|to the point"
+        r"|professional|detailed|polite))\b"
+        r"|^(?:please |just |always )*(?P<it>keep (?:it|things) (?:short|brief|simple|casual|formal"
+        r"|concise))(?: (?:please|with me|for me|from now on|always))+$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^(?:from now on |please |always |only )*(?P<style>(?:answer|reply|respond|talk|speak|write"
+        r"|explain things)(?: back)?(?: to)? me (?:only )?"
+        r"(?:in (?!the\b|a\b|my\b|this\b)[\w ]{3,20}?|like (?:(?:i am|i'm|im) (?:five|5|a beginner|an idiot)"
+        r"|an? [a-z]+)))(?: (?:from now on|please|only|always|going forward))*$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^(?:from now on |please )*(?:always|only) (?P<style>(?:use|write in|answer in|reply in"
+        r"|speak) (?:(?:the )?(?:metric|imperial|celsius|fahrenheit|british|american|plain|simple|formal"
+        r"|informal|lowercase|bullet|they|she|he|numbered|short|24)\b[\w/ -]{0,20}?|[A-Z][a-z]+(?:ish|ese|an"
+        r"|ch)))(?: please)?$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^(?:please |just )*(?P<style>(?:no|skip(?: the)?|stop (?:with )?the|(?:do not|don't) (?:use|give me"
+        r"|send(?: me)?|be so)|cut the|avoid|drop the|less|fewer) (?:more )?"
+        r"(?:emojis?|sugar[- ]?coating|fluff|jargon|small talk|exclamation (?:marks|points)|lectures?"
+        r"|lecturing|bullet points|long answers|long replies|walls of text"
+        r"|pep talks|waffle|waffling|disclaimers|formal|formalities|pleasantries|intros?|preambles?|apologies"
+        r"|compliments|flattery|slang|buzzwords|essays))(?: (?:please|with me|ever|from now on))*$"
+        r"|^(?:please |just )*(?P<judged>(?:do not|don't|stop|never) (?:lectur|patroni[sz]|baby|interrupt"
+        r"|flatter|judg|preach)\w* ?(?:to |at )?me)\b"
+        r"|^(?:please )?(?P<plain>(?:do not|don't) sugar-?coat (?:it|things|anything))\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^(?:please |just |always |(?:i would|i'd) (?:rather|prefer(?: it if)?) you (?=were|be|are|was)"
+        r"|i (?:like|prefer) it when you are )*"
+        r"(?P<style>(?:(?:be|were|was|are) )?(?:(?:brutally|completely|totally|more|really) )?(?:blunt|honest"
+        r"|direct|straight|gentle|formal|informal|casual|upfront|frank) with me)\b",
+        re.IGNORECASE,
+    ),
+)
+_SAID_TO_BE: Final = re.compile(
+    r"^(?:people|friends|(?:my|all my) (?:friends|family|wife|husband|mom|mum|kids|sister|brother"
+    r"|boyfriend|girlfriend|partner|coworkers|colleagues)|everyone|everybody|most people)"
+    r"(?: always| often| all| usually)? (?:say|says|tell me|tells me|reckons?|thinks?) (?:that )?i(?: am"
+    r"|'m) (?P<how>[\w ]{3,40})$",
+    re.IGNORECASE,
+)
+
+
+def replies(said: str) -> Iterator[Finding]:
+    """Yield how a clause asks to be answered: a request, which `claims` leaves out."""
+    for pattern in _STYLES:
+        if m := pattern.match(said):
+            style = re.sub(r"^(?:were|was|are) ", "be ", next(words for words in m.groups() if words))
+            wanted = re.sub(r"\bi am\b", "they are", re.sub(r"\bme\b", "user", style), flags=re.IGNORECASE)
+            yield profile("communication_style", style, f"User asks for replies like this: {wanted}")
+            return
+
+
+def reputed(said: str) -> Iterator[Finding]:
+    """Yield a trait that others say of the user, who repeats it: people say I'm stubborn."""
+    if (named := _SAID_TO_BE.match(said)) and (m := _TRAIT.match(f"am {named['how']}")):
+        yield _trait(m["trait"])
 
 
 def avoided(said: str) -> Iterator[Finding]:
@@ -78,8 +196,13 @@ def avoided(said: str) -> Iterator[Finding]:
         yield profile("sensitive_topics", what, f"User does not want to talk about {what}")
 
 
+def _trait(said: str) -> Finding:
+    trait = said.upper() if _TYPE.match(said) else said.lower()
+    return profile("personality_traits", trait, f"User is {_a(trait)}")
+
+
 def _a(trait: str) -> str:
     """Put an article before a noun."""
-    if not re.search(r"(?:vert|ist|person|holic)$", trait):
+    if not re.search(r"(?:vert|ist|person|holic|loner|body|owl|bird|freak|tor|er|box|empath|worm|head)$", trait):
         return trait
     return f"{'an' if trait[0] in 'aeiou' else 'a'} {trait}"

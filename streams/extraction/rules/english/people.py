@@ -18,19 +18,22 @@ if TYPE_CHECKING:
 FAMILY: Final = (
     r"(?:(?:older|younger|little|big|twin|baby|step|half|eldest|oldest|youngest|elder)[- ]?)?(?:sister|"
     r"brother|son|daughter|husband|wife|partner|girlfriend|boyfriend|"
-    r"fianc[eé]e?|mother|father|mom|mum|dad|cousin|aunt|uncle|niece|nephew|grandma|grandpa|grandmother|"
+    r"fianc[eé]e?|mother|father|mom|mum|dad|nan|nana|gran|granny|grandad|granddad|stepdad|stepmum|stepmom"
+    r"|hubby|cousin|aunt|uncle|niece|nephew|grandma|grandpa|grandmother|"
     r"grandfather|kid|child|baby|"
     r"mother-in-law|father-in-law|sister-in-law|brother-in-law|stepmother|stepfather|stepson|"
     r"stepdaughter|grandson|granddaughter|spouse)"
 )
-FRIENDS: Final = r"(?:(?:best|good|old|close|childhood|dear) )?(?:friend|buddy|pal|roommate|flatmate|bestie)"
+FRIENDS: Final = r"(?:(?:best|good|old|close|childhood|dear) )?(?:friend|mate|buddy|pal|roommate|flatmate|bestie)"
 KNOWN: Final = (
     r"(?:boss|manager|colleague|coworker|co-worker|supervisor|teacher|professor|advisor|landlord|landlady|"
     r"neighbou?r|client|therapist|doctor|coach|team lead|mentor|business partner|teammate)"
 )
 PETS: Final = (
     r"(?:cat|dog|puppy|kitten|rabbit|hamster|parrot|bird|fish|turtle|horse|pony|guinea pig|pet|corgi|"
-    r"labrador|lab|poodle|beagle)"
+    r"labrador|lab|poodle|beagle|greyhound|whippet|spaniel|retriever|husky|terrier|collie|dachshund"
+    r"|bulldog|pug|chihuahua|shepherd|tabby|tortoise"
+    r"|gecko|snake|lizard|ferret|goldfish|budgie|pup|bunny|mare)"
 )
 _OWNED: Final = rf"(?:{FAMILY}|{FRIENDS}|{KNOWN}|{PETS})"
 _IS_NAMED: Final = (
@@ -42,6 +45,19 @@ _WITH_MY = re.compile(
     rf"\b(?:with|and|to|for|visit|visiting|see|seeing|meet|meeting|from) my (?P<who>{_OWNED}) "
     r"(?P<name>[A-Z][a-z]+)(?=$|\s)(?!')"
 )
+_MY_PET = re.compile(rf"\b(?:my|our) (?P<who>{PETS}) (?P<name>[A-Z][a-z]+)(?=$|\s)(?!')")
+_OWN = re.compile(
+    rf"^(?:(?:my|our)|(?:i |have |got |just |recently ){{0,3}}(?:adopted|got|have|bought) an?) (?P<who>{_OWNED})$",
+    re.IGNORECASE,
+)
+_PLURAL = re.compile(
+    rf"^(?:(?:my|our)|i (?:have |got |adopted ){{1,2}}(?:two|2|my)) (?:two )?(?P<who>{PETS})s$", re.IGNORECASE
+)
+_BOTH = re.compile(r"^([A-Z][a-z]+) and ([A-Z][a-z]+)$")
+_CALLED = re.compile(
+    r"^(?:(?:his|her|its|their) name is|(?:he|she|it)(?: is|'s) called|called|named) (?P<name>[A-Z][a-z]+)$"
+)
+_BESIDE = re.compile(r"^(?P<name>[A-Z][a-z]+)$")
 _HAVE = re.compile(
     rf"^(?:have|have got|got|adopted|just adopted) (?:an?|\w+) (?:[\w-]+ ){{0,2}}?(?P<who>{_OWNED}) "
     rf"(?:named|called|whose name is) (?P<name>{NAME})\b"
@@ -56,10 +72,17 @@ _DAY_OF = re.compile(
 def people(clause: Clause) -> Iterator[Finding]:
     """Yield the people and animals that the user names as theirs. A family member's value is relation and name."""
     text = clause.text
-    if (m := _MY_NAMED.match(text) or _MY.match(text) or _WITH_MY.search(text)) or (
+    if (m := _MY_NAMED.match(text) or _MY.match(text) or _WITH_MY.search(text) or _MY_PET.search(text)) or (
         clause.subject in ("me", "we") and not clause.past and (m := _HAVE.match(clause.core))
     ):
         yield from _named(m["who"].lower(), m["name"])
+    elif clause.rest and (m := _PLURAL.match(text)) and (both := _BOTH.match(clause.rest[0])):
+        for name in both.groups():
+            yield from _named(m["who"].lower(), name)
+    elif clause.rest and (m := _OWN.match(text)):
+        beside = _BESIDE.match(clause.rest[0]) if m.group()[:2].lower() in ("my", "ou") else None
+        if named := beside or _CALLED.match(clause.rest[0]):
+            yield from _named(m["who"].lower(), named["name"])
     if (m := _DAY_OF.match(text)) and (day := birth_date(text)):
         if m["who"]:
             label, what = m["who"].lower(), m["own"].lower().replace("bday", "birthday")

@@ -10,9 +10,9 @@ from streams.extraction.rules.english.clauses import Clause, claims
 from streams.extraction.rules.english.events import confided, events
 from streams.extraction.rules.english.life import life
 from streams.extraction.rules.english.liked import liked, names_place
-from streams.extraction.rules.english.nature import avoided, nature
+from streams.extraction.rules.english.nature import avoided, nature, replies, reputed
 from streams.extraction.rules.english.people import people
-from streams.extraction.rules.english.tastes import tastes
+from streams.extraction.rules.english.tastes import rather, tastes
 from streams.extraction.rules.english.topics import promised, topics
 from streams.extraction.rules.pipeline import LanguageRules
 
@@ -27,5 +27,5 @@ ENGLISH: Final[LanguageRules[Clause]] = LanguageRules(
     topics=topics,
     liked=liked,
     names_place=names_place,
-    asked=(advised, promised),
+    asked=(advised, promised, replies, reputed, rather),
 )

@@ -7,7 +7,7 @@ where it says more (`playing chess`). Where and when it is liked is cut off.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.english.nature import is_of_replies
 from streams.extraction.rules.english.things import things
@@ -19,15 +19,17 @@ if TYPE_CHECKING:
     from streams.extraction.rules.english.clauses import Clause
 
 _LIKES = re.compile(
-    r"^(?:(?:have (?:always )?)?(?:like|love|loved|liked|enjoy|adore|prefer|fancy)(?! an?\b)|am (?:a "
+    r"^(?:(?:have (?:always )?)?(?:like|love|loved|liked|enjoy|adore|prefer|fancy)(?! an?\b(?! (?:good"
+    r"|nice|proper|decent|bit of)\b))(?: an? (?:good|nice|proper|decent|bit of)(?= ))?|am (?:a "
     r")?(?:huge |big |such a )?fan of|am (?:so |really |totally )?"
     r"(?:fond of|crazy about|obsessed with|addicted to)|am a (?:total |real |complete )?sucker for|can "
     r"not get enough of|can not live without) (?P<what>.+)$"
 )
 _DISLIKES = re.compile(
     r"^(?:do not (?:really |particularly |even |actually )?(?:like|enjoy|care for|eat|drink)|never "
-    r"(?:liked|eat|drink)|hate|dislike|detest|loathe|despise|can not (?:stand|bear|handle)|"
-    r"am not (?:really )?(?:a (?:big |huge )?fan of|fond of|into|keen on)|am (?:sick of|terrified of|"
+    r"(?:liked|eat|drink)|hate|dislike|detest|loathe|despise|can not (?:stand|bear|handle|deal with|cope with|abide)|"
+    r"am not (?:really )?(?:a (?:big |huge )?fan of|fond of|into|keen on|big on|crazy about|wild about)"
+    r"|am (?:sick of|terrified of|"
     r"afraid of|scared of)) (?P<what>.+)$"
 )
 _NO_LONGER = re.compile(
@@ -54,6 +56,37 @@ _FAVOURITE = re.compile(
     r"been) (?P<what>.+)$",
     re.IGNORECASE,
 )
+_KEEPS: Final = re.compile(
+    r"^(?P<what>(?!nothing|everything|something|anything|being|knowing)[A-Za-z]+ing(?: [a-z]+)?"
+    r"|[A-Z][a-z]+) (?:keeps me (?:sane|going|grounded|happy)"
+    r"|is my (?:therapy|happy place|jam|passion|escape|guilty pleasure|comfort food|favou?rite thing)"
+    r"|helps me (?:relax|unwind|switch off))\b"
+)
+_BEATS: Final = re.compile(
+    r"^(?:nothing beats|(?:there is |there's )?nothing like|you can not beat) (?:an? )?(?P<what>(?!that"
+    r"|this|it\b).{3,40})$"
+    r"|^(?P<loved>(?!that|this|it\b)[\w ]{3,25}?)(?:'s| is| are) my (?:one |only |biggest |secret "
+    r"|new )?(?:addiction|weakness|vice|obsession|kryptonite)$",
+    re.IGNORECASE,
+)
+_RATHER: Final = re.compile(
+    r"^(?:i would|i'd|i will|i'll|i)(?: always| still)? (?:take|pick|choose|rather have"
+    r"|have) (?P<what>[\w' -]{2,30}?) over (?P<than>(?!this|that|it\b)[\w' -]{2,30}?)"
+    r"(?: (?:any ?day|any ?time|every time|always)(?: of the week)?)?$",
+    re.IGNORECASE,
+)
+_RATHER_DO: Final = re.compile(
+    r"^(?:i would|i'd) (?:much |always )?rather (?P<what>(?!not|you|we|it|die)[a-z]+ (?!it|this"
+    r"|that)[\w' -]{0,30}?\bthan (?!this|that|it)[\w' -]{3,30})$",
+    re.IGNORECASE,
+)
+_NAMED_FAVOURITE: Final = re.compile(
+    r"^(?:my )?(?:all[- ]time )?fav(?:ou?rite)? (?P<kind>[a-z]+(?: [a-z]+)?)$", re.IGNORECASE
+)
+_A_FAN: Final = re.compile(
+    r"^am an? (?:(?:huge|big|massive|lifelong|die-?hard|proud|total) )*(?P<what>[A-Z][\w' ]{1,25}?) (?:fan"
+    r"|supporter|nerd)\b"
+)
 _DIET = re.compile(r"^am (?:an? )?(?:strict |lifelong )?(?P<diet>vegetarian|vegan|pescatarian)\b")
 
 
@@ -73,7 +106,7 @@ def tastes(clause: Clause) -> Iterator[Finding]:
         yield from (_dislike(thing) for thing in things(m["what"], clause.rest))
     elif is_of_replies(core):  # a style of replies, and no thing that is liked
         return
-    elif not never and (m := _LIKES.match(core)):
+    elif not never and (m := _LIKES.match(core) or _A_FAN.match(core)):
         # "loved the movie" tells of one evening; "have always loved" of a taste.
         if core.startswith(("loved", "liked")):
             return
@@ -84,8 +117,17 @@ def tastes(clause: Clause) -> Iterator[Finding]:
         yield from (_interest(thing) for thing in things(m["what"], clause.rest))
 
 
+def rather(said: str) -> Iterator[Finding]:
+    """Yield what is liked more than something else: the "would" makes `claims` leave it out."""
+    if m := _RATHER.match(said):
+        yield from (_like(thing) for thing in things(m["what"]))
+    elif m := _RATHER_DO.match(said):
+        yield Finding(content=f"User would rather {m['what']}", category="preference")
+
+
 def _without_subject(clause: Clause) -> Iterator[Finding]:
     text = clause.text
+    yield from _praised(clause)
     if m := _HOBBIES.match(text):
         yield from (_interest(thing) for thing in things(m["what"], clause.rest))
     elif m := _FAVOURITE.match(text):
@@ -100,6 +142,18 @@ def _without_subject(clause: Clause) -> Iterator[Finding]:
         yield from (_dislike(thing) for thing in things(m["what"]))
     elif m := _BIG_FAN.match(text):
         yield from (_like(thing) for thing in things(m["what"]))
+
+
+def _praised(clause: Clause) -> Iterator[Finding]:
+    """Yield what is praised without "I": gardening keeps me sane, nothing beats tea, favourite food: ramen."""
+    text = clause.text
+    if (m := _KEEPS.match(text)) and m["what"] not in ("It", "That", "This", "He", "She"):
+        yield from (_interest(thing[0].lower() + thing[1:]) for thing in things(m["what"]))
+    elif m := _BEATS.match(text):
+        yield from (_like(thing) for thing in things(m["what"] or m["loved"]))
+    elif (m := _NAMED_FAVOURITE.match(text)) and clause.rest:
+        for thing in things(clause.rest[0]):
+            yield profile("likes", thing, f"User's favorite {m['kind']} is {thing}")
 
 
 def _like(thing: str) -> Finding:

@@ -145,9 +145,11 @@ _WORN: Final = re.compile(
     re.IGNORECASE,
 )
 _TASTES: Final = re.compile(
-    r"^(?P<what>[A-Za-z][\w' -]{2,30}?) (?:(?:just |always |really )*(?:tastes?|smells?) (?:like|so|awful"
+    r"^(?P<what>[A-Za-z][\w' -]{2,30}?) (?:(?:is|are) (?:just )?(?:disgusting|gross|vile|rank|revolting"
+    r"|overrated)|(?:just |always |really )*(?:tastes?|smells?) (?:like|so|awful"
     r"|disgusting|gross|terrible|horrible|nasty)\b.*|(?:(?:grosses|freaks|creeps|stresses) me out"
-    r"|makes? me (?:gag|sick|nauseous|nervous|anxious|itch|sneeze)|gives? me (?:the creeps|anxiety|heartburn"
+    r"|makes? me (?:gag|bloated|ill|queasy|sleepy|sick|nauseous|nervous|anxious|itch|sneeze)"
+    r"|gives? me (?:the creeps|anxiety|heartburn"
     r"|nightmares|hay fever)|(?:is|are) not (?:really )?my thing"
     r"|(?:(?:is|are) )?not for me)(?: .*)?)$",
     re.IGNORECASE,
@@ -215,8 +217,8 @@ _MORE_THAN: Final = re.compile(
     re.IGNORECASE,
 )
 _OUT_OF: Final = re.compile(
-    rf"^(?:there (?:are|is) (?:just |only )?(?:\d{1, 4}|two|three|four|five|six|seven|eight) of us|it (?:took"
-    rf"|has taken) me .{{5,}}"
+    r"^(?:there (?:are|is) (?:just |only )?(?:\d{1,4}|two|three|four|five|six|seven|eight) of us|it (?:took"
+    r"|has taken) me .{5,}"
     r"|(?:it|this) (?:has been|will be|is) (?:my|our) (?:first|second|third|fourth|fifth|last|final"
     r"|\d{1,3}(?:st|nd|rd|th)) .{3,}"
     r"|it (?:has been|is) (?:almost |nearly |over |about )?(?:\d{1,4}|a|one|two|three|four|five|six|seven|eight"
@@ -263,7 +265,8 @@ _KNOWS_ME: Final = re.compile(
 )
 _NO_NAME: Final = re.compile(
     r"(?:The|This|That|It|He|She|They|We|You|What|Who|Everyone|Everybody"
-    r"|Someone|Somebody|People|Nobody|There|Here|And|But|So|Just|Also|Life|Work|School|God|Google|Nothing|Something|Yes|No|Well|Alexa|Siri)"
+    r"|Someone|Somebody|People|Nobody|There|Here|And|But|So|Just|Also|Life|Work|School|God|Google|Nothing"
+    r"|Something|Yes|No|Well|Alexa|Siri)"
 )
 _NO_DOES: Final = re.compile(
     r"^(?:is|are|was|were)? ?(?:so|very|really|too|such|just|being|the best|amazing|awesome|great|annoying"
@@ -275,8 +278,15 @@ _NO_DOES: Final = re.compile(
 _REGULARLY: Final = re.compile(
     r"\b(?:never|always|every|each|usually|often|rarely|twice|once a|since|for (?:\d{1,4}|a|two|three|four|five"
     r"|six|ten|about|over|almost|years|months)|years?|months?|weeks?|last|next|tonight|tomorrow|yesterday"
-    r"|in (?:\d{4}|january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|christmas|easter|thanksgiving|on the \d{1,2}(?:st|nd|rd|th)|this (?:summer|spring|autumn|fall"
+    r"|winter|term|semester)|in (?:\d{4}|january|february|march|april|may|june|july|august|september"
+    r"|october|november|december"
     r"|high school|college)|before|after|back in|until|till|\d{1,4})\b",
+    re.IGNORECASE,
+)
+_AILMENT: Final = re.compile(
+    r"^(?:my )?(?:hay ?fever|asthma|eczema|migraines?|ibs|arthritis|sciatica|tinnitus|insomnia|anxiety"
+    r"|adhd|allergies|reflux)(?:'s| is| are| has| have| gets?| acts?)\b .{3,40}$",
     re.IGNORECASE,
 )
 _OFTEN: Final = re.compile(r"\b(?:always|never|usually|often|rarely|mostly|sometimes)\b")
@@ -339,6 +349,7 @@ def _of_others(text: str, clause: Clause) -> Iterator[Finding]:
     elif (
         (_OUT_OF.match(text) and not _TALK.search(text))
         or _AROUND.match(text)
+        or _AILMENT.match(text)
         or ((m := _WRECKS.match(text)) and not _ANY.search(m["what"]))
         or (_BROKE.match(text) and not _POINTS.search(text))
         or ((_GOAL.match(text) or _MY_BODY.match(text)) and not _POINTS.search(text))
