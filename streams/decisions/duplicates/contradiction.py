@@ -57,7 +57,7 @@ _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _MAY_TAKE_BACK: Final = re.compile(r"no longer|not|n['’]t|quit|left|lost|resigned|[不没离辞跳退]", re.IGNORECASE)
 _I: Final = r"^(?:the )?(?:user|i)(?: has| have)? (?:now |just |recently )?"
 _NO_MORE: Final = r"(?:is |am |does |do )?(?:no longer|not)"
-_REST: Final = r"(?P<value>[^,;]{1,60}?)(?: any ?more| any longer| at all)?[.!]*$"
+_REST: Final = r"(?P<value>[^,;]{1,60}?)(?: any ?more| any longer| at all| after all)?[.!]*$"
 _WO: Final = r"^(?:用户|我)(?:们)?(?:已经|现在|目前|后来|今年)*"
 _ZH: Final = r"(?P<value>[^,。;、]{1,20}?)"
 _TAKEN_BACK: Final = tuple(
@@ -66,6 +66,10 @@ _TAKEN_BACK: Final = tuple(
         (("allergies",), rf"{_I}{_NO_MORE} (?:allergic|intolerant) to {_REST}"),
         (("employer",), rf"{_I}{_NO_MORE} (?:works?|working|employed) (?:at|for|with|by) {_REST}"),
         (("employer",), rf"{_I}(?:quit|left|lost|resigned from) (?:my|his|her|their|the|a) job (?:at|with) {_REST}"),
+        (
+            ("employer",),
+            rf"{_I}left (?P<value>[^,;]{{1,60}}?) last (?:week|month|year|summer|winter|spring|autumn|fall)[.!]*$",
+        ),
         (("occupation",), rf"{_I}{_NO_MORE} (?:works?|working) as (?:an? )?{_REST}"),
         (("city",), rf"{_I}{_NO_MORE} (?:lives?|living|based) in {_REST}"),
         (
@@ -76,8 +80,9 @@ _TAKEN_BACK: Final = tuple(
         (("skills",), rf"{_I}{_NO_MORE} (?:plays?(?: the)?|speaks?) {_REST}"),
         (("relationship_status",), rf"{_I}{_NO_MORE} (?P<value>single|married|engaged|in a relationship)\b"),
         (("allergies",), rf"{_WO}(?:不再?|没有?)对{_ZH}(?:过敏|不耐受)了?$"),
-        (("allergies",), rf"{_WO}对{_ZH}(?:不再?|没有?)过敏了?$"),
+        (("allergies",), rf"{_WO}对{_ZH}(?:现在|已经)?(?:不再?|没有?)过敏了?$"),
         (("employer",), rf"{_WO}不再?在{_ZH}(?:工作|上班|任职|就职|干|做)了?$"),
+        (("employer",), rf"{_WO}离开了?{_ZH}了?$"),
         (("employer",), rf"{_WO}从{_ZH}(?:离职|辞职|跳槽|退休)了?$"),
         (("city",), rf"{_WO}不再?住在?{_ZH}了?$"),
         (("likes", "interests"), rf"{_WO}不再?(?:喜欢|爱)(?:吃|喝|看|听|玩)?{_ZH}了?$"),

@@ -66,6 +66,9 @@ def test_a_present_does_not_end_what_used_to_be():
         ("User can't eat nuts", "nuts", "I'm not allergic to nuts anymore."),
         ("用户对花生过敏", "花生", "用户不再对花生过敏了"),
         ("用户不能吃花生", "花生", "我对花生不过敏了"),
+        ("用户对花生过敏", "花生", "用户现在对花生不过敏了"),
+        ("用户对花生过敏", "花生", "用户对花生已经不过敏了"),
+        ("User is allergic to nuts", "nuts", "User is not allergic to nuts after all"),
     ],
 )
 def test_what_is_taken_back_leaves_its_slot_and_may_come_again(allergic: str, what: str, well: str):
@@ -122,3 +125,18 @@ def test_only_statements_that_may_end_others_do(older: str, newer: str):
     for one, other in ((older, newer), (newer, older)):
         assert may_end(one) or not ends(one, other)
     assert not may_end("Remind me of the bakery by the river")
+
+
+@pytest.mark.parametrize("gone", ["User left IKEA last week", "用户离开宜家了", "用户从宜家离职了"])
+def test_an_employer_that_was_left_leaves_the_profile(gone: str):
+    employer = "IKEA" if "IKEA" in gone else "宜家"
+    first = said(f"User works at {employer}", "t-1", attribute="employer", value=employer)
+    after = given(first).when(said(gone, "t-2", later(days=1))).then("formed", "superseded")
+    assert after.active(later(days=2)) == [gone]
+
+
+@pytest.mark.parametrize("said_of", ["User left Paris last week", "User left IKEA at six", "用户离开家了"])
+def test_a_place_that_was_left_is_no_employer(said_of: str):
+    first = said("User works at IKEA", "t-1", attribute="employer", value="IKEA")
+    after = given(first).when(said(said_of, "t-2", later(days=1))).then("formed")
+    assert after.active(later(days=2)) == ["User works at IKEA", said_of]
