@@ -31,6 +31,9 @@ _OTHERS: Final = (
     r"|partner and I|girlfriend and I|boyfriend and I|family and I)\b))"
 )
 _GAP: Final = rf"(?:(?!\b(?:I\b|{_OTHERS}\b))[^.;!?]){{0,80}}?"
+_LIVES: Final = r"(?:(?!\b(?:he|she|they|who|it)\b)[^.;!?,]){0,50}?"
+_MOVES: Final = r"(?:(?!\b(?:he|she|they|who|it|the|an?|this)\b)[^.;!?,]){0,50}?"
+_IS: Final = r"(?:(?!\b(?:my|our|with|at|for|to|of|he|she|they|who|it|you|your|his|her|\w+ing)\b)[^.;!?]){0,40}?"
 _I: Final = r"\b(?:I|we)(?:'(?:m|ve|d|ll|re))?\b"
 _ARTICLE: Final = r"(?:an? |the )?"
 _ENGLISH: Final = {
@@ -41,12 +44,12 @@ _ENGLISH: Final = {
         r"|^(?:(?:hi|hello|hey|yes)\W{1,3})?(?:this is|it's) $"
     ),
     "city": (
-        rf"{_I}(?P<gap>{_GAP})\b(?:liv(?:e|ing|ed)|mov(?:e|ed|ing)|relocated|settled|based"
-        rf"|resid(?:e|ing)|stuck|at home)\b"
-        rf"{_GAP}\b(?:in|to|near|around|outside|at|into|of) {_ARTICLE}$"
+        rf"{_I}(?P<gap>{_GAP})\b(?:(?:liv(?:e|ing|ed)|settled|based|resid(?:e|ing)|stuck|at home)\b{_LIVES}"
+        rf"|(?:mov(?:e|ed|ing)|relocated)\b{_MOVES})\b(?:in|to|near|around|outside|at|into|of) {_ARTICLE}$"
         rf"|\bmy (?:home|place|flat|house|apartment|city|home city)(?: is|'s)? (?:now )?(?:in )?$"
-        rf"|{_I}(?: am)? (?:currently |now |still )?in $|\b(?:I've|have|I) been in $"
-        r"|\bI(?:'m| am)(?P<as> (?:an?|the) (?!tourist|visitor|guest|stranger)(?:[a-z]+[ -]){1,4})(?:in|based in) $"
+        r"|\b(?:I've|have|I) been in $"
+        r"|\bI(?:'m| am)(?: [A-Z]\w+,)?(?: (?:an?|the) (?!tourist|visitor|guest|stranger)(?:[a-z]+[ -]){1,4})"
+        r"(?:in|based in) $"
         r"|\bI work as (?:an?|the) (?:[a-z]+[ -]){1,4}in $"
     ),
     "employer": (
@@ -54,19 +57,20 @@ _ENGLISH: Final = {
         rf"|intern\w*|position|role|teach\w*"
         rf"|consult\w*|freelanc\w*)\b{_GAP}\b(?:at|for|with|by|in|of) {_ARTICLE}$"
         rf"|{_I}(?: just| recently| have)? (?:joined|run|own|founded|started"
-        rf"|manage) (?:\w+ ){{0,3}}?(?:called |named )?$"
+        rf"|manage) (?:(?!my |our )\w+ ){{0,3}}?(?:called |named )?$"
         r"|\b(?:I've|have|I) been (?:at|with) (?:the )?$"
-        r"|\bI(?:'m| am| was hired as)(?P<as> (?:an?|the) (?:[\w-]+ ){1,5})(?:at|for|with|of) (?:the )?$"
+        r"|\bI(?:'m| am| was hired as)(?: [A-Z]\w+,)?(?: (?:an?|the) (?:[\w-]+ ){1,5})(?:at|for|with|of) (?:the )?$"
         r"|\b(?:my|our) (?:own |new |current )?(?:company|employer|firm|startup|studio"
         r"|workplace)(?: is|'s|,)? (?:called |named )?$"
         r"|\b(?:my|our) (?:new |current |day )?(?:job|work|team|office|role|position"
         r"|boss) (?:is )?(?:at|with|for) (?:the )?$"
     ),
     "occupation": (
-        rf"{_I}(?P<gap>{_GAP})\b(?:am|'m|be|been|became|become|work(?:ing|ed)? as|job as"
+        rf"{_I}(?P<gap>{_GAP})\b(?:work(?:ing|ed)? as|job as"
         rf"|employed as|train(?:ed|ing) as"
         rf"|serve as|work in|works? with|living as|qualified as|promoted to|retired)\b{_GAP}$"
-        r"|\bI'm (?:(?!\b(?:my|our|with|at)\b)[^.;!?]){0,40}$|\bas an? (?:\w+ ){0,2}$"
+        rf"|{_I}{_GAP}(?:\b(?:am|be|been|became|become)\b|'m){_IS}$"
+        r"|\bas an? (?:\w+ ){0,2}$"
         r"|\b(?:my|our) (?:\w+ )?(?:job|work|profession|occupation|career|role|position)(?: title)?(?: is|'s|:| as)"
         r" (?:[\w-]+ ){0,3}$"
         r"|\bI (?:also |now |currently )?(?:work |do )$"
@@ -165,14 +169,17 @@ _ZH_AFTER: Final = {
         r"(?:市|那边|这边|这里)?(?:生活|定居|安家|住|租房|买了?房|(?P<job>工作|上班|上学|读书|念书"
         r"|当|做|开|教|打工|读|上大学))|待了"
     ),
-    "employer": r"[^，,。]{0,8}?(?:上班|工作|任职|就职|做|当|干|实习|担任|教书|供职|打工|打拼|负责|送|跑|开发)",
+    "employer": (
+        r"[^，,。]{0,8}?(?:上班|工作|任职|就职|做|当|干"
+        r"|实习|担任|教书|供职|打工|打拼|负责|送|跑|开发)(?!了[一半两几]?[个]?(?:[上下]午|天|会|小时|晚))"
+    ),
     "age": r"\s*(?:周?岁|了|啦|咯|出头|多|$|，|,)",
 }
 """What must stand behind 在, or behind an age."""
 _ZH_NOT_SO: Final = re.compile(
     r"(?<!差)不(?!过)|没(?!错)|想|打算|计划|可能|也许|准备|如果|要是|要搬|要去|以前|曾|之前|原来"
     r"|本来|差点|梦想|希望|找(?!到)|应聘|面试"
-    r"|离开|离职|辞|小时候|[飞飛]|旅游|旅行|出差|来自|假装"
+    r"|离开|离职|辞|小时候|[飞飛]|是来|旅游|旅行|出差|来自|假装"
 )
 _ZH_VERBS: Final = "开教卖做写跑修"
 _ZH_BIRTHDAY: Final = re.compile(
@@ -301,7 +308,7 @@ def _goes_with(attribute: str, m: re.Match[str], value: str, tail: str) -> bool:
         return False
     if m.group().endswith("been in ") and not re.match(r"(?: \w+){0,4} (?:since|for)\b", tail):
         return False
-    gap = m.groupdict().get("gap") or ""
+    gap = re.sub(r"^ [A-Z]\w+(?: [A-Z]\w+)?,", "", m.groupdict().get("gap") or "")  # "I'm Priya, a teacher at"
     return not _NAMES_NOBODY.search(gap) or re.search(r"(?:\band|,|\bthen|\bto)\s*(?:\w+ )?$", gap) is not None
 
 
@@ -352,10 +359,10 @@ def _complement(attribute: str, kind: str, value: str, tail: str) -> bool:
         return behind is not None
     if attribute in ("city", "employer") and kind.endswith("是"):
         return tail.startswith("的") if attribute == "employer" else tail.startswith(("的", "人")) and _is_city(value)
-    if attribute == "employer" and kind.startswith("在"):
-        return behind is not None
-    if attribute == "city" and kind == "在":
-        return behind is not None and (not behind["job"] or _is_city(value))
+    if kind == "在" or (attribute == "employer" and kind.startswith("在")):
+        return behind is not None and (attribute == "employer" or not behind["job"] or _is_city(value))
+    if attribute == "occupation":
+        return re.match(r"最|的(?=[^，,。\s])", tail) is None
     return attribute != "city" or not tail.startswith("的")
 
 
