@@ -31,7 +31,7 @@ class Policy:
     attributes: Mapping[str, str] = field(default_factory=dict)
     """More attributes, with what they hold; the profile shows them under `other`."""
     shapes: Mapping[str, str] = field(default_factory=dict)
-    """Those of them that are no list: `single` or `map`."""
+    """Those of them whose shape a JSON Schema says: `single`, `list` or `map`."""
     never: tuple[str, ...] = ()
     """Words and phrases: what has one of them in it is not remembered."""
     never_categories: tuple[str, ...] = ()
@@ -66,7 +66,8 @@ class Policy:
 
     def shape_of(self, attribute: str | None) -> str | None:
         """Return the shape of an attribute that it brings; None of others, and of its lists."""
-        return self.shapes.get(attribute) if attribute is not None else None
+        shape = self.shapes.get(attribute) if attribute is not None else None
+        return None if shape == MANY else shape
 
     def encoded(self) -> bytes:
         """Return it as JSON, the fields in the order of their names."""

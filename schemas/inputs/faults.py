@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -31,12 +32,18 @@ _WORDS: Final = {
     "greater_than_equal": "must be at least {ge}",
     "less_than": "must be less than {lt}",
     "less_than_equal": "must be at most {le}",
+    "string_pattern_mismatch": "must match {pattern}",
     "string_too_short": "must have at least {min_length} characters",
     "string_too_long": "must have at most {max_length} characters",
     "too_long": "must have at most {max_length} items",
 }
 """pydantic's error types; what is not here keeps pydantic's own message."""
 
+
+_OF_PYDANTIC: Final = re.compile(r"function-\w+\[.*\]|\(\w+\)", re.DOTALL)
+"""Places in pydantic's paths that are in no JSON: its own functions, and our tags of unions."""
+_OF_KEY: Final = "[key]"
+"""What pydantic says in place of a name that is wrong itself."""
 
 MAX_NAME_CHARACTERS: Final = 256
 """The characters of an unknown name that an error repeats."""
@@ -52,13 +59,16 @@ def found(error: ValidationError) -> list[ErrorDetails] | None:
 
 
 def path_of(places: Iterable[int | str]) -> str:
-    """Return a JSON path from the root; names are cut."""
-    return "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p[:MAX_NAME_CHARACTERS]}" for p in places)
+    """Return a JSON path from the root; names are cut, and what is pydantic's own is left out."""
+    shown = (p for p in places if isinstance(p, int) or (p != _OF_KEY and not _OF_PYDANTIC.fullmatch(p)))
+    return "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p[:MAX_NAME_CHARACTERS]}" for p in shown)
 
 
 def plain(error: Mapping[str, Any]) -> str:
     """Return what is wrong; `error` is one of pydantic's ErrorDetails."""
-    words = _WORDS.get(error["type"])
-    if words is None:
-        return str(error["msg"]).removeprefix("Value error, ")
-    return words.format_map(error.get("ctx") or {})
+    said, kind = error.get("ctx") or {}, error["type"]
+    if kind == "too_long" and said.get("field_type") == "Value":  # a text that a function of ours reads first
+        kind = "string_too_long"
+    words = _WORDS.get(kind)
+    text = str(error["msg"]).removeprefix("Value error, ") if words is None else words.format_map(said)
+    return f"the name {text}" if error.get("loc", ())[-1:] == (_OF_KEY,) else text

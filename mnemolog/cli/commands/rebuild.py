@@ -93,13 +93,14 @@ async def reembed(
         return
     if diff is not None and encoder is None:
         raise CommandFailed("--diff compares the active encoder with another one: name it")
+    questions = _questions(diff) if diff is not None else []
     expected = await client.reembed(encoder, what="forecast")
     if forecast:
         output.fields({name: value for name, value in expected.items() if value is not None})
         return
     output.say(f"{expected['memories']} memories, {expected['tokens']} tokens, about {expected['seconds']:.0f} s")
     if diff is not None and encoder is not None:
-        output.fields(await _watched(client, output, client.compare_encoders(encoder, _questions(diff))))
+        output.fields(await _watched(client, output, client.compare_encoders(encoder, questions)))
         return
     made = await _watched(client, output, client.reembed(encoder, what="activate" if activate else "build"))
     output.fields({name: value for name, value in made.items() if value is not None})

@@ -1,14 +1,14 @@
 """The body of a policy, with its bounds."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from mnemolog.http.models.requests import Asked, Body, Id, Text
 from schemas.own_patterns import MAX_PATTERN_CHARACTERS, MAX_PATTERNS, compiled
 from schemas.redaction import ALL, KINDS, OWN, Kind
 from schemas.text import plain_words
-from schemas.vocabulary.attributes import BY_NAME, LISTS, MAPS, NICKNAME, ONE, SINGLE
+from schemas.vocabulary.attributes import BY_NAME, LISTS, MANY, MAPS, NICKNAME, ONE, SINGLE
 from schemas.vocabulary.words import Category
 
 MAX_INSTRUCTIONS = 4_000
@@ -16,8 +16,10 @@ MAX_INSTRUCTIONS = 4_000
 MAX_ENTRIES = 50
 MAX_PHRASE = 100
 MAX_DESCRIPTION = 300
-SHAPES = {"string": ONE, "object": BY_NAME}
-"""The shapes of attributes by their types in JSON Schema; an array is a list, as what is described by a text."""
+SHAPES = {"string": ONE, "array": MANY, "object": BY_NAME}
+"""The shapes of attributes by their types in JSON Schema; what is described by a text is a list too."""
+KNOWN = (*SINGLE, *LISTS, *MAPS, NICKNAME)
+"""The attributes that there are without a policy."""
 
 
 def _with_words(phrase: str) -> str:
@@ -63,7 +65,25 @@ class MapAttribute(Body):
     description: Description = ""
 
 
-AttributeSchema = Annotated[SingleAttribute | ListAttribute | MapAttribute, Field(discriminator="type")]
+def _tag(said: Any) -> str | None:  # noqa: ANN401 - any JSON
+    """Return which of its forms an attribute is said in; None for none of them. Tags in brackets are in no path."""
+    if isinstance(said, str):
+        return "(text)"
+    kind = said.get("type") if isinstance(said, dict) else getattr(said, "type", None)
+    return f"({kind})" if isinstance(kind, str) and kind in SHAPES else None
+
+
+Attribute = Annotated[
+    Annotated[Description, Tag("(text)")]
+    | Annotated[SingleAttribute, Tag("(string)")]
+    | Annotated[ListAttribute, Tag("(array)")]
+    | Annotated[MapAttribute, Tag("(object)")],
+    Discriminator(
+        _tag,
+        custom_error_type="no_attribute",
+        custom_error_message="must be a text that says what it holds, or a JSON Schema of type string, array or object",
+    ),
+]
 
 
 class RedactionPattern(Body):
@@ -92,7 +112,7 @@ class NewPolicy(Body):
         dict[Category, Description], Field(description="what belongs into a category, for the model")
     ] = {}
     attributes: Annotated[
-        dict[Name, Description | AttributeSchema],
+        dict[Name, Attribute],
         Field(
             max_length=MAX_ENTRIES,
             description="more attributes: of each what it holds, which is a list of texts, or a JSON Schema of it",
@@ -127,13 +147,21 @@ class NewPolicy(Body):
 
     @property
     def shapes(self) -> dict[str, str]:
-        """The shapes of those attributes that are no list."""
-        wanted = {name: said.type for name, said in self.attributes.items() if not isinstance(said, str)}
-        return {name: SHAPES[kind] for name, kind in wanted.items() if kind in SHAPES}
+        """The shapes of those attributes that a JSON Schema says."""
+        return {name: SHAPES[said.type] for name, said in self.attributes.items() if not isinstance(said, str)}
+
+    @field_validator("never_attributes")
+    @classmethod
+    def _are_known(cls, names: list[str], info: ValidationInfo) -> list[str]:
+        own = info.data.get("attributes")
+        unknown = [name for name in names if name not in KNOWN and own is not None and name not in own]
+        if unknown:
+            raise ValueError(f"{unknown[0]} is no attribute: correct its name, or describe it under attributes")
+        return names
 
     @model_validator(mode="after")
     def _are_own(self) -> Self:
-        known = [name for name in self.shapes if name in (*SINGLE, *LISTS, *MAPS, NICKNAME)]
+        known = [name for name, shape in self.shapes.items() if shape != MANY and name in KNOWN]
         if known:
             raise ValueError(f"the shape of {known[0]} is fixed: describe it with a text")
         return self

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import Query, Response
 
@@ -18,8 +18,14 @@ from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.policy import PolicySet
 from schemas.own_patterns import OwnPattern
 from schemas.policy import Policy
-from schemas.vocabulary.attributes import BY_NAME, ONE
+from schemas.vocabulary.attributes import BY_NAME, MANY, ONE
 from streams.extraction.policies import PolicyInForce, PolicyRefused
+
+_SCHEMAS: Final[dict[str, dict[str, object]]] = {
+    ONE: {"type": "string"},
+    MANY: {"type": "array", "items": {"type": "string"}},
+    BY_NAME: {"type": "object", "additionalProperties": {"type": "string"}},
+}
 
 router = routes("policy", "/v1/policy", OF_POLICIES)
 
@@ -76,13 +82,11 @@ async def set_policy(
 
 
 def _attribute(held: Policy, name: str) -> object:
-    """Return what an attribute holds, or its JSON Schema where it is no list."""
-    description, shape = held.attributes[name], held.shape_of(name)
-    if shape == ONE:
-        return {"type": "string", "description": description}
-    if shape == BY_NAME:
-        return {"type": "object", "additionalProperties": {"type": "string"}, "description": description}
-    return description
+    """Return what an attribute holds as it was said: by a text, or by a JSON Schema."""
+    description, shape = held.attributes[name], held.shapes.get(name)
+    if shape is None:
+        return description
+    return {**_SCHEMAS[shape], **({"description": description} if description else {})}
 
 
 def _view(found: PolicyInForce | None) -> dict[str, object]:

@@ -4,6 +4,6 @@
 `extractor.ModelExtractor` asks it, once more where the answer cannot be used, and distinguishes outages (ask again)
 from rejections (keep and go on). What an endpoint is like is learned: `dialect`, the parameters that it accepts;
 `patience`, how long it takes; `fitting`, how much it can read. `answer` reads the answer: strict about the whole,
-forgiving about single entries. `grounding` holds each entry against what the user said, by its words (`wording`) and
-`days`.
+forgiving about single entries. `grounding` holds each entry against what the user said, by its words (`wording`), its
+`days`, and what may fill a slot (`own_slots`, `pets`).
 """

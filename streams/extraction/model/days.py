@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
 from streams.extraction.model import wording
@@ -15,7 +16,6 @@ from streams.extraction.rules.numbers import NUMERAL, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import date
 
     from streams.extraction.protocol import Piece, Proposal, Window
 
@@ -25,7 +25,31 @@ _TODAY: Final = re.compile(
     r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b|今[天早晚日]|刚[刚才]", re.IGNORECASE
 )
 _SENTENCE: Final = re.compile(r"[^。！？!?\n.]+(?:\.(?=\w)[^。！？!?\n.]+){0,50}")
-_LAST_NIGHT: Final = re.compile(r"昨夜|昨儿")
+_TIME_OR_SUBJECT: Final = (
+    r"(?:I|we|he|she|they|it|my|our|the|his|her|last|yesterday|today|tomorrow|tonight|next|this|on|in|a|two|three)\b"
+)
+_CLAUSE: Final = re.compile(
+    rf"[，；;]|,\s*(?=(?:(?:and|but|so|then) )?{_TIME_OR_SUBJECT})|\s(?=(?:and|but|then)\s+{_TIME_OR_SUBJECT})",
+    re.IGNORECASE,
+)
+_LEADING: Final = 6
+"""Characters before a time phrase that leads its clause, "And " for one: it holds for what follows too."""
+_COUNTS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7} | {
+    "eight": 8, "nine": 9, "ten": 10, "a couple of": 2
+}  # fmt: skip
+_EN_BACK: Final = re.compile(
+    rf"\b(?P<n>{'|'.join(sorted(_COUNTS, key=len, reverse=True))}|\d{{1,3}}) (?P<unit>day|week|month)s? ago\b"
+    r"|(?<!the )\blast (?P<last>week|month)\b(?! of)",
+    re.IGNORECASE,
+)
+_ZH_BACK: Final = re.compile(
+    rf"(?P<n>{NUMERAL})个?(?P<unit>天|周|星期|礼拜|月)(?:[之以]?前)(?![端台后])"
+    r"|上个?(?P<last>周|星期|礼拜|月)(?![一二三四五六日天末\d])"
+)
+_MOST_BACK: Final = 120
+"""Days, weeks or months: what was longer ago is said otherwise."""
+_FIRST_YEAR, _LAST_YEAR = 1000, 9000
+_DAYS_OF: Final = {"day": 1, "天": 1, "week": 7, "周": 7, "星期": 7, "礼拜": 7}
 
 _MONTHS: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
 _AMOUNTS: Final = (
@@ -128,8 +152,9 @@ def numbers(text: str) -> frozenset[str]:
 def with_day(proposal: Proposal, window: Window) -> Proposal:
     """Return an entry with the day that its words name, reckoned from the line that was cited, behind those words.
 
-    Where its own words name none, the sentence of the cited line that says it does. Our own reading goes before the
-    model's; of a trait, a day that is merely the line's own stands only where the line speaks of today.
+    Where its own words name none, the clause of the cited line that says it does. Our own reading goes before the
+    model's, which must not be the day of another clause; of a trait, a day that is merely the line's own stands only
+    where the line speaks of today. Of "last month" it is the same day of that month, and the words get the month.
     """
     if proposal.attribute in _TIMELESS:
         return replace(proposal, occurred_on=None)
@@ -137,13 +162,16 @@ def with_day(proposal: Proposal, window: Window) -> Proposal:
     day, today = _day(proposal, lines)
     if day is None:
         given = proposal.occurred_on
+        others = given is not None and given in _days_of_clauses(lines)
         idle = proposal.kind == "semantic" and any(given == p.occurred_at.date() for p in lines)
-        if idle and not any(_TODAY.search(piece.text) for piece in lines):
+        if others or (idle and not any(_TODAY.search(piece.text) for piece in lines)):
             return replace(proposal, occurred_on=None)
         return proposal
     proposal = replace(proposal, occurred_on=day)
     if today is None:
         return proposal
+    if (back := _back(proposal.content, today)) and back[0].day == day:
+        return replace(proposal, content=_with_mark(proposal.content, *back))
     content = marked(Finding(content=proposal.content, occurred_on=day), today).content
     return replace(proposal, content=content)
 
@@ -156,12 +184,72 @@ def _day(proposal: Proposal, lines: list[Piece]) -> tuple[date | None, date | No
             return dated.day, today
     terms = wording.terms(proposal.content)
     for piece in lines:
-        sentences = _SENTENCE.findall(piece.text)
-        best = max(sentences, key=lambda text: len(terms & wording.terms(text)), default="")
-        shared = len(terms & wording.terms(best))
-        if shared and 2 * shared >= len(terms) and (dated := named_day(best, piece.occurred_at.date())):
-            return dated.day, None
+        clauses = _clauses(piece)
+        shared = {clause: len(terms & wording.terms(clause.text)) for clause in clauses}
+        best = max(clauses, key=lambda clause: (shared[clause], clause.day is not None), default=None)
+        if best is None or not shared[best] or 2 * len(terms & wording.terms(best.sentence)) < len(terms):
+            continue
+        if best.day is not None:
+            return best.day, None
     return None, None
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """A part of a sentence with the day that holds for it."""
+
+    text: str
+    sentence: str
+    day: date | None
+
+
+def _clauses(piece: Piece) -> list[_Clause]:
+    """Return the clauses of a line; a day that leads one holds for those after it, up to the next day."""
+    found: list[_Clause] = []
+    for sentence in _SENTENCE.findall(piece.text):
+        led: date | None = None
+        parts = [part for part in _CLAUSE.split(sentence) if part.strip()]
+        for index, part in enumerate(parts):
+            dated = named_day(part, piece.occurred_at.date())
+            if dated is not None:
+                led = dated.day if dated.start <= _LEADING else None
+                alone = not wording.terms(part[: dated.start] + part[dated.end :])
+                if alone and index and found[-1].day is None:  # "the rent is due, next Friday"
+                    found[-1] = replace(found[-1], day=dated.day)
+            found.append(_Clause(part, sentence, dated.day if dated else led))
+    return found
+
+
+def _days_of_clauses(lines: list[Piece]) -> frozenset[date]:
+    return frozenset(clause.day for piece in lines for clause in _clauses(piece) if clause.day is not None)
+
+
+def _back(text: str, today: date) -> tuple[Dated, str] | None:
+    """Return the day that a text names by days, weeks or months before today, and what it is to be marked with."""
+    m = _EN_BACK.search(text) or _ZH_BACK.search(text)
+    if m is None or not _FIRST_YEAR <= today.year <= _LAST_YEAR:
+        return None
+    said = (m["n"] or "").lower()
+    count = 1 if m["last"] else _COUNTS.get(said) or number(said) or 0
+    unit = (m["unit"] or m["last"]).lower()
+    if not 0 < count <= _MOST_BACK:
+        return None
+    if unit in _DAYS_OF:
+        day = today - timedelta(days=count * _DAYS_OF[unit])
+        mark = f"{day}"
+    else:
+        months = today.year * 12 + today.month - 1 - count
+        year, month = divmod(months, 12)
+        day = date(year, month + 1, min(today.day, monthrange(year, month + 1)[1]))
+        mark = f"{day:%Y-%m}"
+    return Dated(day, m.start(), m.end()), mark
+
+
+def _with_mark(content: str, dated: Dated, mark: str) -> str:
+    if mark in content:
+        return content
+    brackets = f"\uff08{mark}\uff09" if wording.is_chinese(content) else f" ({mark})"
+    return f"{content[: dated.end]}{brackets}{content[dated.end :]}"
 
 
 def named_day(text: str, today: date) -> Dated | None:
@@ -177,4 +265,6 @@ def named_day(text: str, today: date) -> Dated | None:
         rest = once[: dated.start] + once[dated.end :]
         if _HAPPENED.search(rest) and not _WILL_HAPPEN.search(rest):
             return replace(dated, day=dated.day - timedelta(weeks=1))
+    if dated is None and (back := _back(once, today)):
+        return back[0]
     return dated

@@ -11,11 +11,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from schemas.vocabulary.attributes import MAPS, is_single
+from schemas.vocabulary.attributes import MAPS, NICKNAME, is_single
 from schemas.vocabulary.tastes import says_taste
-from streams.extraction.model import days, wording
+from streams.extraction.model import days, own_slots, wording
 from streams.extraction.model.answer import Answer
 from streams.extraction.model.examples import EXAMPLES
+from streams.extraction.model.pets import names_pet
 
 if TYPE_CHECKING:
     from streams.extraction.protocol import Piece, Proposal, Window
@@ -50,7 +51,7 @@ _OF_ANOTHER: Final = re.compile(
 _CALLED: Final = re.compile(
     r"\b(?:calls?|called|calling) me\b|\bnick ?name|[叫喊唤]我|昵称|小名|绰号|外号", re.IGNORECASE
 )
-"""What a pet name of the user's comes with; a pet's name is none."""
+"""What a name that some call the user comes with."""
 _ALLERGY: Final = re.compile(
     r"\b(?:allerg\w*|intoleran\w*|reactions?|celiac|coeliac|anaphyla\w*|hives|rash)\b|过敏|不耐受|忌口|不能[吃喝碰]|[吃喝碰]不了|起疹",
     re.IGNORECASE,
@@ -73,18 +74,22 @@ class _UngroundedError(Exception):
 
 
 def grounded(answer: Answer, window: Window) -> Answer:
-    """Return the answer without the entries that stem from nothing the user said, the others mended.
+    """Return the answer without the entries and slots that stem from nothing the user said, the others mended.
 
-    Of screenshots and articles, which nobody said, only what repeats the form is dropped.
+    `dropped` names each of both. Of screenshots and articles, which nobody said, only what repeats the form is dropped.
     """
     reading = _Reading(window)
     kept: list[Proposal] = []
     dropped = list(answer.dropped)
     for number, proposal in enumerate(answer.proposals, 1):
         try:
-            kept.append(reading.settle(proposal))
+            settled = reading.settle(proposal)
         except _UngroundedError as error:
             dropped.append(f"memory {number}: {error}")
+            continue
+        kept.append(settled)
+        if proposal.attribute and not settled.attribute:
+            dropped.append(f"memory {number}, {proposal.attribute}: no line of the user's says that of the user")
     kept, repeated = _once(_each_slot_once(kept))
     return Answer(tuple(kept), (*dropped, *repeated))
 
@@ -261,9 +266,23 @@ class _Reading:
             return any(says_taste(self._text(i)) for i in holding)
         if attribute == "allergies":
             return any(_ALLERGY.search(self._text(i)) for i in holding)
-        if attribute == "pet_names":
-            return any(_CALLED.search(self._text(i)) for i in holding)
+        if attribute in ("pet_names", NICKNAME):
+            own_pets = attribute == "pet_names" and any(names_pet(self._text(i), value) for i in holding)
+            return own_pets or any(_CALLED.search(self._text(i)) for i in holding)
+        if is_single(attribute):
+            return any(own_slots.says(self._said(i), attribute, value) for i in holding)
         return bool(holding)
+
+    def _said(self, index: int) -> own_slots.Said:
+        """Return a line as what its speaker says of themselves, or what the user confirmed as the user's own words."""
+        before = self._lines[max(0, index - 2) : index]
+        asked = before[-1].piece.text if before and index - 1 in self._of_assistant else ""
+        text = self._text(index)
+        return own_slots.Said(
+            text=own_slots.of_the_assistant(text) if index in self._of_assistant else text,
+            before="\n".join(line.piece.text for line in before),
+            question=asked,
+        )
 
     def _is_of_the_user(self, proposal: Proposal) -> bool:
         names = [self._lines[i].piece.name for i in proposal.sources if self._lines[i].piece.name]

@@ -178,7 +178,7 @@ async def test_an_attribute_of_the_policy_holds_one_value_a_list_or_one_for_each
             assert policy["attributes"] == {
                 "plan": PLAN,
                 "size": SIZES,
-                "tool": "what the user works with",
+                "tool": TOOLS,
                 "car": "its make",
             }
             said = [
@@ -325,6 +325,7 @@ async def test_what_no_model_answers_is_left_to_the_rules_where_the_policy_says_
         {"tokens_per_tenant_day": -1},
         {"when_refused": "ask again"},
         {"attributes": {"plan": {"type": "number"}}},
+        {"never_attributes": ["cty"]},
         {"attributes": {"plan": {"type": "array", "items": {"type": "number"}}}},
         {"attributes": {"likes": {"type": "string"}}},
         {"wishes": "x"},
@@ -335,6 +336,44 @@ async def test_what_is_no_policy_is_refused_and_changes_nothing(tmp_path: Path, 
         answer = await door.http.put("/v1/policy", json=policy)
         assert answer.status_code == 422
         assert (await door.get("/v1/policy")).json() == DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("policy", "sentence"),
+    [
+        (
+            {"attributes": {"x": {"type": "banana"}}},
+            "$.attributes.x: must be a text that says what it holds, or a JSON Schema of type string, array or object",
+        ),
+        ({"attributes": {"x": "y" * 301}}, "$.attributes.x: must have at most 300 characters"),
+        (
+            {"attributes": {"x": {"type": "string", "description": "y" * 301}}},
+            "$.attributes.x.description: must have at most 300 characters",
+        ),
+        (
+            {"attributes": {"x": {"type": "array", "items": {"type": "number"}}}},
+            "$.attributes.x.items.type: must be 'string'",
+        ),
+        ({"instructions": "x" * 4_001}, "$.instructions: must have at most 4000 characters"),
+        ({"never": ["x"] * 51}, "$.never: must have at most 50 items"),
+        ({"attributes": {"Shoe Size": "x"}}, "$.attributes.Shoe Size: the name must match ^[a-z][a-z0-9_]{0,39}$"),
+        (
+            {"never_attributes": ["nosuch"]},
+            "$.never_attributes: nosuch is no attribute: correct its name, or describe it under attributes",
+        ),
+    ],
+)
+async def test_a_refusal_says_in_a_sentence_where_what_is_wrong(tmp_path: Path, policy: dict[str, Any], sentence: str):
+    async with front_door(tmp_path) as door:
+        answer = await door.http.put("/v1/policy", json=policy)
+        assert (answer.status_code, answer.json()["detail"]) == (422, sentence)
+
+
+async def test_attributes_come_back_as_they_were_set_and_can_be_forbidden(tmp_path: Path):
+    said = {"hobbies": {"type": "array", "items": {"type": "string"}}, "plan": {"type": "string"}, "car": "its make"}
+    async with front_door(tmp_path) as door:
+        held = await set_policy(door, attributes=said, never_attributes=["hobbies", "city"])
+        assert held["attributes"] == said
 
 
 @pytest.mark.parametrize(

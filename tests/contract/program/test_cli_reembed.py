@@ -49,6 +49,16 @@ async def test_a_forecast_says_memories_tokens_and_seconds_and_makes_nothing(
         assert said["seconds"] > 0
 
 
+async def test_a_file_of_questions_that_is_not_there_is_said_before_anything_is_made(
+    client: AsyncClient, tiny: str, tmp_path: Path
+):
+    await client.remember(FACTS[0], "u1")
+    with pytest.raises(CommandFailed, match=r"missing\.jsonl: No such file or directory"):
+        await reembed(client, Output(as_json=True), tiny, diff=tmp_path / "missing.jsonl")
+    made = await client.reembed(tiny, what="build")
+    assert made["memories"] == 1
+
+
 async def test_an_encoder_is_built_switched_to_and_back_and_a_second_build_has_nothing_to_make(
     client: AsyncClient, tiny: str, capsys: pytest.CaptureFixture[str]
 ):
