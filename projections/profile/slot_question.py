@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Final
 from projections.profile.chinese_questions import asked_in_chinese
 from projections.profile.english_questions import asked_in_english
 from projections.profile.relations import mentions
+from projections.profile.tense import is_past, tells
 from projections.state.memory import ACTIVE, SUPERSEDED
 from projections.text.analyser import fold
+from projections.text.time_spans import named_span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from projections.profile.slot_asked import SlotAsked
     from projections.state.memory import Memory, UserState
+    from projections.text.time_spans import Span
 
 MAX_CHARACTERS: Final = 200
 """Longer texts are read as no question: they are stories, or have several."""
@@ -26,6 +29,9 @@ FILLS: Final = 1.0
 ONE_OF_MANY: Final = 0.5
 """Of lists that grow long: what a user likes is asked for, and most of the list is not the answer."""
 _LONG_LISTS: Final = frozenset({"likes", "dislikes", "skills"})
+_CHANGING: Final = frozenset({"employer", "occupation", "city", "relationship_status"})
+"""Slots whose value is of a time: a birthday is the same in each."""
+_YEAR: Final = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -38,19 +44,58 @@ def slot_asked(query: str) -> SlotAsked | None:
 
 
 def filling(
-    state: UserState, asked: SlotAsked, at: datetime, *, agent_id: str | None = None, with_past: bool = False
+    state: UserState,
+    asked: SlotAsked,
+    at: datetime,
+    *,
+    agent_id: str | None = None,
+    with_past: bool = False,
+    span: Span | None = None,
+    found: Iterable[Memory] = (),
 ) -> dict[str, float]:
     """Return how well the memories that an agent sees fill the slot that is asked for, from 0 to 1, by memory_id.
 
-    `with_past`, a question for what was before is answered by the values that were superseded, where there are any.
+    A question for what was before is answered by statements about the past, and `with_past` by the values that were
+    superseded, where there are any; others by statements about the present. With a `span`, only what was true within it
+    fills a slot whose value changes, superseded since or not. Of the memories `found` those that tell where the user
+    works or lives, though they are in no slot, fill it as well.
     """
     about = _about_user(state, asked, at, agent_id)
-    shares: dict[str, dict[str, float]] = {ACTIVE: {}, SUPERSEDED: {}}
+    if not _CHANGING.issuperset(asked.attributes):
+        span = None
+    now: dict[str, float] = {}
+    past: dict[str, float] = {}
     for memory in _memories(state, asked.attributes if about else asked.of_others, agent_id):
-        fills = shares.get(memory.status_at(at))
-        if fills is not None and (share := _share(memory, asked, about_user=about)):
-            fills[memory.memory_id] = share
-    return (shares[SUPERSEDED] if asked.past and with_past else {}) or shares[ACTIVE]
+        status = memory.status_at(at)
+        if (status == SUPERSEDED and not with_past) or status not in (ACTIVE, SUPERSEDED):
+            continue
+        if (span is None or _was_true(memory, state, span)) and (share := _share(memory, asked, about_user=about)):
+            is_over = status == SUPERSEDED and (span is None or asked.past)
+            (past if is_over or is_past(memory.content) else now)[memory.memory_id] = share
+    wanted, other = (past, now) if asked.past else (now, past)
+    if about and not asked.words and (asked.past or not wanted):
+        for memory in found:
+            if not any(tells(memory.content, attribute) for attribute in asked.attributes):
+                continue
+            if is_past(memory.content) == asked.past if span is None else _was_true(memory, state, span):
+                wanted.setdefault(memory.memory_id, FILLS)
+    return wanted or other
+
+
+def was_then(memory: Memory, span: Span) -> bool:
+    """Return whether a memory is of a span of time: by the year or date that it names, else by when it was said."""
+    named = named_span(memory.content, memory.occurred_at) if _YEAR.search(memory.content) else None
+    return span.overlaps(named) if named is not None else span.holds(memory.occurred_at)
+
+
+def _was_true(memory: Memory, state: UserState, span: Span) -> bool:
+    """Return whether what a memory says was so within a span, as far as it tells."""
+    if _YEAR.search(memory.content):
+        return was_then(memory, span)
+    if is_past(memory.content):
+        return memory.occurred_at >= span.since
+    newer = state.memories.get(memory.superseded_by) if memory.superseded_by else None
+    return memory.occurred_at < span.until and (newer is None or newer.occurred_at > span.since)
 
 
 def _memories(state: UserState, attributes: tuple[str, ...], agent_id: str | None) -> Iterator[Memory]:

@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from projections.index.embedded.table import microseconds
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
+    from projections.index.embedded.bm25 import Mask, Scores
     from projections.index.protocol import Hit, Legs
+    from projections.queries.turn_index import Scored, Times
     from projections.text.time_spans import Span
 
 VECTOR_WEIGHT = 0.7
@@ -28,8 +34,10 @@ TURN_WEIGHT = 0.7
 """What the best turn counts, found by its words alone, where a memory found by everything counts 1."""
 OTHERS_TURN_WEIGHT = 0.56
 """The same for turns that somebody else than the user said."""
-SPAN_WEIGHT = 0.2
-"""Share of the span of time that a query names: what was true then comes before what matches about as well."""
+SPAN_WEIGHT = 0.45
+"""Share of the span of time that a query names, of what was true then as far as its words or its meaning match: so it
+comes before all whose words match as well, however the meaning falls, and not before what alone is asked about. Where
+no words match at all, the time alone decides."""
 HOP_WEIGHT = 0.4
 """Share of a second search, for what the first memories are about."""
 HOP_WORDS_SHARE = 0.2
@@ -47,6 +55,7 @@ POOL = 200
 """Hits to ask each leg for: a smaller pool makes the worst hit of a leg, which counts nothing, too good."""
 
 _SECONDS_A_DAY = 86_400.0
+_MICROSECONDS_A_DAY = 1e6 * _SECONDS_A_DAY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +85,8 @@ class Shares:
     """How well the turns match that memories came from, 0 to 1; what only its turns find takes part."""
     slots: Mapping[str, float] = field(default_factory=dict)
     """How well memories fill the slot that is asked for, 0 to 1; those that no leg found take part too."""
-    span: Span | None = None
-    """The time that the query names."""
+    then: Collection[str] | None = None
+    """The memories of the time that the query names; None where it names none."""
     hop: Legs | None = None
     """What a second search found."""
 
@@ -101,7 +110,7 @@ def rank(
     score = (1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) x fused + IMPORTANCE_WEIGHT x importance + RECENCY_WEIGHT x recency
     and for each share that there is, (1 - its weight) x that score + its weight x the share, for every memory.
     """
-    said, span = shares.said, shares.span
+    said, then = shares.said, shares.then
     slots = {memory_id: share for memory_id, share in shares.slots.items() if memory_id in facts}
     semantic = [hit for hit in legs.semantic if hit.memory_id in facts]
     keyword = [hit for hit in legs.keyword if hit.memory_id in facts]
@@ -118,6 +127,7 @@ def rank(
     )
     hops = _hop_parts(shares.hop, facts) if shares.hop is not None else None
     found.update(hops or ())
+    has_words = bool(scaled_keyword) or any(said[i] > 0.0 for i in said if i in facts)
     placed = []
     for memory_id in found:
         importance, occurred_at = facts[memory_id]
@@ -131,8 +141,9 @@ def rank(
         score = _weighted(fused, importance, age)
         if hops is not None:
             score = _shared(score, HOP_WEIGHT, hops.get(memory_id, 0.0))
-        if span is not None:
-            score = _shared(score, SPAN_WEIGHT, float(span.holds(occurred_at)))
+        if then is not None:
+            matches = max(parts) if has_words else 1.0
+            score = _shared(score, SPAN_WEIGHT, matches if memory_id in then else 0.0)
         if slots:
             score = _shared(score, SLOT_WEIGHT, slots.get(memory_id, 0.0))
         if score >= min_score:
@@ -180,24 +191,30 @@ def recency(occurred_at: datetime, as_of: datetime) -> float:
     return float(0.5 ** (days / RECENCY_HALF_LIFE_DAYS))
 
 
-def turn_score(
-    match: float,
-    said_at: datetime,
+def turn_scores(
+    matches: Scores,
+    said_at: Times,
+    by_user: Mask,
     as_of: datetime,
     span: Span | None = None,
     *,
-    by_user: bool,
     has_slots: bool = False,
-) -> float:
-    """Return the score of a turn beside memories, 0 to 1; `match` is 1 for the turn that matches best.
+) -> Scored:
+    """Return the scores of turns beside memories, 0 to 1; a match is 1 for the turn that matches best.
 
-    A turn fills no slot: where a question asks for one (`has_slots`), the turn's share of it is nothing.
+    `said_at` is in microseconds. A turn fills no slot: where a question asks for one (`has_slots`), the turn's share of
+    it is nothing.
     """
-    weight = TURN_WEIGHT if by_user else OTHERS_TURN_WEIGHT
-    score = _weighted(weight * match, DEFAULT_IMPORTANCE, recency(said_at, as_of))
+    fused = np.where(by_user, TURN_WEIGHT, OTHERS_TURN_WEIGHT) * matches
+    days = np.maximum(0, microseconds(as_of) - said_at) / _MICROSECONDS_A_DAY
+    light = IMPORTANCE_WEIGHT * DEFAULT_IMPORTANCE + RECENCY_WEIGHT * 0.5 ** (days / RECENCY_HALF_LIFE_DAYS)
+    scores = (1.0 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) * fused + light
     if has_slots:
-        score = _shared(score, SLOT_WEIGHT, 0.0)
-    return score if span is None else _shared(score, SPAN_WEIGHT, float(span.holds(said_at)))
+        scores *= 1.0 - SLOT_WEIGHT
+    if span is not None:
+        then = (microseconds(span.since) <= said_at) & (said_at < microseconds(span.until))
+        scores = (1.0 - SPAN_WEIGHT) * scores + SPAN_WEIGHT * then * matches
+    return np.asarray(scores, dtype=np.float64)
 
 
 def _shared(score: float, weight: float, share: float) -> float:

@@ -16,14 +16,14 @@ from projections.index.centre import centre_of
 from projections.index.embedded.state_search import search_state
 from projections.index.encoding import Chosen
 from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
-from projections.profile.slot_question import filling, slot_asked
+from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
-from projections.queries.ranking import POOL, Shares, rank, turn_score
-from projections.queries.turn_index import TurnIndex, said_by, source_of
+from projections.queries.ranking import POOL, Shares, rank, turn_scores
+from projections.queries.turn_index import TurnIndex, said_by, source_of, words_of
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
-from projections.text.analyser import terms
+from projections.text.analyser import terms, tokens
 from projections.text.time_spans import named_span
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
@@ -36,10 +36,12 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Embedder, Vectors
     from projections.embedding.languages import View
     from projections.index.centre import Centre
+    from projections.index.embedded.bm25 import Mask, Scores
     from projections.index.protocol import Hit
     from projections.partitions.shards import Shards
+    from projections.profile.slot_asked import SlotAsked
     from projections.queries.ranking import Ranked
-    from projections.queries.turn_index import TurnMatches
+    from projections.queries.turn_index import Scored, Times, TurnMatches
     from projections.shard.observation_lookup import Turn
     from projections.state.memory import Memory, UserState
     from projections.text.time_spans import Span
@@ -51,6 +53,8 @@ HOP_MEMORIES: Final = 5
 HOP_SCORE: Final = 0.6
 """Memories whose score is a lower share of the best one's are not followed."""
 HOP_WORDS: Final = 8
+TOLD_SHARE: Final = 0.6
+"""Of what the words of a query weigh that a turn has: memories with more of them say what the turn would answer."""
 TURNS_WITH_MEMORIES: Final = 50
 """Turns whose memories take part even where no leg found them."""
 
@@ -103,6 +107,15 @@ class Asked:
     tokens: tuple[str, ...]
     views: Sequence[View]
     now: datetime
+    span: Span | None = None
+    """The time that the text names."""
+    slot: SlotAsked | None = None
+    """The slot that it asks for."""
+
+    @property
+    def at(self) -> datetime:
+        """The instant for which it is answered."""
+        return self.question.as_of or self.now
 
     @property
     def past(self) -> datetime | None:
@@ -129,6 +142,10 @@ class Pool:
     """What a second search found, for what the best memories are about."""
     hubness: Mapping[str, float] = field(default_factory=dict)
     """How much nearer than others memories are to the centre of what the legs found."""
+    tokens: tuple[str, ...] = ()
+    """What the query searches for."""
+    slot_asked: SlotAsked | None = None
+    """The slot that the query asks for."""
 
     def best(self, limit: int, min_score: float = 0.0) -> list[Found]:
         """Return at most `limit` memories, best first."""
@@ -141,8 +158,11 @@ class Pool:
 
     def _ranked(self, ids: Iterable[str], limit: int, min_score: float) -> list[Found]:
         facts = {i: (self.shown[i][1].importance, self.shown[i][1].occurred_at) for i in ids}
+        then = None if self.span is None else {i for i in facts if was_then(self.shown[i][1], self.span)}
+        if then is not None:  # what fills the slot was true then
+            then |= self.slots.keys() & facts.keys()
         said = {i: evidence for i in facts if (evidence := self._evidence(i)) is not None}
-        shares = Shares(hubness=self.hubness, said=said, slots=self.slots, span=self.span, hop=self.hop)
+        shares = Shares(hubness=self.hubness, said=said, slots=self.slots, then=then, hop=self.hop)
         ranked = rank(self.legs, facts, self.at, limit, min_score, shares=shares)
         return [Found(*self.shown[one.memory_id], one) for one in ranked]
 
@@ -197,19 +217,20 @@ class IndexSearch:
         What fills the slot that the question asks for is among them. With two hops, a second search for what the best
         memories are about has its share in each score.
         """
-        tokens = terms(question.text)
+        words = terms(question.text)
         at = question.as_of or now
         turns = None
         if question.scope in ("all", "personal"):
-            turns = await self._turn_index.matches(owner, tokens, question.filters.agent_id, at)
-        asked = Asked(question, tokens, views, now)
-        legs, shown, deepest = await self._hits(owner, asked, turns, sees)
+            turns = await self._turn_index.matches(owner, words, question.filters.agent_id, at)
         span = named_span(question.text, at) if question.understand_time else None
-        filling_it, slots = self._slots(owner, question, now, sees)
+        asked = Asked(question, words, views, now, span, slot_asked(question.text))
+        legs, shown, deepest = await self._hits(owner, asked, turns, sees)
+        found = [memory for whose, memory in shown.values() if whose == owner]
+        filling_it, slots = self._slots(owner, asked, found, sees)
         shown |= {memory.memory_id: (owner, memory) for memory in filling_it}
         centres = self._centres(asked, legs, shown)
         hubness = {memory_id: near for centre in centres.values() for memory_id, near in centre.hubness.items()}
-        pool = Pool(legs, shown, at, deepest, turns, span, slots, hubness=hubness)
+        pool = Pool(legs, shown, at, deepest, turns, span, slots, hubness=hubness, tokens=words, slot_asked=asked.slot)
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
         best = [found for found in best if found.ranked.score >= HOP_SCORE * best[0].ranked.score]
@@ -257,15 +278,17 @@ class IndexSearch:
         return {memory_id: vector for memory_id, vector in found.items() if len(vector) == len(view.vector)}
 
     def _slots(
-        self, owner: Owner, question: Question, now: datetime, sees: Callable[[Memory], bool]
+        self, owner: Owner, asked: Asked, found: list[Memory], sees: Callable[[Memory], bool]
     ) -> tuple[list[Memory], dict[str, float]]:
-        """Return the memories that fill the slot that is asked for, and how well; none where it asks for none."""
-        asked_for = slot_asked(question.text)
-        if asked_for is None or question.scope not in ("all", "personal"):
+        """Return the memories that fill the slot that is asked for, and how well; none where it asks for none.
+
+        `found` are those that the legs found.
+        """
+        question, at = asked.question, asked.at
+        if asked.slot is None or question.scope not in ("all", "personal"):
             return [], {}
-        filters, state = question.filters, self.state(owner, now, question.as_of)
-        at = question.as_of or now
-        filled = filling(state, asked_for, at, agent_id=filters.agent_id, with_past=question.with_past)
+        filters, state, past = question.filters, self.state(owner, asked.now, question.as_of), question.with_past
+        filled = filling(state, asked.slot, at, agent_id=filters.agent_id, with_past=past, span=asked.span, found=found)
         shown = [memory for i in filled if filters.passes(memory := state.memories[i], owner, at) and sees(memory)]
         return shown, {memory.memory_id: filled[memory.memory_id] for memory in shown}
 
@@ -360,8 +383,8 @@ class IndexSearch:
     ) -> list[Found | FoundTurn]:
         """Return the best of the memories and of the turns that a pool found, best first.
 
-        A turn that a better memory came from is left out, and so are those that a forgotten memory came from, and those
-        whose text is hidden.
+        A turn is left out where better memories that came from it have the words of the query that it has, or fill the
+        slot that the query asks for. So are those that a forgotten memory came from, and those whose text is hidden.
         """
         limit = question.limit
         most = limit + sum(len(found.memory.source_ids) for found in memories)
@@ -370,14 +393,34 @@ class IndexSearch:
         # Of equal scores the memory comes first: it is the shorter.
         both.sort(key=lambda found: (-_score(found), isinstance(found, FoundTurn)))
         chosen: list[Found | FoundTurn] = []
-        told: set[str] = set()
+        told: dict[str, list[Found]] = {}
         for found in both:
+            if len(chosen) == limit:
+                break
             if isinstance(found, Found):
-                told.update(found.memory.source_ids)
-            elif found.turn.message.envelope.event_id in told or found.score < question.min_score:
+                for event_id in found.memory.source_ids:
+                    told.setdefault(event_id, []).append(found)
+            elif found.score < question.min_score or self._is_told(owner, pool, found, told):
                 continue
             chosen.append(found)
-        return chosen[:limit]
+        return chosen
+
+    def _is_told(self, owner: Owner, pool: Pool, found: FoundTurn, told: Mapping[str, list[Found]]) -> bool:
+        """Return whether the memories that came from a turn say what it would answer."""
+        event_id = found.turn.message.envelope.event_id
+        memories = told.get(event_id)
+        if memories is None or pool.turns is None:
+            return False
+        remembered = {word for one in memories for word in tokens(one.memory.content)}
+        if pool.slot_asked is not None:  # the words that ask for a slot, as "how old", need not stand in what answers
+            return any(one.ranked.slot for one in memories) or remembered.issuperset(pool.tokens)
+        said = set(words_of(found.turn)).intersection(pool.tokens)
+        if not said and (before := pool.turns.words.before(event_id)) is not None:
+            turn = self._shards.of(owner).observations.turn(owner, before)
+            said = set(words_of(turn) if turn is not None else ()).intersection(pool.tokens)
+        rarity = pool.turns.words.rarity
+        weight = sum(rarity(word) for word in said)
+        return sum(rarity(word) for word in said & remembered) > TOLD_SHARE * weight
 
     def _turns(
         self, owner: Owner, pool: Pool, filters: Filters, limit: int, hides: Callable[[str], bool]
@@ -387,7 +430,11 @@ class IndexSearch:
         if pool.turns is None:
             return found
         observations, memories = self._shards.of(owner).observations, self._shards.state(owner).memories
-        for event_id, match, by_user in pool.turns.best():
+
+        def score(matches: Scores, said_at: Times, by_user: Mask) -> Scored:
+            return turn_scores(matches, said_at, by_user, pool.at, pool.span, has_slots=bool(pool.slots))
+
+        for event_id, scored, match in pool.turns.ranked(score):
             if len(found) == limit:
                 break
             citing = [memories[i] for i in observations.citing(owner, event_id) if i in memories]
@@ -396,8 +443,7 @@ class IndexSearch:
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
             if filters.accept_turn(said_at, source_of(turn)) and not hides(said_by(turn)):
-                score = turn_score(match, said_at, pool.at, pool.span, by_user=by_user, has_slots=bool(pool.slots))
-                found.append(FoundTurn(owner, turn, score, match))
+                found.append(FoundTurn(owner, turn, scored, match))
         return found
 
     def _cited(self, owner: Owner, turns: TurnMatches) -> set[str]:
@@ -405,7 +451,7 @@ class IndexSearch:
         observations = self._shards.of(owner).observations
         return {
             memory_id
-            for event_id, _, _ in islice(turns.best(), TURNS_WITH_MEMORIES)
+            for event_id in islice(turns.best(), TURNS_WITH_MEMORIES)
             for memory_id in observations.citing(owner, event_id)
         }
 

@@ -1,8 +1,8 @@
 """The words of users' turns, screenshots and articles, in memory: in which the words of a query stand.
 
 A turn is searched together with the turn before it in its session: an answer is often understood, and found, only by
-its question. Nothing is stored: a user's words are read from the shard at the first search, and what came since at each
-later one.
+its question, which comes before it then. Nothing is stored: a user's words are read from the shard at the first search,
+and what came since at each later one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 from array import array
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -24,8 +24,10 @@ from schemas.topics import ARTICLES, CONVERSATIONS, SCREENSHOTS
 from schemas.vocabulary.words import SHOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
+
+    from numpy.typing import NDArray
 
     from projections.index.embedded.bm25 import Mask, Scores
     from projections.partitions.shards import Shards
@@ -33,12 +35,18 @@ if TYPE_CHECKING:
     from projections.shard.shard import Shard
     from schemas.identity import Owner
 
+    Times: TypeAlias = NDArray[np.int64]
+    Scored: TypeAlias = NDArray[np.float64]
+
 MAX_TURNS: Final = 10_000
 """Of a user's turns the newest so many are searched."""
 MAX_CHARACTERS: Final = 2_000
 """Of a turn: what follows is not read."""
 MAX_BYTES: Final = 256 * 1024 * 1024
 """What the words of all users may take; those searched longest ago are dropped first."""
+ANSWER_SHARE: Final = 0.9
+"""Of the match of a turn, what the next has at most that is found by it alone: who said the words comes before who
+answered them."""
 SHOWN_TOPICS: Final = (SCREENSHOTS.name, ARTICLES.name)
 _AT_ONCE: Final = 100
 """Turns read before the event loop has its turn."""
@@ -63,12 +71,22 @@ class TurnMatches:
             return None
         return max(self._with_answer(row) for row in rows)
 
-    def best(self) -> Iterator[tuple[str, float, bool]]:
-        """Yield the turns with the words, best first: id, match, and whether the user said it."""
-        words, scores = self.words, self.scores
-        rows = np.flatnonzero(scores > 0)
-        for row in rows[np.lexsort((rows, -scores[rows]))].tolist():
-            yield words.event_ids[row], float(scores[row]), bool(words.by_user[row])
+    def best(self) -> Iterator[str]:
+        """Yield the ids of the turns with the words, those that match best first."""
+        rows = np.flatnonzero(self.scores > 0)
+        for row in rows[np.lexsort((rows, -self.scores[rows]))].tolist():
+            yield self.words.event_ids[row]
+
+    def ranked(self, score: Callable[[Scores, Times, Mask], Scored]) -> Iterator[tuple[str, float, float]]:
+        """Yield the turns with the words, those with the best score first, the newest of equals: id, score, match.
+
+        `score` has the matches of some turns, when they were said, and whether the user said them.
+        """
+        rows = np.flatnonzero(self.scores > 0)
+        matches, said_at, by_user = self.scores[rows], self.words.times()[rows], self.words.users()[rows]
+        scores = score(matches, said_at, by_user)
+        for place in np.lexsort((rows, -said_at, -scores)).tolist():
+            yield self.words.event_ids[rows[place]], float(scores[place]), float(matches[place])
 
     def _with_answer(self, row: int) -> float:
         answer = self.words.answers[row]
@@ -95,14 +113,18 @@ class UserWords:
     _times: array[int] = field(default_factory=lambda: array("q"))
     _codes: dict[str | None, int] = field(default_factory=lambda: {None: 0})
     _rows: dict[str, int] = field(default_factory=dict)
+    _before: array[int] = field(default_factory=lambda: array("q"))
+    """Each row's last turn in its session."""
     _last: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
     """The row and the tokens of the last turn of each session."""
+    _own: Bm25 = field(default_factory=Bm25)
+    """The words of each turn without the turn before."""
     _bm25: Bm25 = field(default_factory=Bm25)
 
     @property
     def nbytes(self) -> int:
         """Estimate of the memory in use."""
-        return self._bm25.nbytes + _BYTES_OF_A_ROW * len(self.event_ids)
+        return self._bm25.nbytes + self._own.nbytes + _BYTES_OF_A_ROW * len(self.event_ids)
 
     @property
     def is_current(self) -> bool:
@@ -117,11 +139,12 @@ class UserWords:
         """Add the next turn of the log."""
         message = turn.message
         row = len(self.event_ids)
-        own = tokens(said_by(turn)[:MAX_CHARACTERS])
+        own = words_of(turn)
         before, words = self._last.get(message.session_id, (_NONE, ()))
         if before != _NONE:
             self.answers[before] = row
         self._last[message.session_id] = (row, own)
+        self._before.append(before)
         if message.role not in SHOWN:  # memories are ranked by the words of turns alone
             self._rows[message.envelope.event_id] = row
         self.event_ids.append(message.envelope.event_id)
@@ -130,6 +153,20 @@ class UserWords:
         self._agents.append(self._codes.setdefault(message.envelope.agent_id, len(self._codes)))
         self._times.append(microseconds(effective_time(message, turn.recorded_at)))
         self._bm25.add((*words, *own))
+        self._own.add(own)
+
+    def times(self) -> Times:
+        """Return when each row was said, in microseconds."""
+        return np.frombuffer(self._times, dtype=np.int64)
+
+    def users(self) -> Mask:
+        """Return which rows the user said."""
+        return np.frombuffer(self.by_user, dtype=np.bool_)
+
+    def before(self, event_id: str) -> str | None:
+        """Return the turn before one in its session, with which it is searched."""
+        row = self._rows.get(event_id)
+        return None if row is None or self._before[row] == _NONE else self.event_ids[self._before[row]]
 
     def rarity(self, token: str) -> float:
         """Return the weight of a token in a query: the fewer turns it stands in, the greater."""
@@ -138,13 +175,16 @@ class UserWords:
     def matches(self, query: Sequence[str], agent_id: str | None, until: datetime) -> TurnMatches:
         """Return how the turns match that an agent knows and that were said until an instant."""
         scores = self._bm25.scores(query)
+        before = np.frombuffer(self._before, dtype=np.int64)
+        answers = np.flatnonzero((self._own.scores(query) == 0.0) & (before != _NONE))
+        scores[answers] = np.minimum(scores[answers], ANSWER_SHARE * scores[before[answers]])
         scores[~self._visible(agent_id, until)] = 0.0
         if (best := float(scores.max(initial=0.0))) > 0.0:
             scores /= best
         return TurnMatches(self, scores)
 
     def _visible(self, agent_id: str | None, until: datetime) -> Mask:
-        visible = np.frombuffer(self._times, dtype=np.int64) <= microseconds(until)
+        visible = self.times() <= microseconds(until)
         if agent_id is not None:
             agents = np.frombuffer(self._agents, dtype=np.uint32)
             visible &= (agents == self._codes.get(agent_id, len(self._codes))) | (agents == self._codes[None])
@@ -208,6 +248,11 @@ def said_by(turn: Turn) -> str:
     """Return the words of a turn, after the name of who said them where it is known."""
     message = turn.message
     return f"{message.name}: {message.content}" if message.name else message.content
+
+
+def words_of(turn: Turn) -> tuple[str, ...]:
+    """Return the tokens of a turn by which it is searched."""
+    return tokens(said_by(turn)[:MAX_CHARACTERS])
 
 
 def source_of(turn: Turn) -> str:

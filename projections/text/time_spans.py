@@ -33,6 +33,19 @@ _UNITS: Final = (
     | {"个星期": "week", "星期": "week", "个月": "month", "年": "year"}
 )  # fmt: skip
 _COUNT: Final = r"(?P<count>\d{1,3}|a couple of|couple of|an?|one|two|three|four|five|six)"
+_EARLIEST: Final = datetime(1, 1, 2, tzinfo=UTC)
+_LATEST: Final = datetime(9999, 12, 30, tzinfo=UTC)
+_LEAD: Final = re.compile(r"(?:before|after|until|till|since|in|during|of|on|last)\s+(?:the\s+)?", re.IGNORECASE)
+_BEFORE: Final = re.compile(r"\b(?:before|until|till|prior to)\s+(?:the\s+)?$", re.IGNORECASE)
+_AFTER: Final = re.compile(r"\bafter\s+(?:the\s+)?$", re.IGNORECASE)
+_SINCE: Final = re.compile(r"\bsince\s+(?:the\s+)?$|从$|自$", re.IGNORECASE)
+_ZH_BEFORE: Final = re.compile("(?:之前|以前|前)")
+_ZH_AFTER: Final = re.compile("(?:之后|以后)")
+_IS_DATE: Final = re.compile("[年月日号天季]$|份$")
+_SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12, "春": 3, "夏": 6, "秋": 9, "冬": 12}
+"""The months in which they begin, in the north."""
+_SEASON: Final = r"(?P<season>spring|summer|autumn|fall|winter)"
+_ZH_SEASON: Final = r"(?P<season>[春夏秋冬])[天季]"
 _ZH_COUNT: Final = r"(?P<count>\d{1,3}|[一二两三四五六七八九十几半])"
 
 
@@ -47,6 +60,10 @@ class Span:
         """Return whether an instant lies within."""
         return self.since <= moment < self.until
 
+    def overlaps(self, other: Span) -> bool:
+        """Return whether an instant lies within both."""
+        return self.since < other.until and other.since < self.until
+
 
 def named_span(query: str, at: datetime) -> Span | None:
     """Return the span that a query names, seen from an instant; None where it names none, or one of no calendar."""
@@ -57,8 +74,25 @@ def named_span(query: str, at: datetime) -> Span | None:
                 first, end = read(found, today)
             except (ValueError, OverflowError):
                 return None
-            return Span(_midnight(first), _midnight(end))
+            return _open(query, found, Span(_midnight(first), _midnight(end)))
     return None
+
+
+def _open(query: str, found: re.Match[str], span: Span) -> Span:
+    """Return all that is before a span, or from it on, where the words beside it say so."""
+    if _BEFORE.search(query, 0, _begin(found)) or (_IS_DATE.search(found[0]) and _ZH_BEFORE.match(query, found.end())):
+        return Span(_EARLIEST, span.since)
+    if _AFTER.search(query, 0, _begin(found)) or (_IS_DATE.search(found[0]) and _ZH_AFTER.match(query, found.end())):
+        return Span(span.until, _LATEST)
+    if _SINCE.search(query, 0, _begin(found)):
+        return Span(span.since, _LATEST)
+    return span
+
+
+def _begin(found: re.Match[str]) -> int:
+    """Return where a date begins, after the preposition that is read with it."""
+    lead = _LEAD.match(found[0])
+    return found.start() + (lead.end() if lead else 0)
 
 
 def _midnight(day: date) -> datetime:
@@ -135,6 +169,27 @@ def _whole_year(found: re.Match[str], _: date) -> tuple[date, date]:
     return date(year, 1, 1), date(year + 1, 1, 1)
 
 
+def _season(found: re.Match[str], today: date) -> tuple[date, date]:
+    """Return a season of the year that is named; "last" is the last that is over, else the last that has begun."""
+    month = _SEASONS[found["season"].lower()]
+    groups = found.groupdict()
+    if groups.get("year") or groups.get("relative"):
+        return _months_from(_year(found, today), month)
+    year = today.year
+    is_last = (groups.get("which") or "").lower() in ("last", "上个", "上一个")
+    while True:
+        first, end = _months_from(year, month)
+        if (end if is_last else first) <= today:
+            return first, end
+        year -= 1
+
+
+def _months_from(year: int, month: int) -> tuple[date, date]:
+    """Return the three months that begin with one."""
+    later = month + 3
+    return date(year, month, 1), date(year + (later > 12), (later - 1) % 12 + 1, 1)  # noqa: PLR2004 - months of a year
+
+
 def _fixed(unit: str, count: int) -> _Reader:
     return lambda _, today: _moved(unit, today, count)
 
@@ -157,7 +212,11 @@ _ENGLISH: Final = (
     (rf"on (?:the )?{_DAY} (?:of )?{_MONTH}", _full),
     (rf"on {_MONTH} {_DAY}", _full),
     (rf"{_MONTH},? (?:of )?{_YEAR}", _month),
-    (rf"(?:in|during|last|since) {_MONTH}(?! \d)", _month),
+    (rf"{_SEASON},? (?:of |in )?{_YEAR}", _season),
+    (rf"{_SEASON} (?:of )?(?P<relative>last year|this year)", _season),
+    (rf"(?:(?P<which>last|this|past)|(?:in|during|since|before|after|until) the) {_SEASON}(?! \d)", _season),
+    (rf"(?:in|during) {_SEASON}", _season),
+    (rf"(?:in|during|last|since|before|after|until|till) {_MONTH}(?! \d)", _month),
     ("the day before yesterday", _fixed("day", -2)),
     ("(?:yesterday|last night)", _fixed("day", -1)),
     ("(?:today|tonight)", _fixed("day", 0)),
@@ -170,11 +229,13 @@ _ENGLISH: Final = (
     ("this month", _fixed("month", 0)),
     ("last year", _fixed("year", -1)),
     ("this year", _fixed("year", 0)),
-    (rf"(?:in|during|of|since) {_YEAR}", _whole_year),
+    (rf"(?:in|during|of|since|before|after|until|till) {_YEAR}", _whole_year),
 )
 _CHINESE: Final = (
     (rf"{_ZH_YEAR}?{_ZH_MONTH}(?P<day>\d{{1,2}})[日号]", _full),
     (rf"{_ZH_YEAR}{_ZH_MONTH}", _month),
+    (rf"{_ZH_YEAR}的?{_ZH_SEASON}", _season),
+    (rf"(?P<which>上个|上一个|这个|今年)的?{_ZH_SEASON}", _season),
     (rf"(?<!{_NO_NUMBER}){_ZH_ONE_MONTH}月份?(?!{_NO_NUMBER})", _month),
     (r"(?P<year>(?:19|20)\d\d)年", _whole_year),
     (rf"{_ZH_COUNT}(?P<unit>天|日|个?星期|周|个月|年)(?:之|以)?前", _ago),

@@ -120,6 +120,36 @@ async def test_a_question_for_what_was_before_is_answered_by_what_was_superseded
     assert "Oslo" not in str(context)
 
 
+async def test_a_slot_at_a_time_that_is_named_is_filled_by_what_was_true_then(door: FrontDoor):
+    for city, day in (("Oslo", "2026-03-02"), ("Bergen", "2026-07-05")):
+        said_at = f"{day}T08:00:00Z"
+        await door.remember(f"User lives in {city}", "then", attribute="city", value=city, occurred_at=said_at)
+    for question, city in (
+        ("Where did she live in April 2026?", "Oslo"),
+        ("Where did she live in August 2026?", "Bergen"),
+        ("2026年5月她住在哪里？", "Oslo"),
+    ):
+        found = await search(door, "then", question, recall=False, include_global=False, as_of=None)
+        assert found[0]["memory"] == f"User lives in {city}", question
+    asked = {"recall": False, "include_global": False, "understand_time": False}
+    blind = await search(door, "then", "Where did she live in April 2026?", **asked)
+    assert [result["memory"] for result in blind] == ["User lives in Bergen"]
+
+
+async def test_a_time_that_is_named_decides_between_what_matches_equally(door: FrontDoor):
+    places = {"2023-05-12": "Ghent", "2025-11-20": "Bath", "2026-09-03": "Delft", "2026-10-15": "Mainz"}
+    for day, place in places.items():
+        await door.remember(f"用户去看了朋友，地点是{place}。", "visits", occurred_at=f"{day}T08:00:00Z")
+    for question, place in (
+        ("2026年九月去看了谁", "Delft"),
+        ("2023年5月去看了谁", "Ghent"),
+        ("2026年10月15日去看了谁", "Mainz"),
+        ("2025年11月去看了谁", "Bath"),
+    ):
+        found = await search(door, "visits", question, recall=False, include_global=False)
+        assert place in found[0]["memory"], question
+
+
 async def test_what_an_agent_was_shown_is_reported(door: FrontDoor):
     memory = await door.remember("likes tea", "recalled")
     shared = await door.remember("everyone likes tea", "recalled", scope="global")

@@ -65,6 +65,48 @@ async def test_a_turn_comes_once_behind_the_memory_that_it_led_to(door: FrontDoo
     assert ids(await search(door, "once", "Berlin", include=["turns"])) == ["o-1"]
 
 
+@pytest.mark.parametrize(
+    ("said", "query", "answer"),
+    [
+        ("I love tea, and the wifi password is sunflower42.", "wifi password", "sunflower42"),
+        ("I flew to Lisbon with my colleague Priya for a ceramics fair.", "Lisbon", "Lisbon"),
+        ("My sister Clara is a vet in Cork.", "vet", "vet"),
+        ("My son Ben is seven.", "How old is Ben?", "seven"),
+        ("我喜欢爬山，门禁密码是8812。", "门禁密码", "8812"),
+    ],
+)
+async def test_a_turn_is_not_hidden_by_a_memory_that_says_something_else(
+    door: FrontDoor, said: str, query: str, answer: str
+):
+    user_id = f"unsaid-{answer}"
+    became = await say(door, user_id, said, user_id)
+    assert became["memory_ids"], "a memory came from the turn"
+    texts = [result["memory"] for result in await search(door, user_id, query)]
+    assert any(answer in text for text in texts), texts
+    context = (await door.post("/v1/context", {"user_id": user_id, "query": query, "include": BOTH})).json()
+    assert any(answer in turn["content"] for turn in context["turns"])
+
+
+async def test_who_said_the_word_comes_before_who_answered_it(door: FrontDoor):
+    long = "Did you know how the harbour looked in the fog this morning, with all of the cranes standing still?"
+    for number, said in enumerate((long, "Does my wife like it at Lufthansa?", "Ben?", "Maybe?")):
+        await say(door, f"l-{number}", said, "rare")
+    assert ids(await search(door, "rare", "Lufthansa", include=["turns"])) == ["l-1", "l-2"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+async def test_time_and_recency_count_before_turns_are_cut(door: FrontDoor, limit: int):
+    days = ("2025-01-10", "2025-04-10", "2025-07-10", "2025-10-10")
+    for day in days:
+        event_id, said_at = f"cut-{limit}-{day}", f"{day}T08:00:00Z"
+        await say(door, event_id, "What about the heron?", f"cut-{limit}", occurred_at=said_at, session_id=day)
+    named = await search(door, f"cut-{limit}", "heron in July 2025", include=["turns"], limit=limit)
+    assert ids(named)[0] == f"cut-{limit}-2025-07-10"
+    assert len(named) == limit
+    newest = await search(door, f"cut-{limit}", "heron", include=["turns"], limit=limit)
+    assert ids(newest) == [f"cut-{limit}-{day}" for day in reversed(days)][:limit]
+
+
 async def test_an_answer_is_found_by_its_question(door: FrontDoor):
     await say(door, "q-1", "Which instrument does your sister practise?", "question")
     await say(door, "q-2", "The oboe, every evening!", "question")

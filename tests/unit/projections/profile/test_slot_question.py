@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from support.examples import LUNA, MONDAY, forget, later, remember
 from support.given import Given, given
 
 from projections.profile.slot_question import MAX_CHARACTERS, filling, slot_asked
+from projections.text.time_spans import Span
 
 AT = later(days=1)
 
@@ -196,3 +199,70 @@ def test_an_agent_is_answered_by_what_it_knows():
 def test_a_slot_whose_value_was_taken_out_is_filled_by_nothing():
     known = given(remember("User moved", "c-1", MONDAY, attribute="city", value=""))
     assert best(known, "Where does she live?") == []
+
+
+@pytest.mark.parametrize(
+    ("known", "question", "answers"),
+    [
+        (
+            given(
+                fact("User works at Airbus", "employer", "Airbus"), remember("User used to work at Boeing", "c-2", AT)
+            ),
+            "Where did she work before?",
+            ["User used to work at Boeing"],
+        ),
+        (
+            given(
+                fact("User works at Airbus", "employer", "Airbus"), remember("User used to work at Boeing", "c-2", AT)
+            ),
+            "Where does she work now?",
+            ["User works at Airbus"],
+        ),
+        (
+            given(fact("用户在字节跳动工作", "employer", "字节跳动"), remember("用户以前在网易工作", "c-2", AT)),
+            "她以前在哪里工作？",
+            ["用户以前在网易工作"],
+        ),
+        (
+            given(
+                fact("用户在字节跳动工作", "employer", "字节跳动"),
+                fact("用户以前在网易工作", "occupation", "在网易工作"),
+            ),
+            "她现在做什么工作？",
+            ["用户在字节跳动工作"],
+        ),
+        (
+            given(fact("User lives in Bonn", "city", "Bonn"), remember("User's wife used to live in Rome", "c-2", AT)),
+            "Where did she live before?",
+            ["User lives in Bonn"],
+        ),
+    ],
+)
+def test_before_is_answered_by_what_was_and_now_by_what_is(known: Given, question: str, answers: list[str]):
+    assert best(known, question, found=known.state.memories.values()) == answers
+
+
+@pytest.mark.parametrize(
+    ("question", "hour", "answer"),
+    [
+        ("Where did she work?", 1, "User works at Acme"),
+        ("Where did she work?", 3, "User works at Nordlicht"),
+    ],
+)
+def test_in_a_span_that_is_named_a_slot_is_filled_by_what_was_true_then(question: str, hour: int, answer: str):
+    span = Span(later(hours=hour), later(hours=hour, seconds=1))
+    assert best(anna(), question, with_past=True, span=span) == [answer]
+
+
+def test_before_anything_was_known_a_slot_is_filled_by_nothing_but_what_names_the_time():
+    in_2019 = Span(datetime(2019, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC))
+    paris = remember("In 2019 User lived in Paris", "c-2", AT)
+    known = given(fact("User lives in Rome", "city", "Rome"), paris)
+    memories = known.state.memories.values()
+    assert best(known, "Where did she live in 2019?", span=in_2019, found=memories) == ["In 2019 User lived in Paris"]
+    assert best(anna(), "Where did she live in 2019?", span=in_2019) == []
+
+
+def test_what_is_the_same_at_all_times_fills_its_slot_in_any_span():
+    in_2019 = Span(datetime(2019, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC))
+    assert best(anna(), "When was her birthday?", span=in_2019) == ["User's birthday is 05-20"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from projections.index.embedded.table import microseconds
 from projections.index.protocol import Hit, Legs
 from projections.queries.ranking import (
     HOP_WEIGHT,
@@ -22,7 +24,7 @@ from projections.queries.ranking import (
     rank,
     recency,
     scale,
-    turn_score,
+    turn_scores,
 )
 from projections.text.time_spans import Span
 
@@ -43,6 +45,12 @@ def plain(*names, importance=0.5, occurred_at=NOON):
 
 def ranked(found, facts, limit=10, min_score=0.0):
     return rank(found, facts, NOON, limit, min_score)
+
+
+def scores_of_turns(*turns, span=None):
+    matches, said_at, by_user = zip(*turns, strict=True)
+    times = np.array([microseconds(moment) for moment in said_at])
+    return turn_scores(np.array(matches, dtype=np.float32), times, np.array(by_user), NOON, span).tolist()
 
 
 def order(answer):
@@ -180,11 +188,26 @@ def test_a_memory_whose_turns_match_is_found_where_no_leg_found_it():
 
 
 def test_what_was_true_in_the_span_that_is_named_comes_first():
-    span = Span(NOON - timedelta(days=40), NOON - timedelta(days=20))
-    facts = plain("now", "far") | plain("then", occurred_at=NOON - timedelta(days=30))
-    found = legs(semantic={"now": 0.9, "then": 0.89, "far": 0.1}, keyword={"now": 1.0, "then": 1.0})
+    found = legs(semantic={"now": 0.9, "then": 0.5, "far": 0.1}, keyword={"now": 1.0, "then": 1.0})
+    facts = plain("now", "then", "far")
     assert order(rank(found, facts, NOON, 10)) == ["now", "then", "far"]
-    assert order(rank(found, facts, NOON, 10, shares=Shares(span=span))) == ["then", "now", "far"]
+    assert order(rank(found, facts, NOON, 10, shares=Shares(then={"then"}))) == ["then", "now", "far"]
+
+
+def test_what_was_true_in_the_span_and_is_not_asked_about_comes_later():
+    found = legs(semantic={"asked": 0.9, "then": 0.3, "far": 0.1}, keyword={"asked": 1.0})
+    answer = rank(found, plain("asked", "then", "far"), NOON, 10, shares=Shares(then={"then", "far"}))
+    assert order(answer) == ["asked", "then", "far"]
+
+
+def test_where_no_words_match_what_was_true_in_the_span_comes_first():
+    found = legs(semantic={"near": 0.9, "then": 0.1, "far": 0.2})
+    assert order(rank(found, plain("near", "then", "far"), NOON, 10, shares=Shares(then={"then"})))[0] == "then"
+
+
+def test_the_span_decides_between_all_whose_words_match_equally_however_far_the_meaning():
+    found = legs(semantic={"near": 0.9, "then": 0.1}, keyword={"near": 1.0, "then": 1.0})
+    assert order(rank(found, plain("near", "then"), NOON, 10, shares=Shares(then={"then"}))) == ["then", "near"]
 
 
 def test_a_second_search_has_its_share_and_brings_what_only_it_found():
@@ -197,5 +220,14 @@ def test_a_second_search_has_its_share_and_brings_what_only_it_found():
 
 
 def test_a_turn_counts_less_than_the_best_memory_and_more_than_what_others_said():
-    mine, theirs = (turn_score(1.0, NOON, NOON, by_user=by_user) for by_user in (True, False))
-    assert 1.0 > mine > theirs > turn_score(0.0, NOON, NOON, by_user=True)
+    mine, theirs, unmatched = scores_of_turns((1.0, NOON, True), (1.0, NOON, False), (0.0, NOON, True))
+    assert 1.0 > mine > theirs > unmatched
+
+
+def test_a_turn_of_the_span_that_is_named_comes_before_what_matches_as_well():
+    then, now = (1.0, NOON - timedelta(days=30), True), (1.0, NOON, True)
+    span = Span(NOON - timedelta(days=40), NOON - timedelta(days=20))
+    early, late = scores_of_turns(then, now, span=span)
+    assert early > late
+    early, late = scores_of_turns(then, now)
+    assert late > early
