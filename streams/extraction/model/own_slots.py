@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from streams.extraction.model import wording
+from streams.extraction.model.pets import spans_of
 from streams.extraction.rules.numbers import NUMERAL, number
 from streams.extraction.rules.places import CHINESE_CITIES
 
@@ -225,6 +226,14 @@ _ELSEWHERE: Final = re.compile(
 """What says that a text is neither English nor Chinese: its words are not known here."""
 
 
+_ENGLISH_SAID: Final = {slot: re.compile(words) for slot, words in _ENGLISH.items()}
+_ENGLISH_SPOKEN: Final = {slot: re.compile(words, re.IGNORECASE) for slot, words in _ENGLISH.items()}
+_ENGLISH_BEHIND: Final = {slot: re.compile(words) for slot, words in _ENGLISH_AFTER.items()}
+_CHINESE_SAID: Final = {slot: re.compile(words) for slot, words in _CHINESE.items()}
+_ZH_BEHIND: Final = {slot: re.compile(words) for slot, words in _ZH_AFTER.items()}
+_ASKED: Final = {slot: re.compile(words, re.IGNORECASE) for slot, words in _ASKS.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """A line, with what stood before it."""
@@ -268,7 +277,7 @@ def _plain(text: str) -> str:
 
 def _spans(sentence: str, value: str) -> Iterator[tuple[int, int]]:
     """Yield where a sentence has a value, or else from its first word to its last."""
-    found = [m.span() for m in re.finditer(re.escape(value), sentence, re.IGNORECASE)] if value else []
+    found = list(spans_of(value, sentence))
     if value.isdigit():
         found = [m.span() for m in re.finditer(rf"\d+|{NUMERAL}", sentence) if number(m.group()) == int(value)]
     if not found and (terms := wording.terms(value)) and terms <= wording.terms(sentence):
@@ -291,12 +300,12 @@ def _english(sentence: str, span: tuple[int, int], attribute: str) -> bool:
     clause = _NEW_CLAUSE.split(head)[-1]
     if attribute not in _AS_REQUESTED and _NOT_SO.search(clause):
         return False
-    after = _ENGLISH_AFTER.get(attribute)
-    if after and re.match(after, tail) and not re.search(rf"\b{_OTHERS}\b", clause):
+    after = _ENGLISH_BEHIND.get(attribute)
+    if after and after.match(tail) and not re.search(rf"\b{_OTHERS}\b", clause):
         return _NAMES_NOBODY.search(clause) is None or re.search(_I, clause) is not None
     if attribute == "occupation" and _VERBS.match(value) and re.search(r"\bI (?:also |now |mostly )?$", head):
         return True
-    m = re.search(_ENGLISH[attribute], head) or re.search(_ENGLISH[attribute], head, re.IGNORECASE)
+    m = _ENGLISH_SAID[attribute].search(head) or _ENGLISH_SPOKEN[attribute].search(head)
     return m is not None and _goes_with(attribute, m, value, tail)
 
 
@@ -326,7 +335,7 @@ def _chinese(sentence: str, span: tuple[int, int], attribute: str, before: str) 
     head, tail = sentence[: span[0]], sentence[span[1] :]
     value = sentence[span[0] : span[1]]
     kind = "verb" if attribute == "occupation" and value[:1] in _ZH_VERBS else attribute
-    m = re.search(_CHINESE[kind], head)
+    m = _CHINESE_SAID[kind].search(head)
     if m is None:
         return False
     start = max(head.rfind("，", 0, m.start() + 1), head.rfind(",", 0, m.start() + 1)) + 1
@@ -354,7 +363,7 @@ def _complement(attribute: str, kind: str, value: str, tail: str) -> bool:
     """Return whether what stands behind the value lets it be the slot's."""
     if attribute == "user_name":
         return not tail.startswith(("的", "家"))
-    behind = re.match(_ZH_AFTER[attribute], tail) if attribute in _ZH_AFTER else None
+    behind = _ZH_BEHIND[attribute].match(tail) if attribute in _ZH_BEHIND else None
     if attribute == "age":
         return behind is not None
     if attribute in ("city", "employer") and kind.endswith("是"):
@@ -382,9 +391,7 @@ def _birthday(sentence: str, before: str) -> bool:
 
 def _answers(question: str, text: str, attribute: str, value: str) -> bool:
     """Return whether a line begins with the value, where the assistant asked the user for it."""
-    asked = next(
-        (q for q in re.findall(r"[^。！!?？.\n]*[?？]", question) if re.search(_ASKS[attribute], q, re.IGNORECASE)), ""
-    )
+    asked = next((q for q in re.findall(r"[^。！!?？.\n]*[?？]", question) if _ASKED[attribute].search(q)), "")
     if not asked or not _OF_YOU.search(asked.lower()) or _ZH_OTHERS.search(asked):
         return False
     if re.search(
