@@ -174,7 +174,7 @@ _ZH_AFTER: Final = {
         r"[^，,。]{0,8}?(?:上班|工作|任职|就职|做|当|干"
         r"|实习|担任|教书|供职|打工|打拼|负责|送|跑|开发)(?!了[一半两几]?[个]?(?:[上下]午|天|会|小时|晚))"
     ),
-    "age": r"\s*(?:周?岁|了|啦|咯|出头|多|$|，|,)",
+    "age": r"\s{0,3}(?:周?岁|了|啦|咯|出头|多|$|，|,)",
 }
 """What must stand behind 在, or behind an age."""
 _ZH_NOT_SO: Final = re.compile(
@@ -188,7 +188,7 @@ _ZH_BIRTHDAY: Final = re.compile(
     r"|[，,])(?:生日|出生)|过生日|我是[^，,。]{0,14}生"
 )
 _EN_BIRTHDAY: Final = re.compile(
-    r"\b(?:my|our) (?:own |\d+\w* )?(?:birthday|b-?day|date of birth|dob)\b|\bI(?: was|'m"
+    r"\b(?:my|our) (?:own |\d{1,3}(?:st|nd|rd|th) )?(?:birthday|b-?day|date of birth|dob)\b|\bI(?: was|'m"
     r"| am)? born\b|\bI(?:'ll)? turn\b"
     r"|^(?:birthday|born|date of birth)\b",
     re.IGNORECASE,
@@ -196,7 +196,7 @@ _EN_BIRTHDAY: Final = re.compile(
 _ASKS: Final = {
     "user_name": r"\bname\b|\bcall you\b|叫什么|名字|称呼|贵姓|怎么叫",
     "city": r"\bwhere\b|\bcity\b|\btown\b|住|哪[里儿座个]?(?:城市)?|城市",
-    "employer": r"\bwhere\b[^?]*\bwork|\bcompany\b|\bemployer\b|\bfirm\b|公司|单位|哪[里儿家][^？?]*(?:上班|工作)",
+    "employer": r"\bwhere\b[^?]{0,60}\bwork|\bcompany\b|\bemployer\b|\bfirm\b|公司|单位|哪[里儿家][^？?]{0,40}(?:上班|工作)",
     "occupation": (
         r"\bwhat do you do\b|\bjob\b|\boccupation\b|\bprofession\b|\bliving\b|\bwork\b|工作|职业"
         r"|做什么|干什么"
@@ -391,7 +391,7 @@ def _birthday(sentence: str, before: str) -> bool:
 
 def _answers(question: str, text: str, attribute: str, value: str) -> bool:
     """Return whether a line begins with the value, where the assistant asked the user for it."""
-    asked = next((q for q in re.findall(r"[^。！!?？.\n]*[?？]", question) if _ASKED[attribute].search(q)), "")
+    asked = next((q for q in re.findall(r"[^。！!?？.\n]{0,300}[?？]", question) if _ASKED[attribute].search(q)), "")
     if not asked or not _OF_YOU.search(asked.lower()) or _ZH_OTHERS.search(asked):
         return False
     if re.search(
