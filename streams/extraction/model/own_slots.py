@@ -196,7 +196,10 @@ _EN_BIRTHDAY: Final = re.compile(
 _ASKS: Final = {
     "user_name": r"\bname\b|\bcall you\b|叫什么|名字|称呼|贵姓|怎么叫",
     "city": r"\bwhere\b|\bcity\b|\btown\b|住|哪[里儿座个]?(?:城市)?|城市",
-    "employer": r"\bwhere\b[^?]{0,60}\bwork|\bcompany\b|\bemployer\b|\bfirm\b|公司|单位|哪[里儿家][^？?]{0,40}(?:上班|工作)",
+    "employer": (
+        r"\bwhere\b[^?]{0,60}\bwork|\bcompany\b|\bemployer\b|\bfirm\b"
+        r"|公司|单位|哪[里儿家][^？?]{0,40}(?:上班|工作)"
+    ),
     "occupation": (
         r"\bwhat do you do\b|\bjob\b|\boccupation\b|\bprofession\b|\bliving\b|\bwork\b|工作|职业"
         r"|做什么|干什么"
