@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from streams.extraction.model import wording
+from streams.extraction.model.pets import spans_of
 from streams.extraction.rules.numbers import NUMERAL, number
 from streams.extraction.rules.places import CHINESE_CITIES
 
@@ -173,7 +174,7 @@ _ZH_AFTER: Final = {
         r"[^，,。]{0,8}?(?:上班|工作|任职|就职|做|当|干"
         r"|实习|担任|教书|供职|打工|打拼|负责|送|跑|开发)(?!了[一半两几]?[个]?(?:[上下]午|天|会|小时|晚))"
     ),
-    "age": r"\s*(?:周?岁|了|啦|咯|出头|多|$|，|,)",
+    "age": r"\s{0,3}(?:周?岁|了|啦|咯|出头|多|$|，|,)",
 }
 """What must stand behind 在, or behind an age."""
 _ZH_NOT_SO: Final = re.compile(
@@ -187,7 +188,7 @@ _ZH_BIRTHDAY: Final = re.compile(
     r"|[，,])(?:生日|出生)|过生日|我是[^，,。]{0,14}生"
 )
 _EN_BIRTHDAY: Final = re.compile(
-    r"\b(?:my|our) (?:own |\d+\w* )?(?:birthday|b-?day|date of birth|dob)\b|\bI(?: was|'m"
+    r"\b(?:my|our) (?:own |\d{1,3}(?:st|nd|rd|th) )?(?:birthday|b-?day|date of birth|dob)\b|\bI(?: was|'m"
     r"| am)? born\b|\bI(?:'ll)? turn\b"
     r"|^(?:birthday|born|date of birth)\b",
     re.IGNORECASE,
@@ -195,7 +196,10 @@ _EN_BIRTHDAY: Final = re.compile(
 _ASKS: Final = {
     "user_name": r"\bname\b|\bcall you\b|叫什么|名字|称呼|贵姓|怎么叫",
     "city": r"\bwhere\b|\bcity\b|\btown\b|住|哪[里儿座个]?(?:城市)?|城市",
-    "employer": r"\bwhere\b[^?]*\bwork|\bcompany\b|\bemployer\b|\bfirm\b|公司|单位|哪[里儿家][^？?]*(?:上班|工作)",
+    "employer": (
+        r"\bwhere\b[^?]{0,60}\bwork|\bcompany\b|\bemployer\b|\bfirm\b"
+        r"|公司|单位|哪[里儿家][^？?]{0,40}(?:上班|工作)"
+    ),
     "occupation": (
         r"\bwhat do you do\b|\bjob\b|\boccupation\b|\bprofession\b|\bliving\b|\bwork\b|工作|职业"
         r"|做什么|干什么"
@@ -223,6 +227,14 @@ _ELSEWHERE: Final = re.compile(
     re.IGNORECASE,
 )
 """What says that a text is neither English nor Chinese: its words are not known here."""
+
+
+_ENGLISH_SAID: Final = {slot: re.compile(words) for slot, words in _ENGLISH.items()}
+_ENGLISH_SPOKEN: Final = {slot: re.compile(words, re.IGNORECASE) for slot, words in _ENGLISH.items()}
+_ENGLISH_BEHIND: Final = {slot: re.compile(words) for slot, words in _ENGLISH_AFTER.items()}
+_CHINESE_SAID: Final = {slot: re.compile(words) for slot, words in _CHINESE.items()}
+_ZH_BEHIND: Final = {slot: re.compile(words) for slot, words in _ZH_AFTER.items()}
+_ASKED: Final = {slot: re.compile(words, re.IGNORECASE) for slot, words in _ASKS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +280,7 @@ def _plain(text: str) -> str:
 
 def _spans(sentence: str, value: str) -> Iterator[tuple[int, int]]:
     """Yield where a sentence has a value, or else from its first word to its last."""
-    found = [m.span() for m in re.finditer(re.escape(value), sentence, re.IGNORECASE)] if value else []
+    found = list(spans_of(value, sentence))
     if value.isdigit():
         found = [m.span() for m in re.finditer(rf"\d+|{NUMERAL}", sentence) if number(m.group()) == int(value)]
     if not found and (terms := wording.terms(value)) and terms <= wording.terms(sentence):
@@ -291,12 +303,12 @@ def _english(sentence: str, span: tuple[int, int], attribute: str) -> bool:
     clause = _NEW_CLAUSE.split(head)[-1]
     if attribute not in _AS_REQUESTED and _NOT_SO.search(clause):
         return False
-    after = _ENGLISH_AFTER.get(attribute)
-    if after and re.match(after, tail) and not re.search(rf"\b{_OTHERS}\b", clause):
+    after = _ENGLISH_BEHIND.get(attribute)
+    if after and after.match(tail) and not re.search(rf"\b{_OTHERS}\b", clause):
         return _NAMES_NOBODY.search(clause) is None or re.search(_I, clause) is not None
     if attribute == "occupation" and _VERBS.match(value) and re.search(r"\bI (?:also |now |mostly )?$", head):
         return True
-    m = re.search(_ENGLISH[attribute], head) or re.search(_ENGLISH[attribute], head, re.IGNORECASE)
+    m = _ENGLISH_SAID[attribute].search(head) or _ENGLISH_SPOKEN[attribute].search(head)
     return m is not None and _goes_with(attribute, m, value, tail)
 
 
@@ -326,7 +338,7 @@ def _chinese(sentence: str, span: tuple[int, int], attribute: str, before: str) 
     head, tail = sentence[: span[0]], sentence[span[1] :]
     value = sentence[span[0] : span[1]]
     kind = "verb" if attribute == "occupation" and value[:1] in _ZH_VERBS else attribute
-    m = re.search(_CHINESE[kind], head)
+    m = _CHINESE_SAID[kind].search(head)
     if m is None:
         return False
     start = max(head.rfind("，", 0, m.start() + 1), head.rfind(",", 0, m.start() + 1)) + 1
@@ -354,7 +366,7 @@ def _complement(attribute: str, kind: str, value: str, tail: str) -> bool:
     """Return whether what stands behind the value lets it be the slot's."""
     if attribute == "user_name":
         return not tail.startswith(("的", "家"))
-    behind = re.match(_ZH_AFTER[attribute], tail) if attribute in _ZH_AFTER else None
+    behind = _ZH_BEHIND[attribute].match(tail) if attribute in _ZH_BEHIND else None
     if attribute == "age":
         return behind is not None
     if attribute in ("city", "employer") and kind.endswith("是"):
@@ -382,9 +394,7 @@ def _birthday(sentence: str, before: str) -> bool:
 
 def _answers(question: str, text: str, attribute: str, value: str) -> bool:
     """Return whether a line begins with the value, where the assistant asked the user for it."""
-    asked = next(
-        (q for q in re.findall(r"[^。！!?？.\n]*[?？]", question) if re.search(_ASKS[attribute], q, re.IGNORECASE)), ""
-    )
+    asked = next((q for q in re.findall(r"[^。！!?？.\n]{0,300}[?？]", question) if _ASKED[attribute].search(q)), "")
     if not asked or not _OF_YOU.search(asked.lower()) or _ZH_OTHERS.search(asked):
         return False
     if re.search(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _PET: Final = (
     r"(?:cat|dog|puppy|kitten|rabbit|bunny|hamster|parrot|bird|budgie|fish|goldfish|turtle|tortoise|horse|pony"
@@ -27,11 +30,7 @@ _OTHERS: Final = re.compile(r"我(?:的)?(?:朋友|同事|邻居|室友|姐|妹|
 def names_pet(text: str, value: str) -> bool:
     """Return whether a line gives an animal of the user's the name, in English or Chinese."""
     plain = text.replace("\u2019", "'")
-    return any(
-        _names(plain[: m.start()], plain[m.start() : m.end()], plain[m.end() :])
-        for m in re.finditer(re.escape(value.strip()), plain, re.IGNORECASE)
-        if value.strip()
-    )
+    return any(_names(plain[:start], plain[start:end], plain[end:]) for start, end in spans_of(value.strip(), plain))
 
 
 def _names(head: str, value: str, tail: str) -> bool:
@@ -41,3 +40,12 @@ def _names(head: str, value: str, tail: str) -> bool:
     if chinese or (not head.strip() and _ZH_BEHIND.match(tail)):
         return True
     return value[:1].isupper() and (_ENGLISH.search(head) or _ENGLISH_AFTER.match(tail)) is not None
+
+
+def spans_of(value: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yield where a text has a value, in whatever case."""
+    low, wanted = text.lower(), value.lower()
+    start = low.find(wanted) if wanted and len(low) == len(text) else -1
+    while start >= 0:
+        yield start, start + len(wanted)
+        start = low.find(wanted, start + len(wanted))
