@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mnemolog.publishing.publisher import Publisher
     from mnemolog.publishing.states import EventStates
     from projections.partitions.shards import Shards
+    from schemas.identity import Owner
     from schemas.messages.observations import Observation
 
     Items: TypeAlias = list[dict[str, Any]]
@@ -90,10 +91,10 @@ class PublishRouter:
             return Published(items, is_final=False)
         names = [(event.envelope.owner, event.envelope.event_id) for event in events]
         is_final = await self._states.wait(names, wait)
-        states = {
-            owner: await self._states.of(owner, [event_id for its_owner, event_id in names if its_owner == owner])
-            for owner in dict.fromkeys(owner for owner, _ in names)
-        }
+        ids: dict[Owner, list[str]] = {}
+        for owner, event_id in names:
+            ids.setdefault(owner, []).append(event_id)
+        states = {owner: await self._states.of(owner, its, with_erased=True) for owner, its in ids.items()}
         with_states = [
             item | states[owner].get(event_id, {}) for item, (owner, event_id) in zip(items, names, strict=True)
         ]

@@ -72,8 +72,11 @@ class EventStates:
         agents: Collection[str] | None = None,
         *,
         with_redactions: bool = True,
+        with_erased: bool = False,
     ) -> dict[str, dict[str, Any]]:
         """Return how far each event of an owner has come; those never accepted are left out. Raises NotHeld.
+
+        So are those that were erased, unless `with_erased`: whoever has just sent one again is told.
 
         Where some agents are given, so is what was not said to one of them. Whoever looks often has no redactions
         counted.
@@ -111,17 +114,20 @@ class EventStates:
                 "position": str(accepted[event_id].position),
             }
         if agents is None:  # whom the others were said to nobody knows
-            states |= self._without_record(owner, [event_id for event_id in event_ids if event_id not in states])
+            without = [event_id for event_id in event_ids if event_id not in states]
+            states |= self._without_record(owner, without, with_erased=with_erased)
         return states
 
-    def _without_record(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    def _without_record(
+        self, owner: Owner, event_ids: Sequence[str], *, with_erased: bool
+    ) -> dict[str, dict[str, Any]]:
         """Return the states of events that are no observations: dead letters, and what was erased with a memory."""
         shard = self._shards.of(owner)
         ended: dict[str, dict[str, Any]] = {}
         for event_id in event_ids:
             if (reason := shard.observations.dead(owner, event_id)) is not None:
                 ended[event_id] = _ended(event_id, "dead", reason)
-            elif shard.ledger.is_erased(owner, event_id):
+            elif with_erased and shard.ledger.is_erased(owner, event_id):
                 ended[event_id] = _ended(event_id, "nothing", ERASED)
         return ended
 
@@ -157,7 +163,7 @@ class EventStates:
             by_owner[owner].append(event_id)
         pending: list[tuple[Owner, str]] = []
         for owner, event_ids in by_owner.items():
-            states = await self.of(owner, event_ids, with_redactions=False)
+            states = await self.of(owner, event_ids, with_redactions=False, with_erased=True)
             pending.extend((owner, i) for i in event_ids if states.get(i, {}).get("state") not in FINAL)
         return pending
 
