@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from schemas import telemetry
 from schemas.identity import InvalidOwner, Owner
-from schemas.log import ERASED_VALUE, LogUnavailable, NewRecord, Record
+from schemas.log import ERASED_VALUE, NewRecord, Record
 from schemas.messages.dead_letters import headers_in_clear
 from streams.sealing import sealed_record
 from streams.sealing.user_keys import INSTALLATION, KeyUnknown
@@ -63,10 +63,7 @@ class SealedLog:
         self._appending: set[_Appending] = set()
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
-        """See `Log.append`. A user's data key is durable before the user's first record is appended.
-
-        Also raises LogUnavailable if a key was replaced meanwhile: what it sealed may be destroyed with it.
-        """
+        """See `Log.append`. A user's data key is durable before the user's first record is appended."""
         records = telemetry.with_trace(records)
         if not self._seals:
             return await self._log.append(records)
@@ -83,7 +80,6 @@ class SealedLog:
         finally:
             self._appending.discard(appending)
             appending.done.set()
-        await self._require_unchanged(sealed, owners)
         return appended
 
     async def sealed_forms(self, records: Sequence[Record]) -> dict[int, bytes]:
@@ -145,18 +141,6 @@ class SealedLog:
         return Record(
             position=record.position, recorded_at=record.recorded_at, key=key, value=value, headers=record.headers
         )
-
-    async def _require_unchanged(self, sealed: Sequence[NewRecord], owners: Sequence[Owner]) -> None:
-        """Raise LogUnavailable where one of the records is not sealed with its owner's newest key, as others made it.
-
-        An erasure by another worker waits for as long as a key may be used, and not for as long as an append may take.
-        """
-        if self._keys.are_shared:
-            if not self._keys.are_fresh:
-                await self._keys.follow()
-            for record, owner in zip(sealed, owners, strict=True):
-                if self._keys.ids_of(owner)[-1:] != (sealed_record.key_id_of(record.value),):
-                    raise LogUnavailable("the key was replaced while records were appended: append them again")
 
     def _sealed(self, record: NewRecord, owner: Owner) -> NewRecord:
         key_id, cipher = self._keys.sealing(owner)

@@ -55,7 +55,7 @@ class KeysMissing(LogError):
     """The log is encrypted, and what would decrypt it is missing; the text says what to do."""
 
 
-class UserKeys:  # noqa: PLR0904 - ten of them look up
+class UserKeys:  # noqa: PLR0904 - nine of them look up
     """All data keys of the installation, wrapped, and those in use also unwrapped.
 
     The message key of each record is the data key's id. A user normally has one data key. If two workers create one at
@@ -116,11 +116,6 @@ class UserKeys:  # noqa: PLR0904 - ten of them look up
     def are_fresh(self) -> bool:
         """Whether the topic was read within the lease. Otherwise a user may have been erased since."""
         return self._lease is None or asyncio.get_running_loop().time() - self._followed_at < self._lease
-
-    @property
-    def are_shared(self) -> bool:
-        """Whether other workers make keys too."""
-        return self._lease is not None
 
     @property
     def destroyed(self) -> frozenset[bytes]:

@@ -55,7 +55,7 @@ async def test_a_model_is_told_the_arguments_that_the_route_takes(
         required,
         False,
     )
-    taken = {n: f for n, f in asked.model_fields.items() if n not in ("user_id", "agent_id")}
+    taken = {n: f for n, f in asked.model_fields.items() if n not in ("user_id", "agent_id", "app_id")}
     assert set(parameters["properties"]) == set(taken)
     for argument, told in parameters["properties"].items():
         assert told["description"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from schemas.identity import Owner
-from schemas.log import ERASED_VALUE, LogUnavailable, NewRecord
+from schemas.log import ERASED_VALUE, NewRecord
 from schemas.messages.dead_letters import SENT_BACK_FROM
 from schemas.topics import CONVERSATIONS, INBOX, KEYS, LEDGER
 from streams.sealing import sealed_record, user_keys
@@ -316,29 +316,6 @@ async def test_a_key_that_was_read_too_long_ago_seals_nothing(world: World):
     await other.append([record()])
     assert sealed_record.key_id_of((await world.lying())[0]) == former
     assert sealed_record.key_id_of((await world.lying())[1]) == world.keys.ids_of(ZARA)[-1] != former
-
-
-async def test_what_took_so_long_to_append_that_another_worker_has_replaced_the_key_is_not_acknowledged(
-    world: World, monkeypatch: pytest.MonkeyPatch
-):
-    other = SealedLog(world.inner, UserKeys(world.inner, MASTERS, lease_seconds=0.05))
-    await other.append([record(value=b"before")])
-    append = world.inner.append
-
-    async def slow(records: Sequence[NewRecord]) -> list[Appended]:
-        if records[0].topic == INBOX.name:
-            monkeypatch.setattr(world.inner, "append", append)
-            await world.keys.follow()
-            await world.keys.renew(ZARA)
-            await asyncio.sleep(0.06)  # an erasure waits as long, and then reads what the first key has sealed
-        return await append(records)
-
-    monkeypatch.setattr(world.inner, "append", slow)
-    with pytest.raises(LogUnavailable, match="append them again"):
-        await other.append([record(value=b"late"), record(YURI)])
-    await world.keys.destroy(world.keys.ids_of(ZARA)[:1])
-    await other.append([record(value=b"late")])
-    assert (await world.values())[-1] == b"late"
 
 
 async def test_a_tombstone_is_said_again_once_its_segment_could_have_ended_and_no_more(world: World):
