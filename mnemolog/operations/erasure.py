@@ -394,8 +394,10 @@ class Erasures:
                     await self._learn()
                 with suppress(NotHeld):  # they have moved again
                     await self.repeat()
-                    await self._decide_inbox()  # a crash may have left an erasure undecided there
-                    await self.repeat()
+                    if self._settings.is_embedded:
+                        # A crash may have left an erasure undecided there. On Kafka this waits for the next move.
+                        await self._decide_inbox()
+                        await self.repeat()
                     looked_at = leases
             if self._settings.is_embedded:
                 return
