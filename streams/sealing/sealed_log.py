@@ -76,11 +76,10 @@ class SealedLog:
         appending = _Appending(frozenset(owners), asyncio.Event())
         self._appending.add(appending)
         try:
-            appended = await self._log.append(sealed)
+            return await self._log.append(sealed)
         finally:
             self._appending.discard(appending)
             appending.done.set()
-        return appended
 
     async def sealed_forms(self, records: Sequence[Record]) -> dict[int, bytes]:
         """Return the encrypted values, by offset, of those records that are in clear. Raises LogError."""
