@@ -157,7 +157,7 @@ async def test_a_cursor_ahead_of_the_log_stays_where_it_is(door: FrontDoor):
 
 async def test_another_worker_asks_for_partitions(door: FrontDoor):
     memory = await door.remember("likes plums", "asked")
-    body = {"tenant": "default", "user_id": "asked", "agent_id": None, "types": [], "limit": 9}
+    body: dict[str, Any] = {"tenant": "default", "user_id": "asked", "agent_id": None, "types": [], "limit": 9}
     parts = (await from_a_worker(door, "/v1/internal/changes", body | {"since": {str(n): 0 for n in range(9)}})).json()
     assert parts.keys() == {"0", "1", "2", "3"}
     found = [item["change"]["memory_id"] for part in parts.values() for item in part["items"]]

@@ -14,6 +14,7 @@ from mnemolog.operations import encryption
 from mnemolog.operations.encryption import encrypt_log
 from mnemolog.settings import from_environment
 from schemas.topics import TOPICS, WEBHOOK_PROGRESS
+from streams.transports.sqlite.rewriting import replace_records
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,7 +86,7 @@ async def test_every_record_is_sealed_at_its_place_and_the_digest_stays(
     lay = await records(tmp_path, opened=False)
     assert await residue(tmp_path) == set(WORDS)
     if stopped_after is not None:  # so many transactions were committed
-        replace, calls = encryption.replace_records, iter(range(stopped_after))
+        replace, calls = replace_records, iter(range(stopped_after))
 
         async def stops(*given: Any) -> None:
             if next(calls, None) is None:

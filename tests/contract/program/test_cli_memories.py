@@ -201,10 +201,10 @@ async def test_what_is_of_an_application_or_a_session_is_listed_found_exported_a
     await remember(client, output, "the box in the browser", user="u1", app="web")
     of_web = printed()["memory_id"]
     kept = await client.remember("the box on the phone", "u1", app_id="phone", session_id="s1")
-    for wanted, expected in (({"app": "web"}, of_web), ({"session": "s1"}, kept["memory_id"])):
-        await memories(client, output, user="u1", **wanted)
+    for app, session, expected in (("web", None, of_web), (None, "s1", kept["memory_id"])):
+        await memories(client, output, user="u1", app=app, session=session)
         assert [one["memory_id"] for one in printed()["items"]] == [expected]
-        await export(client, output, user="u1", into=into, **wanted)
+        await export(client, output, user="u1", into=into, app=app, session=session)
         assert printed()["memories"] == 1
     await search(client, output, "box", user="u1", app="phone")
     assert [one["memory_id"] for one in printed()["results"]] == [kept["memory_id"]]

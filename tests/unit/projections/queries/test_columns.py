@@ -203,7 +203,7 @@ def test_a_comparison_is_made_once_with_each_value_and_those_asked_for_longest_a
     state = replace(state, memories=state.memories.set("m2", replace(ONE, memory_id="m2", emotion=None)))
     monkeypatch.setattr(module, "FEW", 1)
     assert columns.follow(state)
-    assert ask("j") == {"m1"}
+    assert ask("j") == frozenset({"m1"})
     assert compared == [("j", "joy"), ("j", None)]
     for letter in ("a", "b", "j"):
         ask(letter)
