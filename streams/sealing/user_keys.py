@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from schemas import codec
 from schemas.identity import SYSTEM_TENANT, Owner
-from schemas.log import LogError, NewRecord
+from schemas.log import LogError, LogUnavailable, NewRecord
 from schemas.messages.data_keys import DataKey
 from schemas.topics import KEYS
 from streams.sealing.master_key import KEY_BYTES, KEY_ID_BYTES, DataKeyForged, MasterKeyUnknown, UnwrappedKey
@@ -33,8 +33,11 @@ INSTALLATION: Final = Owner(SYSTEM_TENANT, "*")
 IDS: Final = Owner(SYSTEM_TENANT, "ids")
 """The owner of the key that goes into ids derived from words, where an installation has one."""
 LEASE_SECONDS: Final = 5.0
-"""How long a worker may seal with the keys that it has read before it must read the topic again. An erasure waits this
-long, so that no worker still seals with a key that it destroys."""
+"""How long a worker may seal with the keys that it has read before it must read the topic again."""
+ARRIVAL_SECONDS: Final = 20.0
+"""How long after it was sealed a record may arrive in a log that is shared, and be acknowledged.
+
+An erasure waits for both, so that nothing arrives any more that lies under a key that it destroys."""
 CACHED_CIPHERS: Final = 4_096
 """How many data keys are kept unwrapped in memory."""
 SEGMENT_TIME: Final = timedelta(hours=1)
@@ -127,9 +130,13 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
         return key_id in self._destroyed
 
     @property
-    def lease_seconds(self) -> float:
-        """How long other workers may go on sealing with a key after a newer one was created."""
-        return self._lease or 0.0
+    def arrival_seconds(self) -> float:
+        """How long records that other workers sealed with a key may still arrive after a newer key was created."""
+        return 0.0 if self._lease is None else self._lease + ARRIVAL_SECONDS
+
+    def is_late(self, sealed_at: float) -> bool:
+        """Return whether an erasure may not have waited for what was sealed at a time of the event loop's clock."""
+        return self._lease is not None and asyncio.get_running_loop().time() - sealed_at > ARRIVAL_SECONDS
 
     def ids_of(self, owner: Owner) -> tuple[bytes, ...]:
         """Return the ids of an owner's keys: empty for an unknown or erased one."""
@@ -164,10 +171,17 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
         if others:
             await self.make(missing)  # the other task may have failed
 
-    async def renew(self, owner: Owner) -> None:
-        """Create a new key for an owner, which seals from now on; earlier ones still decrypt. Raises LogError."""
-        await self._append_new([owner])
+    async def renew(self, owner: Owner) -> tuple[bytes, ...]:
+        """Create a new key for an owner, which seals from now on; return the ids of the earlier ones. Raises LogError.
+
+        Earlier ones still decrypt. They include those that other workers have created by now.
+        """
+        [new] = await self._append_new([owner])
         await self.follow()
+        ids = self.ids_of(owner)
+        if new not in ids:
+            raise LogUnavailable("another worker has destroyed the new key meanwhile: try again")
+        return ids[: ids.index(new)]
 
     def sealing(self, owner: Owner) -> tuple[bytes, AESGCM]:
         """Return the id and the cipher of the key that seals an owner's records. Raises KeyError without one."""
@@ -279,11 +293,14 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
         if key_id not in ids:
             self._ids[owner.key] = (*ids, key_id)
 
-    async def _append_new(self, owners: Iterable[Owner]) -> None:
+    async def _append_new(self, owners: Iterable[Owner]) -> list[bytes]:
+        """Append a new key for each owner; return the ids. Raises LogError."""
         done = asyncio.Event()
         self._appending.add(done)
         try:
-            await self._log.append([self._new(owner) for owner in owners])
+            new = [self._new(owner) for owner in owners]
+            await self._log.append(new)
+            return [record.key or b"" for record in new]
         finally:
             self._appending.discard(done)
             done.set()
