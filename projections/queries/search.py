@@ -442,7 +442,7 @@ class IndexSearch:
             if turn is None or any(memory.status == FORGOTTEN for memory in citing):
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
-            if filters.accept_turn(said_at, source_of(turn)) and not hides(said_by(turn)):
+            if filters.accept_turn(turn.message.session_id, said_at, source_of(turn)) and not hides(said_by(turn)):
                 found.append(FoundTurn(owner, turn, scored, match))
         return found
 
@@ -456,8 +456,8 @@ class IndexSearch:
         }
 
     def _among(self, state: UserState, asked: Asked, filters: Filters) -> frozenset[str] | None:
-        """Return the active memories that meet the condition, of which an index knows nothing; None for every one."""
-        if (condition := filters.condition) is None:
+        """Return the active memories that meet what an index knows nothing of; None for every one."""
+        if (condition := filters.unindexed) is None:
             return None
         columns = self._columns.of(state) if asked.past is None else Columns(state)
         return columns.meeting(condition, asked.question.as_of or asked.now)

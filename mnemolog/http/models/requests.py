@@ -322,7 +322,7 @@ class Search(Body):
     user_id: UserId
     query: Question
     agent_id: Id | None = None
-    session_id: Annotated[Id, Field(description="who asks; memories of all sessions are searched")] | None = None
+    session_id: Annotated[Id, Field(description="only memories and turns of this session")] | None = None
     app_id: AppId | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5
     scope: Literal["all", "personal", "global"] = "all"
