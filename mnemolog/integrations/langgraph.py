@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar
@@ -45,11 +46,13 @@ MOST_FOUND: Final = 100
 """Results of a search that have a score; later ones come without."""
 DECISIONS_AWAITED: Final = 6
 """How often an undecided command is sent; each time waits 5 s."""
-DIRECTORY: Final = "langgraph"
-"""The user that holds the names of the others, and the items whose namespace is too short to name a user.
+NOBODYS: Final = "langgraph"
+"""The default user of items whose namespace is too short to name one.
 
 No namespace begins with it: LangGraph reserves it.
 """
+DIRECTORY: Final = "langgraph.directory"
+"""The user that holds the names of the others. No namespace names it: LangGraph allows no dot in one."""
 
 
 class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph is an extra
@@ -70,7 +73,7 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
         api_key: str | None = None,
         *,
         user_part: int | None = 0,
-        user_id: str = DIRECTORY,
+        user_id: str = NOBODYS,
         fields: Sequence[str] = ("$",),
         ttl: TTLConfig | None = None,
         **connection: Any,  # noqa: ANN401 - what both clients take
@@ -274,7 +277,12 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
         if one is not None:
             return [one]
         filters = {"kind": DOCUMENT, "metadata.user": {"exists": True}}
-        entries = yield from _listed(DIRECTORY, filters, None)
+        try:
+            entries = yield from _listed(DIRECTORY, filters, None)
+        except Refused as error:
+            raise Refused(f"{error}: begin the prefix with a user, or take a key for {DIRECTORY!r} too") from None
+        with suppress(Refused):  # where the names were once; the key need not be for it
+            entries += yield from _listed(NOBODYS, filters, None)
         return sorted({self._place.user_id, *(str(entry["metadata"]["user"]) for entry in entries)})
 
     def _register(self, user_id: str) -> Steps[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from support.mnemolog_up import Up
 
 from mnemolog import Client, Refused
 from mnemolog.integrations.langgraph import MnemologStore
+from mnemolog.integrations.langgraph_items import key_of, put_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,6 +128,24 @@ def test_namespaces_are_listed_over_users(store: MnemologStore, ann: str) -> Non
     assert {(ann, "a", "x"), (f"{ann}2", "a", "y")} <= set(store.list_namespaces(prefix=("*", "a")))
     assert {item.namespace[0] for item in store.search((), filter={"n": 1}, limit=200)} >= {ann, f"{ann}2"}
     assert {item.namespace[0] for item in store.search((ann,))} == {ann}
+
+
+def test_forgetting_a_user_called_langgraph_leaves_the_directory_of_users(
+    store: MnemologStore, client: Client, ann: str
+) -> None:
+    store.put((ann,), "k", {"n": 1})
+    assert client.forget_memories("langgraph", filters={"kind": "document"})["left"] == 0
+    assert (ann,) in store.list_namespaces()
+
+
+def test_users_whom_an_earlier_version_put_into_its_directory_are_known(
+    store: MnemologStore, client: Client, ann: str
+) -> None:
+    client.carry(put_call(PutOp((ann,), "k", {"n": 1}), ann, None, ["$"], datetime.now(UTC)))
+    assert (ann,) not in store.list_namespaces()
+    name = key_of((), ann)
+    client.remember(name, "langgraph", kind="document", attribute=name, value="forever", metadata={"user": ann})
+    assert (ann,) in store.list_namespaces()
 
 
 def test_what_has_ended_is_hidden_and_swept(store: MnemologStore, client: Client, ann: str) -> None:
