@@ -20,7 +20,7 @@ from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.ranking import POOL, Shares, rank, turn_scores
-from projections.queries.turn_index import TurnIndex, said_by, source_of, words_of
+from projections.queries.turn_index import MAX_CHARACTERS, TurnIndex, said_by, source_of, words_of
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
@@ -294,7 +294,13 @@ class IndexSearch:
 
     def _hop(self, asked: Asked, best: list[Found], turns: TurnMatches | None, centre: Centre | None) -> Asked:
         """Return the second search: the rarest words of the best memories, and what they mean besides the usual."""
-        words = Counter({word: found.ranked.score for found in reversed(best) for word in terms(found.memory.content)})
+        words = Counter(
+            {
+                word: found.ranked.score
+                for found in reversed(best)
+                for word in terms(found.memory.content[:MAX_CHARACTERS])
+            }
+        )
         if turns is not None:
             words = Counter({word: weight * turns.words.rarity(word) for word, weight in words.items()})
         new = [word for word, _ in words.most_common() if word not in asked.tokens][:HOP_WORDS]
@@ -411,7 +417,7 @@ class IndexSearch:
         memories = told.get(event_id)
         if memories is None or pool.turns is None:
             return False
-        remembered = {word for one in memories for word in tokens(one.memory.content)}
+        remembered = {word for one in memories for word in tokens(one.memory.content[:MAX_CHARACTERS])}
         if pool.slot_asked is not None:  # the words that ask for a slot, as "how old", need not stand in what answers
             return any(one.ranked.slot for one in memories) or remembered.issuperset(pool.tokens)
         said = set(words_of(found.turn)).intersection(pool.tokens)
