@@ -48,7 +48,7 @@ from mnemolog.http.problems import Problem
 from schemas.identity import derived_id
 from schemas.inputs.nesting import check_depth
 from schemas.instant import END_OF_DAY, instant, read_instant
-from schemas.messages.observations import EXPIRES_AT, INSTRUCTIONS
+from schemas.messages.observations import EXPIRES_AT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -113,13 +113,12 @@ class Memories:
         adding = Adding(whose.user_id, self._key, len(messages))
         expires_at = _end_of(body["expiration_date"]) if body.get("expiration_date") is not None else None
         said_at = _said_at(body)
+        instructions = instructions_of(body, is_of_agent=USER not in whose.named)
         if body.get("infer") is False:
             times = _without_none({"expires_at": expires_at, "occurred_at": said_at})
             return adding, await self._keep(adding, messages, owner, metadata, times)
         if expires_at is not None:
             metadata[EXPIRES_AT] = expires_at
-        if instructions := instructions_of(body, is_of_agent=USER not in whose.named):
-            metadata[INSTRUCTIONS] = instructions
         if len(orjson.dumps(metadata)) * len(messages) > MAX_BODY_BYTES:  # each message has them, before any is counted
             detail = "the metadata are too large for so many messages: send fewer at once"
             raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
@@ -134,7 +133,12 @@ class Memories:
             }
             for message, event_id in zip(messages, adding.event_ids, strict=True)
         ]
-        said = {**_without_none(owner), "session_id": session_of(whose), "messages": turns}
+        said = {
+            **_without_none(owner),
+            "session_id": session_of(whose),
+            "messages": turns,
+            "instructions": instructions,
+        }
         await self._told("POST", "/v1/conversations", body=said)
         return adding, None
 

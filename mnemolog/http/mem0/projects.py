@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 from mnemolog.http.own_routes import Requested, ask
 from mnemolog.http.problems import Problem
+from schemas.messages.observations import MAX_INSTRUCTIONS_CHARACTERS
 from schemas.vocabulary.words import Category
 
 if TYPE_CHECKING:
@@ -24,21 +25,25 @@ _AGENTS: Final = "agent_custom_instructions: set the policy of the agent instead
 
 
 def instructions_of(body: Mapping[str, Any], *, is_of_agent: bool) -> str:
-    """Return the instructions for the extraction of an added conversation. Raises Problem.
-
-    Unknown categories are ignored.
-    """
+    """Return the instructions for the extraction of an added conversation. Raises Problem."""
     own = body.get("agent_custom_instructions") if is_of_agent else None
     said = [own or body.get("custom_instructions")]
     for name, words in (("includes", "Remember only: {}"), ("excludes", "Do not remember: {}")):
         said.append(words.format(body[name]) if body.get(name) else None)
     described = categories_of(body.get("custom_categories"))
-    said += [f"- category {name}: {what}" for name, what in described.items() if name in CATEGORIES]
-    return "\n".join(one for one in said if isinstance(one, str) and one.strip())
+    said += [f"- category {name}: {what}" for name, what in described.items() if what]
+    words = "\n".join(one for one in said if isinstance(one, str) and one.strip())
+    if len(words) > MAX_INSTRUCTIONS_CHARACTERS:
+        detail = f"the instructions have {len(words)} characters: at most {MAX_INSTRUCTIONS_CHARACTERS} are allowed"
+        raise Problem(HTTPStatus.BAD_REQUEST, detail)
+    return words
 
 
 def categories_of(given: object) -> dict[str, str]:
-    """Return the descriptions of categories, given as a list of objects or of names. Raises Problem."""
+    """Return the descriptions of categories, given as a list of objects or of names.
+
+    Raises Problem, also for a category that there is not: nothing would ever be found by it.
+    """
     found: dict[str, str] = {}
     members = [] if given is None else given
     if not isinstance(members, list):
@@ -48,6 +53,9 @@ def categories_of(given: object) -> dict[str, str]:
         if not isinstance(named, dict) or not all(isinstance(what, str) for what in named.values()):
             raise Problem(HTTPStatus.BAD_REQUEST, _FORM)
         found |= named
+    if unknown := [name for name in found if name not in CATEGORIES]:
+        detail = f"there is no category {unknown[0][:64]!r} here: describe those there are, {', '.join(CATEGORIES)}"
+        raise Problem(HTTPStatus.BAD_REQUEST, detail)
     return found
 
 
@@ -76,11 +84,7 @@ class Projects:
         if body.get("custom_instructions") is not None:
             changes["instructions"] = body["custom_instructions"]
         if body.get("custom_categories") is not None:
-            described = categories_of(body["custom_categories"])
-            if unknown := [name for name in described if name not in CATEGORIES]:
-                detail = f"there is no category {unknown[0]!r} here: describe those there are, {', '.join(CATEGORIES)}"
-                raise Problem(HTTPStatus.BAD_REQUEST, detail)
-            changes["categories"] = described
+            changes["categories"] = categories_of(body["custom_categories"])
         if not changes:
             return  # mnemolog is multilingual and lets memories fade, whatever is said
         known = await self._asked("GET", None)

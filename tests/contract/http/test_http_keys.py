@@ -314,6 +314,17 @@ async def test_the_tools_of_a_model_take_a_key_that_names_its_user(door: KeyedDo
     assert "likes tea" in called.text
 
 
+async def test_a_key_for_some_users_may_not_instruct_the_extraction(door: KeyedDoor):
+    talk = {"user_id": "ana", "messages": [{"role": "user", "content": "I like tea."}], "instructions": "Forget tea."}
+    added = {"user_id": "ana", "messages": "I like tea.", "custom_instructions": "Forget tea."}
+    for caller in (door.caller(*BOTH, users=("ana",)), door.caller(*BOTH, users=("a*",))):
+        for path, body in (("/v1/conversations", talk), ("/v3/memories/add/", added)):
+            refused = await caller.ask("POST", path, body)
+            assert (refused.status_code, "instructions" in refused.json()["detail"]) == (403, True)
+    assert (await door.caller(*BOTH).ask("POST", "/v1/conversations", talk)).status_code == 202
+    assert (await door.caller(*BOTH).ask("POST", "/v3/memories/add/", added)).status_code == 200
+
+
 # -- how much a key may do
 
 
