@@ -19,7 +19,7 @@ from mnemolog.integrations.langgraph import MnemologStore
 from mnemolog.integrations.langgraph_items import key_of, put_call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +146,42 @@ def test_users_whom_an_earlier_version_put_into_its_directory_are_known(
     name = key_of((), ann)
     client.remember(name, "langgraph", kind="document", attribute=name, value="forever", metadata={"user": ann})
     assert (ann,) in store.list_namespaces()
+
+
+def letters(texts: Sequence[str]) -> list[list[float]]:
+    """Embed texts by how often they have the letters a, b and c."""
+    return [[float(text.count(letter)) for letter in "abc"] for text in texts]
+
+
+async def test_an_embedder_of_the_callers_ranks_items_by_its_own_cosines(url: str, ann: str) -> None:
+    index: Any = {"embed": letters, "dims": 3, "fields": ["title", "lines[*]"]}
+    with MnemologStore(url, index=index) as store:
+        store.put((ann,), "mixed", {"title": "aab", "lines": ["ccc"]})
+        store.put((ann,), "other", {"title": "bbb", "lines": []})
+        store.put((ann,), "hidden", {"title": "aaa"}, index=False)
+        found = store.search((ann,), query="aa")
+        assert [item.key for item in found] == ["mixed", "other", "hidden"]
+        assert [item.score for item in found] == [pytest.approx(2 / 5**0.5), pytest.approx(0.0), None]
+        assert [item.key for item in store.search((ann,), query="c", limit=1)] == ["mixed"]
+        assert [item.key for item in store.search((ann,), query="c", filter={"title": "bbb"})] == ["other"]
+        assert "vectors" not in found[0].value
+    async with MnemologStore(url, index=index) as store:
+        await store.aput((ann,), "late", {"title": "c"})
+        assert {item.key for item in await store.asearch((ann,), query="c", limit=2)} == {"late", "mixed"}
+
+
+def test_a_vector_of_another_length_is_refused_and_one_from_before_has_no_score(url: str, ann: str) -> None:
+    indexes: list[Any] = [
+        {"embed": letters, "dims": 3},
+        {"embed": letters, "dims": 4},
+        {"embed": lambda texts: [[1.0, 1.0] for _ in texts], "dims": 2},
+    ]
+    before, wrong, after = (MnemologStore(url, index=index) for index in indexes)
+    with before, wrong, after:
+        before.put((ann,), "a", {"text": "a"})
+        with pytest.raises(ValueError, match="no vector of 4 finite numbers"):
+            wrong.put((ann,), "b", {"text": "b"})
+        assert [(item.key, item.score) for item in after.search((ann,), query="a")] == [("a", None)]
 
 
 def test_what_has_ended_is_hidden_and_swept(store: MnemologStore, client: Client, ann: str) -> None:
