@@ -109,8 +109,9 @@ def find_damaged(folder: Path, seconds: float = math.inf) -> list[Path]:
 
 
 def _fails_check(path: Path, until: float) -> bool:
-    if is_clear(path) is False and key_of(path) is None:
-        return False  # encrypted, and nobody has said the key
+    clear = is_clear(path)
+    if clear is not None and clear is not (key_of(path) is None):
+        return False  # encrypted, and nobody has said the key; or in clear, and folded anew at the next start
     try:
         with closing(open_database(path, "ro")) as connection:
             connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS_BETWEEN_CHECKS)
