@@ -11,6 +11,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from contract.seeing_model import SeeingModel
+from engines.residue_search import found_in, topics_of
 from engines.several import Several, two_workers
 from support.canaries import letter, user, word, words
 from support.canary_lives import ERASED, KEPT, USERS, each, lives, speaks
@@ -57,18 +58,6 @@ def asks_by_turns(two: Several) -> Callable[[int], Ask]:
         return ask
 
     return ask_of
-
-
-def found_in(folder: Path, words: list[str]) -> dict[str, set[str]]:
-    """Return the files with words in any spelling, each with the spellings."""
-    spellings = Spellings(words)
-    found: dict[str, set[str]] = {}
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # the engines delete files of theirs meanwhile
-            # Kafka makes the files of its indexes 10 MB long: no word ends in more than one zero.
-            if path.is_file() and (seen := spellings.find(path.read_bytes().rstrip(b"\0") + b"\0")):
-                found[str(path.relative_to(folder))] = {f"{words[line - 1]}: {spelling}" for line, spelling in seen}
-    return found
 
 
 def holds(folder: Path, pieces: list[bytes]) -> bool:
@@ -200,7 +189,7 @@ async def test_what_is_left_after_compaction_is_what_the_receipts_list(tmp_path:
                     await asyncio.sleep(1)
             assert await asyncio.to_thread(found_in, tmp_path, [*everyone, *ids]) == {}
             found = await asyncio.to_thread(found_in, tmp_path, UPSTREAMS_WORDS)
-            places = {path.split("/")[2].rpartition("-")[0] for path in found}
+            places = topics_of(found)
             assert places == {CONVERSATIONS.name}
             assert all(places <= {one["where"] for one in receipt["remains"]} for receipt in receipts)
             for n, one in enumerate(gone):
