@@ -109,8 +109,7 @@ def find_damaged(folder: Path, seconds: float = math.inf) -> list[Path]:
 
 
 def _fails_check(path: Path, until: float) -> bool:
-    clear = is_clear(path)
-    if clear is not None and clear is not (key_of(path) is None):
+    if is_clear(path) is (key_of(path) is not None):
         return False  # encrypted, and nobody has said the key; or in clear, and folded anew at the next start
     try:
         with closing(open_database(path, "ro")) as connection:
