@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _DAY_SECONDS: Final = 86_400
 _WORN: Final = 4
 _FEW: Final = 256
+_AT_ONCE: Final = 50
 
 
 class Said(NamedTuple):
@@ -59,9 +60,18 @@ class StatementIndex:
             day = day_of(memory.occurred_at) if memory.kind == "episodic" else None
             self._unread.append(Said(memory.memory_id, memory.content, memory.attribute, memory.value, day))
 
+    def read_on(self, keys_of: KeysOf) -> bool:
+        """Compute the keys of some memories, which takes some milliseconds; return whether others are left."""
+        for _ in range(min(len(self._unread), _AT_ONCE)):
+            said = self._unread.pop()
+            added = [self._add(hash(key), said.memory_id) for key in keys_of(said)]
+            self._entries += any(added)
+        return bool(self._unread)
+
     def find(self, keys: Iterable[Hashable], keys_of: KeysOf) -> set[str]:
         """Return the memories that have, or had, one of the keys; a few others may be among them."""
-        self._read(keys_of)
+        while self.read_on(keys_of):
+            pass
         found: set[str] = set()
         for key in keys:
             ids = self._found.get(hash(key))
@@ -86,12 +96,6 @@ class StatementIndex:
     def is_worn(self, memories: int) -> bool:
         """Return whether most of it is of what is said no more: making it anew is worth it."""
         return self._entries + len(self._unread) > _WORN * memories + _FEW
-
-    def _read(self, keys_of: KeysOf) -> None:
-        while self._unread:
-            said = self._unread.pop()
-            added = [self._add(hash(key), said.memory_id) for key in keys_of(said)]
-            self._entries += any(added)
 
     def _add(self, key: int, memory_id: str) -> bool:
         ids = self._found.get(key)

@@ -72,6 +72,11 @@ def with_value(state: UserState, attribute: str, value: str | None) -> list[Memo
     return [m for m in listed if m.value is not None and same_value(m.value, value)]
 
 
+def read_on(state: UserState) -> bool:
+    """Read some of the texts that looks find memories by; return whether others are left: a look reads all of them."""
+    return state.statements is not None and state.statements.read_on(statement_keys.keys_of)
+
+
 def found(state: UserState, keys: Iterable[Hashable]) -> set[str]:
     """Return the ids of the state's memories that may have one of the keys, in no order."""
     index = state.statements or StatementIndex(state.memories.values())
