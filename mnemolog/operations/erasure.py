@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
 from mnemolog.cluster.peers import PeerUnavailable
+from mnemolog.operations.clear_records import ClearRecords
 from mnemolog.operations.generations import Generations
 from mnemolog.operations.memory_erasure import OverwrittenWords, ResealedWords
 from mnemolog.operations.receipts import Erasure, Receipts
@@ -103,6 +104,7 @@ class Erasures:
         """Take the unsealed log (`inner`), what seals it, and a way to ask the group's other workers."""
         self._settings = settings
         self._inner = inner
+        self._clear_records = ClearRecords(inner)
         self._sealing = sealing
         self._shards = shards
         self._observe = observe
@@ -127,8 +129,9 @@ class Erasures:
         secret = sealing.keys.derive("receipts") if sealing.keys.has_key(INSTALLATION) else None
         self.receipts = Receipts(settings.data_dir, secret)
 
-    def preview(self, owner: Owner) -> dict[str, Any]:
-        """Return what an erasure would remove, and what would remain readable. Raises NotHeld."""
+    async def preview(self, owner: Owner) -> dict[str, Any]:
+        """Return what an erasure would remove, and what would remain readable. Raises NotHeld, LogUnavailable."""
+        in_clear = await self._in_clear(owner)
         state = self._shards.state(owner)
         return {
             "user": owner.user_id,
@@ -136,7 +139,7 @@ class Erasures:
             "memories": len(state.memories),
             "generations": len(Generations(self._settings.data_dir).complete()),
             "index": sum(memory.status == ACTIVE for memory in state.memories.values()),
-            "remains": self._remains(self._clock.now()),
+            "remains": self._remains(self._clock.now(), in_clear),
         }
 
     async def erase(self, owner: Owner, command_id: str) -> dict[str, Any]:
@@ -176,7 +179,7 @@ class Erasures:
             "memories": known.memories,
             "generations": generations,
             "index": known.active,
-            "remains": self._remains(known.erased_at),
+            "remains": self._remains(known.erased_at, await self._in_clear(owner)),
             "receipt_id": receipt_id,
             "erased_at": erased_at,
             "keys": [key_id.hex() for key_id in known.key_ids],
@@ -584,10 +587,16 @@ class Erasures:
             await empty_write_ahead_log(self._inner)
         return 1 + len(old)
 
+    async def _in_clear(self, owner: Owner) -> Sequence[str]:
+        """Return the topics where a user's records were written unencrypted and stay; without encryption all do."""
+        if self._settings.is_embedded or not self._settings.encrypts:
+            return ()
+        return await self._clear_records.topics_of(owner, self._shards.partition(owner))
+
     def _remains(self, erased_at: datetime, in_clear: Sequence[str] = ()) -> Sequence[dict[str, Any]]:
         """Return what can still be read, where, and until when (null: without end).
 
-        `in_clear`: topics in which unencrypted words were found.
+        `in_clear`: topics in which unencrypted records, or words, were found.
         """
         vectors = "deleted vectors, without words, in the index's own files until it compacts them"
         elsewhere = [{"where": "index", "until": None, "why": vectors}] if self._settings.index != "embedded" else []
@@ -600,12 +609,12 @@ class Erasures:
         before = "written before encryption was on, and Kafka cannot delete single records"
         inputs = {topic.name for topic in INPUTS}
         found += [{"where": name, "until": None, "why": before} for name in in_clear if name not in inputs]
-        if self._settings.encrypts:
+        if not self._sealing.keys.is_empty:
             gone = instant(erased_at + KEY_KEPT)
             found.append(
                 {"where": "mnemolog.keys", "until": gone, "why": "the wrapped key, until compaction removes it"}
             )
-        else:
+        if not self._settings.encrypts:
             clear = "the log is not encrypted, and Kafka cannot delete single records"
             found += [{"where": topic.name, "until": None, "why": clear} for topic in (INBOX, LEDGER, DEAD_LETTERS)]
         return found

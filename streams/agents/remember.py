@@ -28,6 +28,7 @@ from streams.decisions.decay import touched_by
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.decide import close_tick, decide, decide_tick, policy_of
 from streams.decisions.draft import ItemPosition
+from streams.decisions.duplicates import matching
 from streams.decisions.erasure import is_erased
 from streams.decisions.wakes import shows_memories
 from streams.delivery.dead_letter import put_aside
@@ -215,6 +216,8 @@ class Remember:
         most = self._most
         while left:
             first = left[0]
+            if isinstance(first.item, CandidatesExtracted):
+                await self._read_texts(owner)
             state = self._shards.state(owner)
             if is_decided(state, first.item.envelope.event_id):
                 await self._settle(left.popleft())
@@ -242,6 +245,11 @@ class Remember:
             for one in made:
                 self._counted("remember", _outcome(one.decision))
                 telemetry.made(_memories(one.decision), one.traceparent)
+
+    async def _read_texts(self, owner: Owner) -> None:
+        """Read the texts of a user's memories that a decision looks at: of a large user's it takes half a second."""
+        while matching.read_on(self._shards.state(owner)):  # noqa: ASYNC110 - others have their turn, nothing is awaited
+            await asyncio.sleep(0)
 
     async def _settle(self, one: _Queued) -> None:
         """Acknowledge an item about which nothing more will be decided."""
