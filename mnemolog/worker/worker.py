@@ -336,6 +336,7 @@ class Worker:
             destroy=self.sealing.keys.destroy,
             is_only_writer=settings.is_embedded,  # its directory is locked
             resume=self.observe.resume_later,
+            erased=lambda owner: self.erasures.complete_later(owner),  # noqa: PLW0108 - it is built later
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
         self._priority = AppendPriority()
@@ -452,7 +453,6 @@ class Worker:
             index_sync=self.index_sync,
             ask_others=self.cluster.ask_others,
             webhooks=self.webhooks,
-            handled=self.handled,
             clock=self.clock,
         )
         self.digests = Digests(self.shards, self.cluster)
