@@ -54,7 +54,7 @@ def categories_of(given: object) -> dict[str, str]:
             raise Problem(HTTPStatus.BAD_REQUEST, _FORM)
         found |= named
     if unknown := [name for name in found if name not in CATEGORIES]:
-        detail = f"there is no category {unknown[0][:64]!r} here: describe those there are, {', '.join(CATEGORIES)}"
+        detail = f"there is no category {unknown[0][:64]!r} here, only {', '.join(CATEGORIES)}: use metadata"
         raise Problem(HTTPStatus.BAD_REQUEST, detail)
     return found
 
