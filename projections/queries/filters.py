@@ -12,7 +12,7 @@ from projections.state.provenance import provenance_of
 from schemas.vocabulary.words import DOCUMENT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from datetime import datetime
 
     from projections.queries.conditions.condition import Condition
@@ -57,16 +57,27 @@ class Filters:
             self.condition is None or self.condition.accepts(Subject(memory, owner.user_id, at))
         )
 
+    def test(self, owner: Owner, at: datetime) -> Callable[[Memory], bool]:
+        """Return `passes` of a user's memories at an instant, for many of them: what does not narrow is not asked."""
+        agent_id = self.agent_id
+        if self != Filters(agent_id=agent_id):
+            return lambda memory: self.passes(memory, owner, at)
+        if agent_id is None:
+            return lambda memory: memory.kind != DOCUMENT
+        return lambda memory: memory.kind != DOCUMENT and memory.known_to(agent_id)
+
     def accept(self, memory: Memory) -> bool:
         """Return whether a memory passes every filter but the condition."""
-        named = ("kind", "memory_type", "category", "source_type")
         return (
             (memory.kind != DOCUMENT or self.kind == DOCUMENT)  # only who asks for documents is shown any
-            and self.attribute in (None, memory.slot)
             and self.session_id in (None, memory.session_id)
-            and all(getattr(self, n) in (None, getattr(memory, n)) for n in named)
-            and provenance_of(memory) not in self.exclude_sources
-            and memory.visible_to(self.agent_id)
+            and self.kind in (None, memory.kind)
+            and self.memory_type in (None, memory.memory_type)
+            and self.category in (None, memory.category)
+            and self.source_type in (None, memory.source_type)
+            and (self.attribute is None or self.attribute == memory.slot)
+            and (not self.exclude_sources or provenance_of(memory) not in self.exclude_sources)
+            and (self.agent_id is None or memory.known_to(self.agent_id))
             and (self.since is None or memory.occurred_at >= self.since)
             and (self.until is None or memory.occurred_at <= self.until)
             and (self.min_importance is None or memory.importance >= self.min_importance)

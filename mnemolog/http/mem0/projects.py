@@ -25,13 +25,16 @@ _AGENTS: Final = "agent_custom_instructions: set the policy of the agent instead
 
 
 def instructions_of(body: Mapping[str, Any], *, is_of_agent: bool) -> str:
-    """Return the instructions for the extraction of an added conversation. Raises Problem."""
+    """Return the instructions for the extraction of an added conversation. Raises Problem.
+
+    Categories that there are not are passed over: nothing that a mem0 client adds is lost for them.
+    """
     own = body.get("agent_custom_instructions") if is_of_agent else None
     said = [own or body.get("custom_instructions")]
     for name, words in (("includes", "Remember only: {}"), ("excludes", "Do not remember: {}")):
         said.append(words.format(body[name]) if body.get(name) else None)
     described = categories_of(body.get("custom_categories"))
-    said += [f"- category {name}: {what}" for name, what in described.items() if what]
+    said += [f"- category {name}: {what}" for name, what in described.items() if what and name in CATEGORIES]
     words = "\n".join(one for one in said if isinstance(one, str) and one.strip())
     if len(words) > MAX_INSTRUCTIONS_CHARACTERS:
         detail = f"the instructions have {len(words)} characters: at most {MAX_INSTRUCTIONS_CHARACTERS} are allowed"
@@ -40,10 +43,7 @@ def instructions_of(body: Mapping[str, Any], *, is_of_agent: bool) -> str:
 
 
 def categories_of(given: object) -> dict[str, str]:
-    """Return the descriptions of categories, given as a list of objects or of names.
-
-    Raises Problem, also for a category that there is not: nothing would ever be found by it.
-    """
+    """Return the descriptions of categories, given as a list of objects or of names. Raises Problem."""
     found: dict[str, str] = {}
     members = [] if given is None else given
     if not isinstance(members, list):
@@ -53,9 +53,6 @@ def categories_of(given: object) -> dict[str, str]:
         if not isinstance(named, dict) or not all(isinstance(what, str) for what in named.values()):
             raise Problem(HTTPStatus.BAD_REQUEST, _FORM)
         found |= named
-    if unknown := [name for name in found if name not in CATEGORIES]:
-        detail = f"there is no category {unknown[0][:64]!r} here, only {', '.join(CATEGORIES)}: use metadata"
-        raise Problem(HTTPStatus.BAD_REQUEST, detail)
     return found
 
 
@@ -84,7 +81,12 @@ class Projects:
         if body.get("custom_instructions") is not None:
             changes["instructions"] = body["custom_instructions"]
         if body.get("custom_categories") is not None:
-            changes["categories"] = categories_of(body["custom_categories"])
+            described = categories_of(body["custom_categories"])
+            if unknown := [name for name in described if name not in CATEGORIES]:
+                there = ", ".join(CATEGORIES)
+                detail = f"there is no category {unknown[0][:64]!r} here, only {there}: use metadata"
+                raise Problem(HTTPStatus.BAD_REQUEST, detail)
+            changes["categories"] = described
         if not changes:
             return  # mnemolog is multilingual and lets memories fade, whatever is said
         known = await self._asked("GET", None)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
 import time
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -20,15 +22,25 @@ from mnemolog.integrations.langgraph_items import key_of, put_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+
+@contextmanager
+def own_server(folder: Path) -> Iterator[str]:
+    """Run a server, and yield its address."""
+    up = Up(folder, free_ports(1)[0])
+    try:
+        up.wait_until_ready()
+        yield up.url
+    finally:
+        up.end(signal.SIGTERM)
 
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Give the address of a server."""
-    up = Up(tmp_path_factory.mktemp("up"), free_ports(1)[0])
-    up.wait_until_ready()
-    yield up.url
-    up.end(signal.SIGTERM)
+    with own_server(tmp_path_factory.mktemp("up")) as url:
+        yield url
 
 
 @pytest.fixture
@@ -298,3 +310,39 @@ async def test_thousands_of_operations_at_once_are_all_carried_out(url: str, ann
         found = await asyncio.gather(*(store.aget((ann,), f"k{number % 50}") for number in range(2_000)))
         assert all(found)
         assert len(await store.asearch((ann,), limit=100)) == 50
+
+
+def test_of_items_that_are_put_while_their_user_is_erased_only_the_later_ones_stay(tmp_path: Path) -> None:
+    with own_server(tmp_path) as url, Client(url) as client, MnemologStore(url) as store:
+        store.put(("bob",), "kept", {"text": "likes tea"})
+        without = client.digest()["total"]
+        puts: dict[str, tuple[float, float]] = {}
+        ended = threading.Event()
+
+        def put_many() -> None:
+            while not ended.is_set():
+                key, began = str(len(puts)), time.monotonic()
+                store.put(("ann", "notes"), key, {"text": f"note {key}"})
+                puts[key] = began, time.monotonic()
+
+        putting = threading.Thread(target=put_many)
+        putting.start()
+        for _ in range(3):
+            while_there_are = len(puts) + 5
+            while len(puts) < while_there_are:
+                time.sleep(0.01)
+            began = time.monotonic()
+            client.erase("ann")
+            erased = time.monotonic()
+        time.sleep(1)
+        ended.set()
+        putting.join()
+        there = {item.key for item in store.search(("ann",), limit=10_000)}
+        assert there >= {key for key, (begin, _) in puts.items() if begin > erased}
+        assert there.isdisjoint(key for key, (_, end) in puts.items() if end < began)
+        client.erase("ann")
+        assert store.search(("ann",)) == []
+        named = {"kind": "document", "metadata.user": "ann"}
+        assert len(client.forget_memories("langgraph", filters=named, forever=True)["items"]) == 1
+        assert client.digest()["total"] == without
+        assert client.rebuild()["equal"]
