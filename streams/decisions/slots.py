@@ -5,6 +5,7 @@ A single-valued attribute is a slot. So is each thing that is liked or disliked:
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ from schemas.messages.events import MemorySuperseded
 from schemas.vocabulary.attributes import BY_NAME, OPPOSITES, name_and_date, plain_value, same_value
 from schemas.vocabulary.tastes import says_taste
 from schemas.vocabulary.words import DOCUMENT
-from streams.decisions.duplicates.contradiction import ends, may_end, taken_back
+from streams.decisions.duplicates.contradiction import ANY, ends, may_end, taken_back
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -95,11 +96,33 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
 def _contradicts(memory: Memory, statement: Statement, back: tuple[tuple[str, ...], str] | None) -> bool:
     if memory.said_at > statement.effective:
         return ends(memory.content, statement.content) or _takes_back(taken_back(memory.content), statement)
-    if back is not None and memory.slot in back[0] and holds(memory, back[1]):
+    if back is not None and memory.slot in back[0] and _is_taken(memory, back[1], statement):
         return True
     if statement.attribute and statement.attribute == memory.slot:  # two numbers in one slot are its own affair
         return False
     return ends(statement.content, memory.content) or _gives_again(memory, statement)
+
+
+_PARTNER: Final = re.compile(
+    r"(?:ex-?)?(?:girlfriend|boyfriend|partner|fianc[eé]e?|husband|wife|spouse) (?P<name>.+)"
+    r"|(?:女朋友|男朋友|女友|男友|对象|爱人|老婆|老公|妻子|丈夫|未婚妻|未婚夫)(?P<also>.+)",
+    re.IGNORECASE,
+)
+"""The value of a partner in `family`: relation and name."""
+
+
+def _is_taken(memory: Memory, value: str, statement: Statement) -> bool:
+    """Return whether a memory holds the value that a statement takes back: a partner's also by the name alone.
+
+    Where any value is taken back, what was said at the same time stays: it is what takes its place.
+    """
+    if value == ANY:
+        return memory.said_at < statement.effective
+    partner = _PARTNER.fullmatch(memory.value or "")
+    name = partner["name"] or partner["also"] if partner else None
+    if memory.slot in ("family", "friends"):
+        return name is not None and same_value(name, value)
+    return holds(memory, value)
 
 
 def _takes_back(back: tuple[tuple[str, ...], str] | None, statement: Statement) -> bool:
@@ -107,13 +130,14 @@ def _takes_back(back: tuple[tuple[str, ...], str] | None, statement: Statement) 
         back is not None
         and statement.attribute in back[0]
         and statement.value is not None
-        and same_value(back[1], statement.value)
+        and (back[1] == ANY or same_value(back[1], statement.value))
     )
 
 
 def _gives_again(memory: Memory, statement: Statement) -> bool:
     """Return whether a memory took back what the statement says is so again."""
-    return memory.slot is None and _takes_back(taken_back(memory.content), statement)
+    back = taken_back(memory.content)
+    return memory.slot is None and back is not None and back[1] != ANY and _takes_back(back, statement)
 
 
 def _filling(state: UserState, attribute: str, statement: Statement) -> list[Memory]:

@@ -12,7 +12,8 @@ from typing import Final
 from streams.extraction.rules.occupations import english_occupation
 
 _BEING: Final = re.compile(
-    r"\b(?:brother|sister|son|daughter|husband|wife|partner|girlfriend|boyfriend|fianc[eé]e?|mother|father|m[ou]m|dad|nan"
+    r"\b(?:brother|sister|son|daughter|husband|wife|partner|girlfriend|boyfriend|fianc[eé]e?|mother|father"
+    r"|m[ou]m|dad|nan"
     r"|gran(?:dad|ny|ma|pa|dma|dpa|dmother|dfather)?|cousin|aunt|uncle|niece|nephew|kid|child|children|baby|parent|twin"
     r"|friend|mate|buddy|pal|roommate|flatmate|boss|manager|colleague|co-?worker|teacher|landlord|neighbou?r|client"
     r"|doctor|coach|cat|dog|puppy|kitten|rabbit|hamster|horse|pet|team|company)s?\b",
@@ -36,7 +37,7 @@ _DIARY: Final = re.compile(
     r"|learn(?:ed|t)(?= to)|used to(?= (?:be|work|live|play|have|smoke|drink)\b)|majored|graduated"
     r"|retired(?= (?:in|from|last|at|two|three|after)\b)|switched"
     r"|dropped out|gave up|took up|(?:laid off|let go|diagnosed|promoted)(?= (?:from|with|to|last|in"
-    r"|this)\b)|doing(?= an? (?:[\w-]+ ){0,2}(?:degree|masters?|phd|MA|MSc|BSc|MBA|PGCE|course"
+    r"|this)\b)|doing(?= an? (?:[\w-]+ ){0,2}(?:degree|masters?|[Pp][Hh][Dd]|MA|MSc|BSc|MBA|PGCE|course"
     r"|apprenticeship|diploma|internship))|going(?= (?:\w+ing|to [A-Z]|on holiday|away|back to)\b)"
     r"|moving(?= in with)|stopped(?= \w+ing)|(?:moving|flying|travell?ing|heading)(?= (?:to [A-Z]|back to"
     r"|home (?:to|for)))"
@@ -49,7 +50,7 @@ _DIARY: Final = re.compile(
     r"|girls|twins|sons|daughters)\b)|hoping(?= to)"
     r"|hate|love(?= \w+ing)"
     r"|speak(?= [A-Z])|own(?= (?:a|an|two|three)\b)|drive(?= an? (?!hard))"
-    r"|can not(?= (?:have|eat|drink|stand|swim|drive|cook|live without)\b)"
+    r"|can not(?= (?:start|have|eat|drink|stand|swim|drive|cook|live without)\b)"
     r"|do not(?= (?:drink|smoke|drive|eat (?:meat|pork|beef|fish|dairy|gluten)|own|speak|really)\b))\b"
 )
 """How one writes of oneself in a diary, without I: `worked till ten`, `been learning to swim`."""
@@ -58,7 +59,7 @@ _FINITE: Final = re.compile(r"\b(?:is|are|was|were|has|had|tone)\b")
 """With a verb of its own a clause leaves out none: `married with children is a show`."""
 _STATE: Final = re.compile(
     rf"^(?P<adverbs>{_OFTEN})(?=(?:based (?:in|out of|near)|allergic to|intolerant to|lactose intolerant"
-    rf"|from [A-Z]|fluent in"
+    rf"|from [A-Z]\w*|fluent in"
     r"|(?:single|married|divorced|engaged|widowed|retired)(?=$| (?:for|since|with (?:a|two|three|\d)|to"
     r"|and|now|at|from|again|these|but)\b)|unemployed|between jobs|[ie][ns][tf][jp]|\d'\d{1,2}"
     r"|self-employed|vegan|vegetarian|pescatarian"
@@ -70,6 +71,13 @@ _STATE: Final = re.compile(
     r"|on (?:antidepressants|insulin|meds|medication|a diet(?! of)|maternity leave|sick leave)|due in)\b)"
 )
 """How one is, without `I am`: `allergic to nuts`, `still single`, `not a fan of opera`."""
+_AS_A: Final = re.compile(
+    r"^(?:being|as) (?P<what>an? (?!rule|result|joke|favou?r|treat|kid|child|teen|test|start|matter|side|bonus"
+    r"|present|gift|surprise|whole|backup"
+    r"|consequence|last|first|reminder|follow)[\w -]{3,30}|(?:vegan|vegetarian|coeliac|diabetic|dyslexic"
+    r"|left-handed|autistic))$"
+)
+"""What one is, in a clause of its own: `being an introvert`, `as a nurse`."""
 _BORN: Final = re.compile(r"^(?=born (?:and raised |and bred )?(?:in|on)\b|raised (?:in|by)\b)")
 _FAN: Final = re.compile(r"^(?=(?:big|huge|massive|lifelong|die-?hard) fan of )")
 _NAME: Final = re.compile(r"^(?:the )?name(?:'s| is) (?=[A-Z])")
@@ -110,6 +118,8 @@ def whole(text: str, before: tuple[str, ...]) -> str:
     low = text[:1].lower() + text[1:]
     if m := _DIARY.match(low):
         return f"I {m['adverbs']}{_helping(m['verb'])}{low[m.start('verb') :]}"
+    if m := _AS_A.match(low):
+        return f"I am {m['what']}"
     if m := _NAME.match(low):
         return f"my name is {text[m.end() :]}"
     if _FINITE.search(low):
