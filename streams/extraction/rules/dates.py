@@ -145,6 +145,26 @@ def _english_span(text: str, today: date) -> Dated | None:
     return _span(m, m["of"].lower().rstrip("s"), -count if m["way"].lower() == "ago" else count, today, ago=True)
 
 
+_SURE = re.compile(
+    r"(?:大后|明|后|昨|(?<![目以之])前|今)天(?!生)|(?:昨|今|明)晚|(?:上上?|下下?)个?(?:周|星期"
+    r"|礼拜)[一二三四五六日天](?!个)"
+    r"|\b(?:the day (?:after tomorrow|before yesterday)|tomorrow|tonight|today|yesterday|last night"
+    r"|(?:last|next) (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    re.IGNORECASE,
+)
+_REPEATED = re.compile(r"每|天天|总是|经常|\b(?:every|each|usually|always|often|never)\b", re.IGNORECASE)
+
+
+def certain_day(text: str, today: date) -> Dated | None:
+    """Return the day that a text of either language names by words for one day only (昨天, next Friday), or None."""
+    m = None if _REPEATED.search(text) else _SURE.search(text)
+    if m is None:
+        return None
+    said = m.group()
+    found = days_ago(said, today) or chinese_date(said, today) or english_date(said, today)
+    return Dated(found.day, m.start(), m.end()) if found else None
+
+
 def span_ahead(text: str, today: date) -> Dated | None:
     """Return the week or month after this one that a text names by its distance, or None."""
     far = spoken_span(text, today)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from schemas.vocabulary.attributes import NICKNAME
-from streams.extraction.rules.dates import days_ago, spoken, spoken_span
+from streams.extraction.rules.dates import certain_day, days_ago, spoken, spoken_span
 
 if TYPE_CHECKING:
     from datetime import date
@@ -91,16 +91,20 @@ def plan(content: str, day: date, today: date) -> Finding:
 def with_day(finding: Finding, today: date) -> Finding:
     """Return a finding with its date in brackets behind "tomorrow" or 周三, which mean another day later.
 
-    A day that was said with its year stays as it is. What fills no slot and names a week or a month by its distance
-    ("last month", 下周) has its first day, and the days or the month in brackets.
+    A day that was said with its year stays as it is. What fills no slot and names a day, a week or a month by its
+    distance from today (昨天, "last month", 下周) is of that day, or of the first, with all of them in brackets.
     """
     day = finding.occurred_on
     content = finding.content
     if day is None and finding.category == "finance" and (paid := days_ago(content, today)):
         day = paid.day
     named = spoken(content, day, today) if day else None
-    if named is None and finding.attribute is None and (far := spoken_span(content, today)) and day in (None, far.day):
-        finding, named, day = replace(finding, occurred_on=far.day), far, far.day
+    if named is None and finding.attribute is None and finding.kind == "semantic":
+        far = spoken_span(content, today) or (None if day else certain_day(content, today))
+        if far and day in (None, far.day):
+            ahead = far.day > today and finding.category == "fact"
+            finding = replace(finding, occurred_on=far.day, category="schedule" if ahead else finding.category)
+            named, day = far, far.day
     if day is None or day.isoformat() in content:
         return finding
     end = named.end if named else len(content)

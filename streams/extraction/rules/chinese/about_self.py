@@ -37,14 +37,15 @@ _CALLED = re.compile(
     rf"^(?:叫做?|名叫|名字[是叫]|[英中]文名[是叫]?|真名[是叫]?|的?名字[是叫]|全名[是叫]|本名)({_NAME})$"
 )
 _CALL_ME = re.compile(
-    r"^(?:大家|朋友们?|同事们?|同学们?|你|你们)?(?:就|都|一般|通常|平时|可以|以后)*(?:叫|喊|"
-    rf"称呼)我({_NAME})(?<!就)(?:就行|就好|就可以|好|吧|即可|都行)*$"
+    r"^(?:大家|朋友们?|同事们?|同学们?|你|你们)?(?:就|都|一般|通常|平时|可以|以后)*(?:管我叫|叫我|喊我|"
+    rf"称呼我)({_NAME})(?<!就)(?:就行|就好|就可以|好|吧|即可|都行)*$"
 )
 _IS_NAMED = re.compile(rf"^是([{_SURNAMES}][一-鿿]{{2}})$")
 _NAMED_SO = re.compile(rf"^([{_SURNAMES}][一-鿿]{{1,2}})$")
 _AGE = re.compile(rf"^(?:刚好|正好|刚满|满|虚岁|周岁)?({NUMERAL})(?:周?岁)(?:多)?(?:$|的(?=$|人|男|女|程序|学生))")
 _YEARS_NOW = re.compile(
-    r"^(?:我|本人)?(?:今年|已经|都|马上|眼看)*(?P<age>[1-9]\d"
+    r"^我(?P<bare>[1-9]\d|[二三四五六七八]十[一二三四五六七八九]?)$|^(?:我|本人)?(?:今年|已经|都|马上"
+    r"|眼看)*(?P<age>[1-9]\d"
     r"|[二三四五六七八]十[一二三四五六七八九]?)(?:岁)?(?:了|啦)(?:还|$|的|依然|才)"
 )
 _TODAY = re.compile(r"^今天(?:刚|就|正好)?(?=满|[\d一二三四五六七八九十])")
@@ -78,6 +79,8 @@ _OUR_COMPANY = re.compile(
     r"^我们?的?公司(?:的?名字)?叫做?(?P<at>(?!停|我|你|大家|人|外卖|车|什么|不|来|去|员工|全|苦|了|他|她|好|回|上)"
     r"[一-鿿A-Za-z0-9·&]{2,12})(?<![了过])$"
 )
+_MAIN_JOB = re.compile(r"^(?:我的?)?(?:本职工作|本职|主业|职业|工作)(?:是|就是)(?P<what>[一-鿿A-Za-z]{2,10})$")
+_FREE = re.compile(r"^(?:做|是|干|算是?|属于)?(?P<what>自由职业)者?$")
 _CHANGED_TO = re.compile(r"^(?:后来)?(?:就)?(?:转行|改行)(?:去|来)?(?:做|当)了?(?P<what>[一-鿿A-Za-z]{2,12})$")
 _BOUND: Final = r"(?:公司|集团|银行|大学|医院|研究院|事务所|科技|中学|小学)"
 _NO_EMPLOYER = re.compile(
@@ -132,12 +135,14 @@ _WORKS_THERE = re.compile(
     r"^(?:市|[一-鿿]{1,4}[区县路])?(?:工作|上班|打工|一[家个所].{1,8}(?:当|做|上班|工作|任职)|做|当)"
 )
 _SETTLED = re.compile(
-    r"^(?:从.{2,8}?)?(?:刚刚?|才|又|已经|全家|举家|现在|目前|后来|毕业后?|去年|今年|前年|年初|上个?月)*(?:搬到"
+    r"^(?:从.{2,8}?)?(?:刚刚?|才|又|已经|全家|举家|现在|目前|后来|毕业后?|去年|今年|前年|年底|年末|春天|夏天"
+    r"|秋天|冬天|月底|月初|年初|上个?月)*(?:搬到"
     r"|搬来|搬去|搬回|搬家到|定居在?|落户在?|移居到?|移民到?|移民去|"
     r"留在|扎根在?|回了?老家|人在|常住|家住|现居|坐标|(?:在(?=[一-鿿]{2,12}(?:买了房|安了家|安家|定居|落户"
     r"|租了?房|租了个|住了.{1,3}年|"
     r"待了.{1,3}年|生活了.{1,3}年))))了?(?P<place>[一-鿿]{2,30})$"
 )
+_MOVES_AWAY = re.compile(r"回(?:了)?老家|离开|搬走|搬[到回去]|不在那|又去了|后来去|现在[在住]")
 _VISIT = re.compile(r"玩|旅[游行]|出差|度假|看病|开会|几天游|酒店|机场|(?<!没)[几两三\d]天$|一周$|想|打算|计划|准备|要")
 _DISTRICT = re.compile(
     r"^(?!之|以|多|算|酒|饭|宾|旅|亲|朋|同|的|很|太|真|好|也|都|不|没|过|着|快|[一二两三四五六七八九十几半])"
@@ -292,7 +297,7 @@ def _name_and_age(bare: str, clause: Clause) -> Iterator[Finding]:
     elif not this_year and not _YEARS_NOW.match(clause.text):
         return
     if m := _YEARS_NOW.match(clause.text):
-        bare, this_year = m["age"], True
+        bare, this_year = m["age"] or m["bare"], True
     m = _AGE.match(bare) or (_AGE_BARE.match(bare) if this_year or clause.core.endswith("了") else None)
     age = number(m[1]) if m else None
     if age and _AGES[0] <= age <= _AGES[1]:
@@ -396,12 +401,16 @@ def _delivers_or_changed(bare: str, clause: Clause) -> Iterator[Finding]:
     # 我在星河科技上班，做医疗软件的: after another clause it is what the company makes.
     elif m := _TRADE.match(bare) or (None if clause.continues else _LINE.match(clause.core)):
         yield profile("occupation", m["what"], f"用户的职业是{m['what']}")
-    elif (m := _CHANGED_TO.match(bare)) and (role := chinese_occupation(m["what"])):
+    elif m := _FREE.match(bare):
+        yield profile("occupation", m["what"], f"用户是{m['what']}者")
+    elif (m := _CHANGED_TO.match(bare) or _MAIN_JOB.match(without_particles(clause.text))) and (
+        role := chinese_occupation(m["what"])
+    ):
         yield profile("occupation", role, f"用户的职业是{role}")
 
 
 def _home(bare: str, clause: Clause) -> Iterator[Finding]:
-    m = _SETTLED.match(without_particles(clause.core))
+    m = None if any(map(_MOVES_AWAY.search, clause.rest)) else _SETTLED.match(without_particles(clause.core))
     if m and clause.subject != "none" and not _VISIT.search(clause.text) and (city := chinese_city(m["place"])):
         yield profile("city", city, f"用户住在{city}")
         return

@@ -71,10 +71,8 @@ def people(clause: Clause) -> Iterator[Finding]:
     elif clause.subject in ("me", "none") and not clause.past:
         if m := _HAS_PET.match(core):
             yield from _pet(m["who"], m["name"])
-        elif (
-            (m := _KEEPS_PET.match(core))
-            and clause.rest
-            and (n := _THEN_NAMED.match(without_particles(clause.rest[0])))
+        elif (m := _KEEPS_PET.match(core)) and (
+            n := next(filter(None, map(_THEN_NAMED.match, map(without_particles, clause.rest[:2]))), None)
         ):
             yield from _pet(m["who"], n["name"])
         elif m := _HAS_NAMED.match(core):

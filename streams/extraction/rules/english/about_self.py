@@ -90,14 +90,16 @@ _DRIVES_FOR = re.compile(rf"^(?:drive|have been driving|deliver|have been delive
 _AT_AN = re.compile(
     r"^(?:work|am working)(?: (?:nights|days|shifts|weekends|evenings|full[- ]time|part[- ]time"
     r"|remotely))? (?:at|in|for) "
-    r"an? (?P<at>(?:[\w'-]+ ){0,3}?"
+    r"(?P<at>(?:customs|the (?:post office|council|railways?|nhs|police|fire (?:brigade|department|service)"
+    r"|government|city|navy|army|state"
+    r"|civil service|county|local authority)\b|an? (?:[\w'-]+ ){0,3}?"
     r"(?:care home|nursing home|hospital|school|bank|warehouse|factory|restaurant|caf[eé]|bakery|bookshop|bookstore"
     r"|library|law firm|start-?up|call cent(?:er|re)|hotel|pharmacy|supermarket|nursery|garage|hospice|clinic|bar|pub"
     r"|museum|kennels?|charity|council|university|shop|store|lab|laboratory|farm|gym|salon|brewery|daycare|prison"
-    r"|company|firm|agency|studio))\b.*$"
+    r"|company|firm|agency|studio)\b))(?P<tail>.*)$"
 )
 _BEEN_IN = re.compile(
-    r"^have been in (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)(?= (?:since (?:19|20)\d\d"
+    r"^have been in (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)(?= (?:since (?:19|20)\d\d|(?:[\w-]+ ){1,3}years?"
     r"|for (?:[\w-]+ ){1,4}years?|all my life)\b)(?P<tail>.*)$"
 )
 _BASED = re.compile(r"^am based out of (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)(?P<tail>.*)$")
@@ -116,7 +118,7 @@ _MOVED_ON = re.compile(r"\b(?:then|later|after that|afterwards) .*\b(?:to|in|bac
 _AT = re.compile(rf"\b(?:at|for) (?P<at>{_COMPANY})(?=$| (?:in|as|and|near|on|since|for)\b)")
 _IN = re.compile(r"\bin (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2})(?=$|,| (?:with|and|now|since|for|near|as)\b)")
 _LIVE = re.compile(
-    r"^(?:live|am living|have lived|have been living|am based|reside|have settled|settled|have moved "
+    r"^(?:live|am living|am renting|rent|have lived|have been living|am based|reside|have settled|settled|have moved "
     r"back|moved back|moved(?: from [A-Z][\w'-]+)?|have moved|have just moved|relocated|have relocated"
     r"|am now living|am back "
     r"living)(?: (?:now|currently|back|here|over|happily|down|up|out))* "
@@ -163,7 +165,8 @@ _PROMOTED = re.compile(
 _HIVES = re.compile(
     r"^(?P<what>(?!it\b|this\b|that\b|he\b|she\b|you\b|they\b)[A-Za-z]+) (?:makes? me break out"
     r"|gives? me (?:hives|a rash)|brings? me out in (?:hives|a rash|spots)"
-    r"|sends? me to (?:the )?(?:hospital|er|a&e)|makes? my (?:throat|face|lips|tongue|mouth|eyes) (?:swell"
+    r"|goes? (?:straight|right) through me|sends? me to (?:the )?(?:hospital|er|a&e)|makes? my (?:throat|face"
+    r"|lips|tongue|mouth|eyes) (?:swell"
     r"|itch|close)\w*"
     r"|(?:does|do) not agree with me|(?:is|are) off limits(?: for me)?$)\b",
     re.IGNORECASE,
@@ -181,9 +184,9 @@ _PLAY = re.compile(
     r"|ukulele|harp|clarinet|viola|banjo|oboe|accordion|harmonica|organ|keyboard)\b"
 )
 _STATUS = re.compile(
-    r"^(?:am|got|have been|have been a|am a|am now|am recently|have gotten|am newly|am happily)\s+(?:(?:happily"
+    r"^(?:am|are|got|have been|have been a|am a|am now|am recently|have gotten|am newly|am happily)\s+(?:(?:happily"
     r"|recently"
-    r"|newly|now|still) )?(?P<status>single|married|engaged|divorced|separated|widowed|widower"
+    r"|newly|now|still) )?(?P<status>single|married|engaged|divorced|separated|unmarried|widowed|widower"
     r"|widow)\b(?! (?:from birth|in(?! (?:[A-Z]"
     r"|the (?:spring|summer|autumn|fall|winter)|(?:19|20)\d\d))|out|to say|by|"
     r"handed))"
@@ -253,12 +256,13 @@ def _love(clause: Clause) -> Iterator[Finding]:
     if m := _AND_I.match(clause.text):
         who = re.sub(r"^my ", "their ", m["who"] or m["also"])
         yield profile("relationship_status", "single", f"User and {who} broke up")
-    elif clause.past or clause.subject != "me":
+    elif clause.past or clause.subject == "other":
         return
     elif _BROKE_UP.match(core) or _UNMARRIED.match(f"{clause.adverbs} {core}".strip()):
         yield profile("relationship_status", "single", third_person(clause))
     elif m := _STATUS.match(core):
-        status = "widowed" if m["status"].startswith("widow") else m["status"]
+        said = m["status"]
+        status = "widowed" if said.startswith("widow") else "single" if said == "unmarried" else said
         yield profile("relationship_status", status, f"User is {status}")
 
 
@@ -329,8 +333,7 @@ def _work(core: str) -> Iterator[Finding]:
     ) or (m := _DRIVES_FOR.match(core)):
         yield _employer(m["at"])
     elif m := _AT_AN.match(core):
-        article = "an" if m["at"][0] in "aeiou" else "a"
-        yield profile("employer", m["at"], f"User works at {article} {m['at']}")
+        yield profile("employer", re.sub(r"^an? ", "", m["at"]), f"User works at {m['at']}")
     elif m := re.match(
         r"^teach (?P<what>(?!people|kids|children|them|you|others|my|him|her|us|students)[a-z][a-z "
         r"]{2,30}?)(?: (?:at|in|to|for|on|part)\b.*)?$",

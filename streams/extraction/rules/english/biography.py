@@ -67,7 +67,10 @@ _NO_DOING_NOW: Final = re.compile(
     re.IGNORECASE,
 )
 _IS: Final = (
-    r"left[- ]handed|right[- ]handed|colou?r[- ]?blind|diabetic|pregnant|asthmatic|deaf|dyslexic"
+    r"(?:half |part |originally )?(?:[A-Z][a-z]+(?:ese|ian|ish|can|ean|rench)|German|Dutch|Welsh|Greek|Thai"
+    r"|Iraqi|Israeli|Pakistani|Afghan|Swiss|Czech|Saudi|Filipino|Filipina|Moroccan|Muslim|Jewish|Catholic)"
+    r"|left[- ]handed|right[- ]handed"
+    r"|colou?r[- ]?blind|diabetic|pregnant|asthmatic|deaf|dyslexic"
     r"|c(?:o)?eliac|autistic"
     r"|retired|unemployed|self[- ]employed|bilingual|adopted|divorced|widowed|near[- ]sighted|short[- ]sighted|anemic"
     r"|bald|(?:deaf|blind|partially deaf) in (?:one|my) .+|\d'\d{1,2}|(?:not )?religious"
@@ -151,6 +154,11 @@ _CORE: Final = tuple(
             r"|drink|tolerate)\b.*"
         ),
         r"^(?:am|do) not (?!know|think|want|feel|sure\b).* any ?more$",
+        (
+            r"^(?:bake|knit|sew|surf|weld|garden|meditate|vape|smoke|swim|ski|stutter|snore|lisp|crochet|sculpt"
+            r"|stream|blog|vlog|climb)"
+            r"(?: (?:a lot|a bit|too|myself|for fun|on the side))?$"
+        ),
         (
             r"^(?:go by|come from|commute|weigh|stand|identify as|major in|specialise in|specialize in|sleep"
             r"|prefer|sit on) .+"

@@ -51,6 +51,7 @@ _APART: Final = (
         r"\1 is ",
     ),
     (re.compile(r"\b(im|ive|dont|cant)\b", re.IGNORECASE), ""),
+    (re.compile(r"\bthere's (?=(?:\d|two|three|four|five|six|seven) of us)", re.IGNORECASE), "there are "),
     (re.compile(r"\bgonna\b", re.IGNORECASE), "going to"),
     (re.compile(r"\bwanna\b", re.IGNORECASE), "want to"),
 )

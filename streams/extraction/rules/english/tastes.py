@@ -27,10 +27,11 @@ _LIKES = re.compile(
 )
 _DISLIKES = re.compile(
     r"^(?:do not (?:really |particularly |even |actually )?(?:like|enjoy|care for|eat|drink)|never "
-    r"(?:liked|eat|drink)|hate|dislike|detest|loathe|despise|can not (?:stand|bear|handle|deal with|cope with|abide)|"
+    r"(?:liked|eat|drink)|hate|dislike|detest|loathe|despise|can not (?:stand|bear|handle|stomach|do(?= spicy"
+    r"| heights| horror| crowds| mornings| heat| seafood| cold)|deal with|cope with|abide)|"
     r"am not (?:really )?(?:a (?:big |huge )?fan of|fond of|into|keen on|big on|crazy about|wild about)"
     r"|am (?:sick of|terrified of|"
-    r"afraid of|scared of)) (?P<what>.+)$"
+    r"afraid of|scared of)) (?P<what>(?!or\b|and\b).+)$"
 )
 _IT_WHEN = re.compile(
     r"^(?:(?P<not>hate|can not (?:stand|bear)|do not like|dislike|detest)|love|like"

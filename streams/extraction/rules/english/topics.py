@@ -200,6 +200,12 @@ _BROKE: Final = re.compile(
     r"|will not|does not|goes) (?!so\b|really\b|very\b|cute|adorable|great).{3,}$",
     re.IGNORECASE,
 )
+_IS_MY: Final = re.compile(
+    r"^(?!it\b|that\b|this\b|he\b|she\b)[A-Za-z][\w' -]{2,30}? (?:is|are)(?: not|n't) my (?:strong (?:suit"
+    r"|point)|forte|thing|first language|cup of tea|style|scene)\b.{0,20}$"
+    r"|^[A-Z][a-z]+ is my (?:first|second|third|native) language$",
+    re.IGNORECASE,
+)
 _WRECKS: Final = re.compile(
     r"^(?P<what>[A-Za-z][\w' -]{2,30}?) (?:really |always |absolutely )?(?:wrecks|kills"
     r"|destroys|knocks out|gets to) me\b.{0,30}$",
@@ -321,20 +327,20 @@ def context(clause: Clause) -> str | None:
         return None
     if clause.subject != "other":
         return third_person(clause)
-    if len(text.split()) > _MOST_APPOSED or not _APPOSED.match(text):
+    if len(text.split()) > _MOST_APPOSED or _NO_APPOSITION.search(text):
         return None
     return re.sub(r"\b(?:I|me)\b", "user", re.sub(r"(?i)\b(?:my|our)\b", "their", text))
 
 
 _MOST_APPOSED: Final = 9
 """Words of what is put beside a clause."""
-_APPOSED: Final = re.compile(
-    r"^(?:an?|the|mostly|mainly|usually|about|around|no|my|our|from|in|at|on|for|since|every|bit|all|not|with"
-    r"|without|custody|youngest|oldest|eldest"
-    r"|two|three|four|five|cabin|full|part|also|both|never|nothing|nights|days|weekends|been|hopeless|terrible"
-    r"|especially|particularly|only|just"
-    r"|planes|learned|learnt|used|hoping|trying|going|working|living|doing|mornings)\b(?!.*\b(?:he|she|they|it"
-    r"|this|that|what|who)\b)",
+_NO_APPOSITION: Final = re.compile(
+    r"\b(?:you|your|he|she|they|this|that|these|those|what|who|why|how|where|let's|ok|okay|yes|yeah|no worries"
+    r"|wow|omg)\b"
+    r"|^(?:it|there) (?:is|was|has) (?:so|very|really|too|just|raining|snowing|cold|hot|great|fun|weird|awful"
+    r"|crazy|nice|bad|good|hard|fine|over|late)\b"
+    r"|^(?:help|give|tell|show|write|make|find|suggest|recommend|explain|any|can|could|would|should|do|does|is"
+    r"|are|please)\b",
     re.IGNORECASE,
 )
 
@@ -384,7 +390,8 @@ _MOMENTARY: Final = re.compile(
     re.IGNORECASE,
 )
 _MY_ANY: Final = re.compile(
-    r"^(?:my|our) (?P<what>[\w' -]{2,30}?) (?P<does>(?:is|are|was|has|had|got|just|won't|does not|never"
+    r"^(?:(?:half|most|some|all|both|one|two|three) of )?(?:my|our) (?P<what>[\w' -]{2,30}?) (?P<does>(?:is|are"
+    r"|was|has|had|got|just|won't|does not|never"
     r"|[a-z]{3,12}s|[a-z]{3,12}ed)\b.{3,})$",
     re.IGNORECASE,
 )
@@ -437,6 +444,7 @@ def _of_others(text: str, clause: Clause) -> Iterator[Finding]:
         (_OUT_OF.match(text) and not _TALK.search(text))
         or _AROUND.match(text)
         or _AILMENT.match(text)
+        or _IS_MY.match(text)
         or ((m := _WRECKS.match(text)) and not _ANY.search(m["what"]))
         or (_BROKE.match(text) and not _POINTS.search(text))
         or ((_GOAL.match(text) or _MY_BODY.match(text)) and not _POINTS.search(text))

@@ -58,6 +58,10 @@ _BECAME: Final = re.compile(
     r"|started|trained) as|became|have (?:just )?become|am (?:re)?training as) an? (?P<role>[\w -]{3,30}?)"
     r"(?: (?:at|in|last|this|for|after|and)\b.*)?$"
 )
+_FREELANCE: Final = re.compile(
+    r"^am (?:a )?(?P<what>freelance|freelancing|self-employed|freelancer)(?: (?:now"
+    r"|these days|at the moment|currently|again))?$"
+)
 _SOMETIMES: Final = re.compile(
     r"\b(?:usually|sometimes|often|never|rarely|occasionally|every|weekends?|tonight|today|to work|for fun)\b"
 )
@@ -72,5 +76,7 @@ def trade(clause: Clause) -> Iterator[Finding]:
         yield profile("occupation", f"{m['what']} teacher", third_person(clause))
     elif (m := _BECAME.match(core)) and (role := english_occupation(m["role"])):
         yield profile("occupation", role, f"User works as {'an' if role[0] in 'aeiou' else 'a'} {role}")
+    elif m := _FREELANCE.match(core):
+        yield profile("occupation", m["what"], f"User is {m['what']}")
     elif m := next(filter(None, (p.match(core) for p in (_RUNS, _DRIVES, _PRACTISES, _MAKES, _DOES_NAILS))), None):
         yield profile("occupation", m["what"], third_person(clause))
