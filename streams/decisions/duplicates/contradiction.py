@@ -76,7 +76,7 @@ _LATELY: Final = (
     r"(?: (?:today|yesterday|recently|again|for good|(?:last|this) (?:week|month|summer|winter|spring|autumn|fall)"
     r"|(?:on|in) [A-Z]\w{2,9}|(?:a|one|two|three|\d{1,2}|a few) (?:days?|weeks?|months?) ago))?[.!]*$"
 )
-_ZH_LATELY: Final = r"(?:今天|昨天|前天|上周|上个?月|上个?星期|这个?月|这周|刚刚?|终于|最近|\d{1,2}月|月初|月底)*"
+_ZH_LATELY: Final = r"(?:今天|昨天|前天|上周|上个?月|上个?星期|这个?月|这周|刚刚?|终于|最近|\d{1,2}月|月初|月底){0,3}"
 _TAKES: Final = r"(?:drink|eat|watch|play|smoke|wear|read|listen to|use|practi[cs]e|go to|do)"
 _TAKING: Final = r"(?:drinking |eating |watching |playing |wearing |reading |listening to |using |doing |going to )?"
 _TAKEN_BACK: Final = tuple(

@@ -43,10 +43,10 @@ _CALL_ME = re.compile(
 _IS_NAMED = re.compile(rf"^是([{_SURNAMES}][一-鿿]{{2}})$")
 _NAMED_SO = re.compile(rf"^([{_SURNAMES}][一-鿿]{{1,2}})$")
 _AGE = re.compile(rf"^(?:刚好|正好|刚满|满|虚岁|周岁)?({NUMERAL})(?:周?岁)(?:多)?(?:$|的(?=$|人|男|女|程序|学生))")
+_YEARS: Final = r"[1-9]\d|[二三四五六七八]?十[一二三四五六七八九]?"
 _YEARS_NOW = re.compile(
-    r"^我(?P<bare>[1-9]\d|[二三四五六七八]十[一二三四五六七八九]?)$|^(?:我|本人)?(?:今年|已经|都|马上"
-    r"|眼看)*(?P<age>[1-9]\d"
-    r"|[二三四五六七八]十[一二三四五六七八九]?)(?:岁)?(?:了|啦)(?:还|$|的|依然|才)"
+    rf"^我(?P<bare>{_YEARS})$|^(?:我|本人)?刚满?(?P<full>{_YEARS})(?:周?岁)(?:了|啦)?$"
+    rf"|^(?:我|本人)?(?:今年|已经|都|马上|眼看)*(?P<age>{_YEARS})(?:岁)?(?:了|啦)(?:还|$|的|依然|才)"
 )
 _TODAY = re.compile(r"^今天(?:刚|就|正好)?(?=满|[\d一二三四五六七八九十])")
 _AGE_BARE = re.compile(r"^(?:刚好|正好|刚满|满|虚岁|周岁)?([1-9]\d|[二三四五六七八]?十[一二三四五六七八九]?)$")
@@ -125,6 +125,9 @@ _CITY = re.compile(
     r"|回到了?|在)(?P<place>[一-鿿].*)$"
 )
 _OUR_HOME = re.compile(r"^我?们?(?:一?全?家人?)?(?:现在|都|也|就|刚)*((?:住在|住|定居|搬到|搬来).+)$")
+_WE_MOVED = re.compile(
+    r"^(?:去年|前年|今年|上个?月|[春夏秋冬]天|年初|年底|后来|毕业后|婚后|\d{4}年)+我们(?:全家|一家|就|又|才|也)*(?P<home>(?:搬到|搬来|搬去|定居在?).+)$"
+)
 _MOVED = re.compile(r"^从.{2,6}?(?:搬到|搬去|搬来)了?(?P<place>[一-鿿].*)$")
 _STAYS = re.compile(
     r"^$|^(?:市|[一-鿿]{1,4}[区县路])?(?:生活|工作|上班|定居|居住|住|安家|一[家个所].{1,8}(?:当|做|上班"
@@ -172,7 +175,9 @@ _SKILL = re.compile(
 _STATUS: Final = (
     (re.compile(r"^(?:结婚了|结婚.{1,4}年了?|已经结婚了?|领证了?|已婚|是已婚.*)$"), "已婚"),
     (
-        re.compile(r"^(?:还是?|还|是|一直|仍)*(?:母胎)?(?:单身|solo)(?:着|狗|汉|中|至今|到现在)?(?:了?.{1,3}年)?了?$"),
+        re.compile(
+            r"^(?:还是|还|是|一直|仍){0,3}(?:母胎)?(?:单身|solo)(?:着|狗|汉|中|至今|到现在)?(?:了?.{1,3}年)?了?$"
+        ),
         "单身",
     ),
     (re.compile(r"^(?:还|至今|仍)?未婚(?:未育)?$|^(?:还)?没(?:结婚|结过婚|对象|谈过恋爱|有对象)$"), "单身"),
@@ -245,13 +250,15 @@ def about_self(clause: Clause) -> Iterator[Finding]:
     yield from _our_company(clause)
     if clause.subject == "we" and (m := _OUR_HOME.match(bare)):
         yield from _home(m[1], clause)
+    elif m := _WE_MOVED.match(without_particles(clause.text)):
+        yield from _home(m["home"], clause)
     if clause.mine:
         yield from _surnamed(clause)
         yield from _name_and_age(bare, clause)
         yield from _work(bare, clause)
         yield from _home(bare, clause)
         yield from _body_and_skills(bare, clause)
-        yield from _relationship(clause.core)
+        yield from _relationship(re.sub(r"^.{1,6}了(?=还是?)", "", clause.core))
 
 
 def _relationship(core: str) -> Iterator[Finding]:
@@ -297,7 +304,7 @@ def _name_and_age(bare: str, clause: Clause) -> Iterator[Finding]:
     elif not this_year and not _YEARS_NOW.match(clause.text):
         return
     if m := _YEARS_NOW.match(clause.text):
-        bare, this_year = m["age"] or m["bare"], True
+        bare, this_year = m["age"] or m["bare"] or m["full"], True
     m = _AGE.match(bare) or (_AGE_BARE.match(bare) if this_year or clause.core.endswith("了") else None)
     age = number(m[1]) if m else None
     if age and _AGES[0] <= age <= _AGES[1]:
@@ -360,9 +367,8 @@ def _new_firm(_: str, clause: Clause) -> Iterator[Finding]:
 
 def _does_somewhere(bare: str, clause: Clause) -> Iterator[Finding]:
     """Yield what is done for a living where the clause says so by its place, its years or its shop."""
-    if any("是" in said for said in clause.before):
-        return
-    if m := _SELLS.match(bare) or _KEEPS_SHOP.match(bare):
+    shop = None if any("是" in said for said in clause.before) else _KEEPS_SHOP.match(bare)
+    if m := _SELLS.match(bare) or shop:
         yield profile("occupation", m["what"], f"用户{without_particles(clause.core)}")
         return
     m = _AT_DOES.match(clause.core)
@@ -410,7 +416,7 @@ def _delivers_or_changed(bare: str, clause: Clause) -> Iterator[Finding]:
 
 
 def _home(bare: str, clause: Clause) -> Iterator[Finding]:
-    m = None if any(map(_MOVES_AWAY.search, clause.rest)) else _SETTLED.match(without_particles(clause.core))
+    m = None if any(map(_MOVES_AWAY.search, clause.rest)) else _SETTLED.match(bare)
     if m and clause.subject != "none" and not _VISIT.search(clause.text) and (city := chinese_city(m["place"])):
         yield profile("city", city, f"用户住在{city}")
         return

@@ -86,6 +86,7 @@ _UNSURE = re.compile(
 )
 _NEARLY = re.compile(r"差(?:一)?点儿?(?!意思|的|劲|$)|险些|就差没|差不多就")
 """What did not happen: 差点买了."""
+_OWN = re.compile(r"我|咱|俺|本人")
 _AS_I = re.compile(
     r"^(?:(?:爷爷|奶奶|老头子?|老太太|老汉|大叔|大妈|阿姨|姐|哥|本人|小弟|小妹|在下)(?=我)我|俺(?!们|家|爸|妈"
     r"|哥|姐)|咱(?=就|是|这|也|一|在|今年)|在下)"
@@ -210,7 +211,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             subject=speaks_of,
             past=_PAST.search(text) is not None,
             rest=tuple(parts[place + 1 : place + 1 + MOST_AFTER]),
-            continues=place > 0 and (left_out or speaks_of == "none"),
+            continues=place > 0 and (left_out or speaks_of == "none" or (mine and _OWN.search(said) is None)),
             before=(*sentence.after, *parts[:place]),
         )
 

@@ -30,7 +30,7 @@ _NAMED = re.compile(
 )
 _NOT_BUT = re.compile(r"^am not [A-Z][\w'-]+$")
 _BUT_IS = re.compile(rf"^(?:but )?i am (?P<name>{NAME})$", re.IGNORECASE)
-_SPELLED = re.compile(rf"^my (?:first |last )?name is (?:spell?ed|spelt) (?P<name>{NAME})\b", re.IGNORECASE)
+_SPELLED = re.compile(rf"^my (?:first |last )?name(?: is|'s) (?:spell?ed|spelt) (?P<name>{NAME})\b", re.IGNORECASE)
 _CALL_ME = re.compile(r"\bcalls? me\b|^i go by\b", re.IGNORECASE)
 _I_AM = re.compile(rf"^am (?P<name>{NAME})$")
 _IT_IS = re.compile(rf"^(?:it's|its|it is|this is) (?P<name>{NAME})(?: here| again)?$")
@@ -267,12 +267,11 @@ def _love(clause: Clause) -> Iterator[Finding]:
 
 
 def _name(clause: Clause) -> str | None:
-    if m := _NAMED.match(clause.text):
-        return m["name"] if m["name"][0].isupper() else None
-    if (m := _SPELLED.match(clause.text)) or (
-        _NOT_BUT.match(clause.core) and clause.rest and (m := _BUT_IS.match(apart(clause.rest[0])))
-    ):
-        return m["name"] if m["name"][0].isupper() else None
+    spelt = _SPELLED.match(clause.text) or _NAMED.match(clause.text)
+    if spelt is None and clause.rest and _NOT_BUT.match(clause.core):
+        spelt = _BUT_IS.match(apart(clause.rest[0]))
+    if spelt:
+        return spelt["name"] if spelt["name"][0].isupper() else None
     m = _IT_IS.match(clause.text) if clause.greeted or clause.text.endswith((" again", " here")) else None
     # "I'm Batman" may be a joke: a greeting or more about oneself must stand beside it.
     if clause.subject == "me" and not clause.past and (clause.greeted or _introduces(clause)):

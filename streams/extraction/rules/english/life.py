@@ -150,7 +150,7 @@ def third_person(clause: Clause) -> str:
     return re.sub(r"\b(?:I|we|me|us)\b", "user", re.sub(r"\bmyself\b", "themselves", text))
 
 
-_AGO: Final = re.compile(r"(?:last|yesterday|the other)\b|.*\bago$", re.IGNORECASE)
+_AGO: Final = re.compile(r"(?:last|yesterday|the other)\b|[^\n]{0,60}\bago$", re.IGNORECASE)
 """A time that stands behind the verb as well as before the subject."""
 _GONE_FROM: Final = re.compile(
     r"^(?:\w+ )?(?:i|we) (?:have |just |recently |finally )*(?:(?:left|quit) (?-i:[A-Z])"
