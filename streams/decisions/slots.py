@@ -14,9 +14,12 @@ from schemas.messages.events import MemorySuperseded
 from schemas.vocabulary.attributes import BY_NAME, OPPOSITES, name_and_date, plain_value, same_value
 from schemas.vocabulary.tastes import says_taste
 from schemas.vocabulary.words import DOCUMENT
-from streams.decisions.duplicates.contradiction import ANY, ends, may_end, taken_back
+from streams.decisions.duplicates import matching, statement_keys
+from streams.decisions.duplicates.contradiction import ANY, end_keys, ends, taken_back
+from streams.decisions.duplicates.equivalence import content_words
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator
     from datetime import datetime
 
     from projections.state.memory import Memory, UserState
@@ -36,10 +39,10 @@ def occupants(state: UserState, statement: Statement) -> list[Memory]:
     The key of a document is a slot of documents.
     """
     if statement.attribute is not None and statement.kind == DOCUMENT:
-        return _filling(state, statement.attribute, statement)
+        return _filling(_of_attribute(state, statement.attribute), statement)
     if statement.attribute is None or statement.kind != "semantic" or not statement.is_single:
         return []
-    filling = _filling(state, statement.attribute, statement)
+    filling = _filling(_of_attribute(state, statement.attribute), statement)
     if statement.shape == BY_NAME:
         return [m for m in filling if _name(m.value) == _name(statement.value)]
     return filling
@@ -59,7 +62,8 @@ def opposed(state: UserState, statement: Statement, *, keeps: bool) -> list[Memo
     opposite = OPPOSITES.get(statement.attribute or "")
     if keeps or opposite is None or statement.kind != "semantic":
         return []
-    return [m for m in _filling(state, opposite, statement) if holds(m, statement.value) and _says_its_slot(m)]
+    opposite_of_it = matching.with_value(state, opposite, statement.value)
+    return [m for m in _filling(opposite_of_it, statement) if _says_its_slot(m)]
 
 
 def _says_its_slot(memory: Memory) -> bool:
@@ -76,12 +80,15 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
     if statement.kind != "semantic":
         return []
     back = taken_back(statement.content)
-    has_value = statement.attribute is not None and statement.value is not None
-    if back is None and not has_value and not may_end(statement.content):
-        return []  # nothing can be against it, and most that is said is so: the user's memories need not be looked at
+    keys: list[Hashable] = [*end_keys(content_words(statement.content))]
+    if statement.attribute is not None and statement.value is not None:
+        keys.append(statement_keys.of_taking_back(statement.attribute))
+    if back is not None:
+        keys += [statement_keys.of_value(attribute, back[1]) for attribute in back[0]]
+    perhaps = {*matching.found(state, keys), *_of_taken_slots(state, back)}
     found = [
         m
-        for m in state.memories.values()
+        for m in map(state.memories.__getitem__, perhaps)
         if m.kind == "semantic"
         and m.status in (ACTIVE, FORGOTTEN)
         and m.category not in OF_OCCASIONS
@@ -91,6 +98,13 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
         and _contradicts(m, statement, back)
     ]
     return sorted(found, key=lambda m: (m.said_at, m.memory_id))
+
+
+def _of_taken_slots(state: UserState, back: tuple[tuple[str, ...], str] | None) -> Iterator[str]:
+    """Yield the memories of slots from which something is taken back whose value the key of a value does not find."""
+    for attribute in back[0] if back else ():
+        if back and (back[1] == ANY or attribute in _NAMED_IN):
+            yield from state.by_attribute.get(attribute, ())
 
 
 def _contradicts(memory: Memory, statement: Statement, back: tuple[tuple[str, ...], str] | None) -> bool:
@@ -109,6 +123,8 @@ _PARTNER: Final = re.compile(
     re.IGNORECASE,
 )
 """The value of a partner in `family`: relation and name."""
+_NAMED_IN: Final = ("family", "friends")
+"""Slots of people, whose values are more than their names."""
 
 
 def _is_taken(memory: Memory, value: str, statement: Statement) -> bool:
@@ -120,7 +136,7 @@ def _is_taken(memory: Memory, value: str, statement: Statement) -> bool:
         return memory.said_at < statement.effective
     partner = _PARTNER.fullmatch(memory.value or "")
     name = partner["name"] or partner["also"] if partner else None
-    if memory.slot in ("family", "friends"):
+    if memory.slot in _NAMED_IN:
         return name is not None and same_value(name, value)
     return holds(memory, value)
 
@@ -140,8 +156,12 @@ def _gives_again(memory: Memory, statement: Statement) -> bool:
     return memory.slot is None and back is not None and back[1] != ANY and _takes_back(back, statement)
 
 
-def _filling(state: UserState, attribute: str, statement: Statement) -> list[Memory]:
-    memories = (state.memories[i] for i in state.by_attribute.get(attribute, ()))
+def _of_attribute(state: UserState, attribute: str) -> Iterator[Memory]:
+    return (state.memories[i] for i in state.by_attribute.get(attribute, ()))
+
+
+def _filling(memories: Iterable[Memory], statement: Statement) -> list[Memory]:
+    """Return those that fill their slot for a statement, by when they were last said."""
     filling = [
         m
         for m in memories
