@@ -374,7 +374,8 @@ _TO_LISTENER: Final = re.compile(
     re.IGNORECASE,
 )
 _MOMENTARY: Final = re.compile(
-    r"^(?:am|are|was) (?:on (?:it|the (?:bus|train|way|phone|toilet|sofa|couch|tube))|dying|dead|screaming"
+    r"^.*\b(?:right now|just now)$|^(?:am|are|was) (?:on (?:it|the (?:bus|train|way|phone|toilet"
+    r"|sofa|couch|tube))|dying|dead|screaming"
     r"|crying|laughing|done|in|out|off|not|going|about|just|an? (?:robot|detective|bot"
     r"|human|king|queen|wizard|ghost|cat|dog|genius|idiot|mess|wreck|fool|god|goddess|legend|star|potato|zombie"
     r"|joke|disaster|failure|level)"

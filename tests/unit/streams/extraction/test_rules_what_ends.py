@@ -26,7 +26,7 @@ async def answer(text: str, name: str, days: int) -> CandidatesExtracted:
     ("before", "now", "active"),
     [
         ("I work at IKEA.", "I quit my job", ["User quit their job"]),
-        ("I work at IKEA.", "I was laid off yesterday", ["User was laid off yesterday"]),
+        ("I work at IKEA.", "I was laid off yesterday", ["User was laid off yesterday (2026-01-04)"]),
         ("I work at IKEA.", "I left IKEA", ["User left IKEA"]),
         ("我在宜家上班", "我辞职了", ["用户辞职了"]),
         ("我在宜家上班", "我被裁了", ["用户被裁了"]),
