@@ -24,6 +24,7 @@ from projections.queries.turn_index import TurnIndex, said_by, source_of, words_
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
+from projections.text.forms import forms_asked, forms_of
 from projections.text.time_spans import named_span
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
@@ -31,6 +32,7 @@ from schemas.vocabulary.words import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from datetime import datetime
 
     from projections.embedding.embedder import Embedder, Vectors
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from projections.partitions.shards import Shards
     from projections.profile.slot_asked import SlotAsked
     from projections.queries.ranking import Ranked
-    from projections.queries.turn_index import Scored, Times, TurnMatches
+    from projections.queries.turn_index import Forms, Scored, Times, TurnMatches
     from projections.shard.observation_lookup import Turn
     from projections.state.memory import Memory, UserState
     from projections.text.time_spans import Span
@@ -146,6 +148,10 @@ class Pool:
     """What the query searches for."""
     slot_asked: SlotAsked | None = None
     """The slot that the query asks for."""
+    forms: int = 0
+    """The forms that the query asks for, a bit each."""
+    formed: AbstractSet[str] = frozenset()
+    """The memories that have something of them."""
 
     def best(self, limit: int, min_score: float = 0.0) -> list[Found]:
         """Return at most `limit` memories, best first."""
@@ -162,7 +168,8 @@ class Pool:
         if then is not None:  # what fills the slot was true then
             then |= self.slots.keys() & facts.keys()
         said = {i: evidence for i in facts if (evidence := self._evidence(i)) is not None}
-        shares = Shares(hubness=self.hubness, said=said, slots=self.slots, then=then, hop=self.hop)
+        formed = self.formed & facts.keys()
+        shares = Shares(hubness=self.hubness, said=said, slots=self.slots, then=then, hop=self.hop, formed=formed)
         ranked = rank(self.legs, facts, self.at, limit, min_score, shares=shares)
         return [Found(*self.shown[one.memory_id], one) for one in ranked]
 
@@ -230,13 +237,28 @@ class IndexSearch:
         shown |= {memory.memory_id: (owner, memory) for memory in filling_it}
         centres = self._centres(asked, legs, shown)
         hubness = {memory_id: near for centre in centres.values() for memory_id, near in centre.hubness.items()}
-        pool = Pool(legs, shown, at, deepest, turns, span, slots, hubness=hubness, tokens=words, slot_asked=asked.slot)
+        forms = forms_asked(question.text)
+        pool = Pool(
+            legs,
+            shown,
+            at,
+            deepest,
+            turns,
+            span,
+            slots,
+            hubness=hubness,
+            tokens=words,
+            slot_asked=asked.slot,
+            forms=forms,
+            formed=_formed(shown, forms),
+        )
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
         best = [found for found in best if found.ranked.score >= HOP_SCORE * best[0].ranked.score]
         hop = self._hop(asked, best, turns, centres.get(owner))
-        legs, further, _ = await self._hits(owner, hop, turns, sees)
-        return replace(pool, shown={**shown, **further}, hop=legs)
+        # without turns: the memories that came from those that match are shown already
+        legs, further, _ = await self._hits(owner, hop, None, sees)
+        return replace(pool, shown={**shown, **further}, hop=legs, formed=pool.formed | _formed(further, forms))
 
     def _centres(self, asked: Asked, legs: Legs, shown: Mapping[str, tuple[Owner, Memory]]) -> dict[Owner, Centre]:
         """Return the centre of each owner's memories among the hits that are shown; none with more than one view.
@@ -431,8 +453,11 @@ class IndexSearch:
             return found
         observations, memories = self._shards.of(owner).observations, self._shards.state(owner).memories
 
-        def score(matches: Scores, said_at: Times, by_user: Mask) -> Scored:
-            return turn_scores(matches, said_at, by_user, pool.at, pool.span, has_slots=bool(pool.slots))
+        def score(matches: Scores, said_at: Times, by_user: Mask, forms: Forms) -> Scored:
+            formed = (forms & pool.forms) > 0 if pool.forms else None
+            if formed is not None and not pool.formed and not formed.any():
+                formed = None
+            return turn_scores(matches, said_at, by_user, pool.at, pool.span, has_slots=bool(pool.slots), formed=formed)
 
         for event_id, scored, match in pool.turns.ranked(score):
             if len(found) == limit:
@@ -486,6 +511,13 @@ class IndexSearch:
             return await self._index_sync.search(owner, asked)
         logged = self._shards.of(owner).ledger.vectors(owner).all()
         return await search_state(owner, state, Chosen(owner, logged, self._shards.encoding), asked)
+
+
+def _formed(shown: Mapping[str, tuple[Owner, Memory]], forms: int) -> frozenset[str]:
+    """Return the memories that have something of some forms."""
+    if not forms:
+        return frozenset()
+    return frozenset(i for i, (_, memory) in shown.items() if forms_of(memory.content, forms))
 
 
 def _is_shown(memory: Memory, owner: Owner, at: datetime, filters: Filters) -> bool:
