@@ -236,7 +236,7 @@ class IndexSearch:
         filling_it, slots = self._slots(owner, asked, found, sees)
         shown |= {memory.memory_id: (owner, memory) for memory in filling_it}
         centres = self._centres(asked, legs, shown)
-        hubness = {memory_id: near for centre in centres.values() for memory_id, near in centre.hubness.items()}
+        hubness = {i: near for found in centres.values() for centre in found for i, near in centre.hubness.items()}
         forms = forms_asked(question.text)
         pool = Pool(
             legs,
@@ -255,36 +255,46 @@ class IndexSearch:
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
         best = [found for found in best if found.ranked.score >= HOP_SCORE * best[0].ranked.score]
-        hop = self._hop(asked, best, turns, centres.get(owner))
+        mine = centres.get(owner, ())
+        hop = self._hop(asked, best, turns, mine[0] if len(views) == 1 and mine else None)
         # without turns: the memories that came from those that match are shown already
         legs, further, _ = await self._hits(owner, hop, None, sees)
         return replace(pool, shown={**shown, **further}, hop=legs, formed=pool.formed | _formed(further, forms))
 
-    def _centres(self, asked: Asked, legs: Legs, shown: Mapping[str, tuple[Owner, Memory]]) -> dict[Owner, Centre]:
-        """Return the centre of each owner's memories among the hits that are shown; none with more than one view.
+    def _centres(
+        self, asked: Asked, legs: Legs, shown: Mapping[str, tuple[Owner, Memory]]
+    ) -> dict[Owner, list[Centre]]:
+        """Return the centres of each owner's memories among the hits that are shown, one a view that has found any.
 
-        Those of screenshots and articles take no part: texts of another form have something else in common.
+        Those of screenshots and articles take no part: texts of another form have something else in common. There are
+        none while one encoder takes another's place.
         """
-        if len(asked.views) > 1:
+        if len({view.model for view in asked.views}) > 1:
             return {}
-        [view] = asked.views
         said: dict[Owner, list[Memory]] = {}
         for hit in legs.semantic:
             if hit.memory_id in shown:
                 owner, memory = shown[hit.memory_id]
                 if memory.source_type not in SHOWN.values():
                     said.setdefault(owner, []).append(memory)
-        found = {owner: self._vectors_in(view, owner, memories, legs.vectors) for owner, memories in said.items()}
-        return {
-            owner: centre_of(list(vectors), np.stack(list(vectors.values())))
-            for owner, vectors in found.items()
-            if vectors
-        }
+        centres: dict[Owner, list[Centre]] = {}
+        for owner, memories in said.items():
+            vectors = self._vectors_of(asked.views[0].model, owner, memories, legs.vectors)
+            for view in asked.views:
+                seen = {i: vector for i, vector in vectors.items() if len(vector) == len(view.vector)}
+                if seen:
+                    centres.setdefault(owner, []).append(centre_of(list(seen), np.stack(list(seen.values())), view))
+        return centres
 
-    def _vectors_in(
-        self, view: View, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors] = NO_VECTORS
+    def _vectors_in(self, view: View, owner: Owner, memories: Sequence[Memory]) -> dict[str, Vectors]:
+        """Return the vectors of an owner's memories that a view is compared with."""
+        found = self._vectors_of(view.model, owner, memories, NO_VECTORS)
+        return {memory_id: vector for memory_id, vector in found.items() if len(vector) == len(view.vector)}
+
+    def _vectors_of(
+        self, encoder: str, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors]
     ) -> dict[str, Vectors]:
-        """Return the vectors of an owner's memories that a view is compared with; those that are not known are read."""
+        """Return an encoder's vectors of an owner's memories, of any length; those that are not known are read."""
         found = {memory.memory_id: known[memory.memory_id] for memory in memories if memory.memory_id in known}
         unknown = [memory for memory in memories if memory.memory_id not in known]
         if not unknown:
@@ -295,9 +305,9 @@ class IndexSearch:
             vector, model = logged.get(memory.memory_id), memory.embedding_model
             if encoding is not None and (own := encoding.vector(owner, memory)) is not None:
                 vector, model = own, encoding.model
-            if vector is not None and model == view.model:
+            if vector is not None and model == encoder:
                 found[memory.memory_id] = vector_of(vector)
-        return {memory_id: vector for memory_id, vector in found.items() if len(vector) == len(view.vector)}
+        return found
 
     def _slots(
         self, owner: Owner, asked: Asked, found: list[Memory], sees: Callable[[Memory], bool]
@@ -503,7 +513,8 @@ class IndexSearch:
             for hit in legs.semantic
         ]
         hits.sort(key=lambda hit: (-hit.score, hit.memory_id))
-        return Legs(keyword=found[0].keyword, semantic=tuple(hits[: query.limit]))
+        vectors = {memory_id: vector for legs in found for memory_id, vector in legs.vectors.items()}
+        return Legs(keyword=found[0].keyword, semantic=tuple(hits[: query.limit]), vectors=vectors)
 
     async def _search(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
         """Search the index; a past state has an index of its own, made for this one question."""
