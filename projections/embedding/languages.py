@@ -41,6 +41,8 @@ class View:
     vector: Vectors
     scale: float = 1.0
     shift: float = 0.0
+    part: slice | None = None
+    """Where the vector may be other than 0; None: everywhere."""
 
     def score(self, cosine: float) -> float:
         """Return a hit's score, at most 1."""
@@ -106,8 +108,9 @@ class LanguageEmbedder:
             else:
                 vector = np.zeros(length, np.float32)
                 end = length - self._padding[other]
-                vector[end - len(shared) : end] = shared
-                found.append(View(self.model, vector, scale=float(1 / _SHARED)))
+                part = slice(end - len(shared), end)
+                vector[part] = shared
+                found.append(View(self.model, vector, scale=float(1 / _SHARED), part=part))
         return found
 
     async def close(self) -> None:

@@ -51,6 +51,8 @@ KEYWORD_WEIGHT_WITH_HOP = 0.4
 """In the place of those beside turns, where there is a second hop: what is only related shares fewer words."""
 SLOT_WEIGHT = 0.5
 """Share of the slot where a question asks for one that is filled: what fills it comes before all that does not."""
+FORM_WEIGHT = 0.25
+"""Share of the form that a question asks for, such as an address or a price, of what has something of that form."""
 IMPORTANCE_WEIGHT = 0.02
 """Share of the score, enough to order what the words and the meaning leave close."""
 RECENCY_WEIGHT = 0.01
@@ -95,6 +97,8 @@ class Shares:
     """The memories of the time that the query names; None where it names none."""
     hop: Legs | None = None
     """What a second search found."""
+    formed: Collection[str] = ()
+    """The memories that have something of the form that the query asks for; none where it asks for none."""
 
 
 NO_SHARES: Final = Shares()
@@ -152,6 +156,7 @@ class _Scores:
         ]
         self._facts, self._as_of, self._said, self._then = facts, as_of, shares.said, shares.then
         self.slots = {memory_id: share for memory_id, share in shares.slots.items() if memory_id in facts}
+        self._formed = shares.formed
         self.cosines = {memory_id: score for memory_id, _, score in semantic}
         self.semantic = scale(centred, min((hit.score for hit in centred), default=0.0))
         self._keyword = scale(keyword, 0.0)
@@ -198,6 +203,9 @@ class _Scores:
             scores = _all_shared(scores, SPAN_WEIGHT, np.where(is_then, matches, 0.0))
         if self.slots:
             scores = _all_shared(scores, SLOT_WEIGHT, column(self.slots))
+        if self._formed:
+            is_formed = np.fromiter((one in self._formed for one in ids), np.float64, len(ids))
+            scores = _all_shared(scores, FORM_WEIGHT, is_formed)
         return scores
 
     def words(self, memory_id: str) -> float:
@@ -217,6 +225,8 @@ class _Scores:
             score = _shared(score, SPAN_WEIGHT, matches if memory_id in self._then else 0.0)
         if self.slots:
             score = _shared(score, SLOT_WEIGHT, self.slots.get(memory_id, 0.0))
+        if self._formed:
+            score = _shared(score, FORM_WEIGHT, 1.0 if memory_id in self._formed else 0.0)
         return score
 
 
@@ -255,11 +265,12 @@ def turn_scores(
     span: Span | None = None,
     *,
     has_slots: bool = False,
+    formed: Mask | None = None,
 ) -> Scored:
     """Return the scores of turns beside memories, 0 to 1; a match is 1 for the turn that matches best.
 
     `said_at` is in microseconds. A turn fills no slot: where a question asks for one (`has_slots`), the turn's share of
-    it is nothing.
+    it is nothing. `formed` says which have something of the form that it asks for, None where that has no share.
     """
     fused = np.where(by_user, TURN_WEIGHT, OTHERS_TURN_WEIGHT) * matches
     days = np.maximum(0, microseconds(as_of) - said_at) / _MICROSECONDS_A_DAY
@@ -270,6 +281,8 @@ def turn_scores(
     if span is not None:
         then = (microseconds(span.since) <= said_at) & (said_at < microseconds(span.until))
         scores = (1.0 - SPAN_WEIGHT) * scores + SPAN_WEIGHT * then * matches
+    if formed is not None:
+        scores = (1.0 - FORM_WEIGHT) * scores + FORM_WEIGHT * formed
     return np.asarray(scores, dtype=np.float64)
 
 

@@ -25,6 +25,7 @@ from projections.queries.turn_index import MAX_CHARACTERS, TurnIndex, said_by, s
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
+from projections.text.forms import forms_asked, forms_of
 from projections.text.time_spans import named_span
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
@@ -32,6 +33,7 @@ from schemas.vocabulary.words import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from datetime import datetime
 
     from projections.embedding.embedder import Embedder, Vectors
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from projections.partitions.shards import Shards
     from projections.profile.slot_asked import SlotAsked
     from projections.queries.ranking import Ranked
-    from projections.queries.turn_index import Scored, Times, TurnMatches
+    from projections.queries.turn_index import Forms, Scored, Times, TurnMatches
     from projections.shard.observation_lookup import Turn
     from projections.state.memory import Memory, UserState
     from projections.text.time_spans import Span
@@ -148,6 +150,10 @@ class Pool:
     """What the query searches for."""
     slot_asked: SlotAsked | None = None
     """The slot that the query asks for."""
+    forms: int = 0
+    """The forms that the query asks for, a bit each."""
+    formed: AbstractSet[str] = frozenset()
+    """The memories that have something of them."""
 
     def best(self, limit: int, min_score: float = 0.0) -> list[Found]:
         """Return at most `limit` memories, best first."""
@@ -164,9 +170,10 @@ class Pool:
         then = None if self.span is None else {i for i in facts if was_then(self.shown[i][1], self.span)}
         if then is not None:  # what fills the slot was true then
             then |= self.slots.keys() & facts.keys()
+        formed = self.formed & facts.keys()
         mine = (memory for owner, memory in shown.values() if owner.user_id != GLOBAL_USER)
         said = {} if self.turns is None else self.turns.evidence(mine)
-        shares = Shares(hubness=self.hubness, said=said, slots=self.slots, then=then, hop=self.hop)
+        shares = Shares(hubness=self.hubness, said=said, slots=self.slots, then=then, hop=self.hop, formed=formed)
         ranked = rank(self.legs, facts, self.at, limit, min_score, shares=shares)
         return [Found(*self.shown[one.memory_id], one) for one in ranked]
 
@@ -228,39 +235,64 @@ class IndexSearch:
         filling_it, slots = self._slots(owner, asked, shown, sees)
         shown |= {memory.memory_id: (owner, memory) for memory in filling_it}
         centres = self._centres(asked, legs, shown)
-        hubness = {memory_id: near for centre in centres.values() for memory_id, near in centre.hubness.items()}
-        pool = Pool(legs, shown, at, deepest, turns, span, slots, hubness=hubness, tokens=words, slot_asked=asked.slot)
+        hubness = {i: near for found in centres.values() for centre in found for i, near in centre.hubness.items()}
+        forms = forms_asked(question.text)
+        pool = Pool(
+            legs,
+            shown,
+            at,
+            deepest,
+            turns,
+            span,
+            slots,
+            hubness=hubness,
+            tokens=words,
+            slot_asked=asked.slot,
+            forms=forms,
+            formed=_formed(shown, forms),
+        )
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
         best = [found for found in best if found.ranked.score >= HOP_SCORE * best[0].ranked.score]
-        hop = self._hop(asked, best, turns, centres.get(owner))
-        legs, further, _ = await self._hits(owner, hop, turns, sees)
-        return replace(pool, shown={**shown, **further}, hop=legs)
+        mine = centres.get(owner, ())
+        hop = self._hop(asked, best, turns, mine[0] if len(views) == 1 and mine else None)
+        # without turns: the memories that came from those that match are shown already
+        legs, further, _ = await self._hits(owner, hop, None, sees)
+        return replace(pool, shown={**shown, **further}, hop=legs, formed=pool.formed | _formed(further, forms))
 
-    def _centres(self, asked: Asked, legs: Legs, shown: Mapping[str, tuple[Owner, Memory]]) -> dict[Owner, Centre]:
-        """Return the centre of each owner's memories among the hits that are shown; none with more than one view.
+    def _centres(
+        self, asked: Asked, legs: Legs, shown: Mapping[str, tuple[Owner, Memory]]
+    ) -> dict[Owner, list[Centre]]:
+        """Return the centres of each owner's memories among the hits that are shown, one a view that has found any.
 
-        Those of screenshots and articles take no part: texts of another form have something else in common.
+        Those of screenshots and articles take no part: texts of another form have something else in common. There are
+        none while one encoder takes another's place.
         """
-        if len(asked.views) > 1:
+        if len({view.model for view in asked.views}) > 1:
             return {}
-        [view] = asked.views
         hits = [shown[hit.memory_id] for hit in legs.semantic if hit.memory_id in shown]
-        said = {  # the hits of one owner follow each other
-            owner: [memory for _, memory in pairs if memory.source_type not in _SHOWN]
-            for owner, pairs in groupby(hits, key=itemgetter(0))
-        }
-        found = {owner: self._vectors_in(view, owner, memories, legs.vectors) for owner, memories in said.items()}
-        return {
-            owner: centre_of(list(vectors), np.concatenate(list(vectors.values())).reshape(len(vectors), -1))
-            for owner, vectors in found.items()
-            if vectors
-        }
+        said: dict[Owner, list[Memory]] = {}
+        for owner, pairs in groupby(hits, key=itemgetter(0)):
+            said.setdefault(owner, []).extend(memory for _, memory in pairs if memory.source_type not in _SHOWN)
+        centres: dict[Owner, list[Centre]] = {}
+        for owner, memories in said.items():
+            vectors = self._vectors_of(asked.views[0].model, owner, memories, legs.vectors)
+            for view in asked.views:
+                seen = {i: vector for i, vector in vectors.items() if len(vector) == len(view.vector)}
+                if seen:
+                    table = np.concatenate(list(seen.values())).reshape(len(seen), -1)
+                    centres.setdefault(owner, []).append(centre_of(list(seen), table, view))
+        return centres
 
-    def _vectors_in(
-        self, view: View, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors] = NO_VECTORS
+    def _vectors_in(self, view: View, owner: Owner, memories: Sequence[Memory]) -> dict[str, Vectors]:
+        """Return the vectors of an owner's memories that a view is compared with."""
+        found = self._vectors_of(view.model, owner, memories, NO_VECTORS)
+        return {memory_id: vector for memory_id, vector in found.items() if len(vector) == len(view.vector)}
+
+    def _vectors_of(
+        self, encoder: str, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors]
     ) -> dict[str, Vectors]:
-        """Return the vectors of an owner's memories that a view is compared with; those that are not known are read."""
+        """Return an encoder's vectors of an owner's memories, of any length; those that are not known are read."""
         found = {memory.memory_id: known[memory.memory_id] for memory in memories if memory.memory_id in known}
         unknown = [memory for memory in memories if memory.memory_id not in known]
         if not unknown:
@@ -271,9 +303,9 @@ class IndexSearch:
             vector, model = logged.get(memory.memory_id), memory.embedding_model
             if encoding is not None and (own := encoding.vector(owner, memory)) is not None:
                 vector, model = own, encoding.model
-            if vector is not None and model == view.model:
+            if vector is not None and model == encoder:
                 found[memory.memory_id] = vector_of(vector)
-        return {memory_id: vector for memory_id, vector in found.items() if len(vector) == len(view.vector)}
+        return found
 
     def _slots(
         self,
@@ -441,8 +473,11 @@ class IndexSearch:
             return found
         observations, memories = self._shards.of(owner).observations, self._shards.state(owner).memories
 
-        def score(matches: Scores, said_at: Times, by_user: Mask) -> Scored:
-            return turn_scores(matches, said_at, by_user, pool.at, pool.span, has_slots=bool(pool.slots))
+        def score(matches: Scores, said_at: Times, by_user: Mask, forms: Forms) -> Scored:
+            formed = (forms & pool.forms) > 0 if pool.forms else None
+            if formed is not None and not pool.formed and not formed.any():
+                formed = None
+            return turn_scores(matches, said_at, by_user, pool.at, pool.span, has_slots=bool(pool.slots), formed=formed)
 
         for event_id, scored, match in pool.turns.ranked(score):
             if len(found) == limit:
@@ -488,7 +523,8 @@ class IndexSearch:
             for hit in legs.semantic
         ]
         hits.sort(key=lambda hit: (-hit.score, hit.memory_id))
-        return Legs(keyword=found[0].keyword, semantic=tuple(hits[: query.limit]))
+        vectors = {memory_id: vector for legs in found for memory_id, vector in legs.vectors.items()}
+        return Legs(keyword=found[0].keyword, semantic=tuple(hits[: query.limit]), vectors=vectors)
 
     async def _search(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
         """Search the index; a past state has an index of its own, made for this one question."""
@@ -496,6 +532,13 @@ class IndexSearch:
             return await self._index_sync.search(owner, asked)
         logged = self._shards.of(owner).ledger.vectors(owner).all()
         return await search_state(owner, state, Chosen(owner, logged, self._shards.encoding), asked)
+
+
+def _formed(shown: Mapping[str, tuple[Owner, Memory]], forms: int) -> frozenset[str]:
+    """Return the memories that have something of some forms."""
+    if not forms:
+        return frozenset()
+    return frozenset(i for i, (_, memory) in shown.items() if forms_of(memory.content, forms))
 
 
 def _shown(owner: Owner, at: datetime, filters: Filters, sees: Callable[[Memory], bool]) -> Callable[[Memory], bool]:

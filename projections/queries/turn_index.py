@@ -19,6 +19,7 @@ from projections.index.embedded.bm25 import Bm25
 from projections.index.embedded.table import microseconds
 from projections.shard.turn_statistics import USER_ROLE
 from projections.text.analyser import tokens
+from projections.text.forms import forms_of
 from schemas.inputs.decoding import effective_time
 from schemas.topics import ARTICLES, CONVERSATIONS, SCREENSHOTS
 from schemas.vocabulary.words import SHOWN
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
 
     Times: TypeAlias = NDArray[np.int64]
+    Forms: TypeAlias = NDArray[np.uint16]
     Scored: TypeAlias = NDArray[np.float64]
 
 MAX_TURNS: Final = 10_000
@@ -84,14 +86,14 @@ class TurnMatches:
         for row in rows[np.lexsort((rows, -self.scores[rows]))].tolist():
             yield self.words.event_ids[row]
 
-    def ranked(self, score: Callable[[Scores, Times, Mask], Scored]) -> Iterator[tuple[str, float, float]]:
+    def ranked(self, score: Callable[[Scores, Times, Mask, Forms], Scored]) -> Iterator[tuple[str, float, float]]:
         """Yield the turns with the words, those with the best score first, the newest of equals: id, score, match.
 
-        `score` has the matches of some turns, when they were said, and whether the user said them.
+        `score` has the matches of some turns, when they were said, whether the user said them, and the forms they have.
         """
         rows = np.flatnonzero(self.scores > 0)
         matches, said_at, by_user = self.scores[rows], self.words.times()[rows], self.words.users()[rows]
-        scores = score(matches, said_at, by_user)
+        scores = score(matches, said_at, by_user, self.words.forms()[rows])
         for place in np.lexsort((rows, -said_at, -scores)).tolist():
             yield self.words.event_ids[rows[place]], float(scores[place]), float(matches[place])
 
@@ -116,6 +118,7 @@ class UserWords:
     """Each row's next turn in its session."""
     _agents: array[int] = field(default_factory=lambda: array("I"))
     _times: array[int] = field(default_factory=lambda: array("q"))
+    _forms: array[int] = field(default_factory=lambda: array("H"))
     _codes: dict[str | None, int] = field(default_factory=lambda: {None: 0})
     _rows: dict[str, int] = field(default_factory=dict)
     _before: array[int] = field(default_factory=lambda: array("q"))
@@ -157,6 +160,7 @@ class UserWords:
         self.answers.append(_NONE)
         self._agents.append(self._codes.setdefault(message.envelope.agent_id, len(self._codes)))
         self._times.append(microseconds(effective_time(message, turn.recorded_at)))
+        self._forms.append(forms_of(message.content[:MAX_CHARACTERS]))
         self._bm25.add((*words, *own))
         self._own.add(own)
 
@@ -167,6 +171,10 @@ class UserWords:
     def users(self) -> Mask:
         """Return which rows the user said."""
         return np.frombuffer(self.by_user, dtype=np.bool_)
+
+    def forms(self) -> Forms:
+        """Return the forms that each row has something of, a bit each."""
+        return np.frombuffer(self._forms, dtype=np.uint16)
 
     def before(self, event_id: str) -> str | None:
         """Return the turn before one in its session, with which it is searched."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from projections.index.embedded.table import microseconds
 from projections.index.protocol import Hit, Legs
 from projections.queries.ranking import (
+    FORM_WEIGHT,
     HOP_WEIGHT,
     IMPORTANCE_WEIGHT,
     KEYWORD_WEIGHT,
@@ -231,3 +232,20 @@ def test_a_turn_of_the_span_that_is_named_comes_before_what_matches_as_well():
     assert early > late
     early, late = scores_of_turns(then, now)
     assert late > early
+
+
+def test_what_has_the_form_that_is_asked_for_comes_before_what_is_a_little_nearer():
+    found = legs(semantic={"near": 0.9, "address": 0.8, "far": 0.1})
+    facts = plain("near", "address", "far")
+    assert order(rank(found, facts, NOON, 10)) == ["near", "address", "far"]
+    assert order(rank(found, facts, NOON, 10, shares=Shares(formed={"address", "far"}))) == ["address", "near", "far"]
+
+
+def test_turns_have_their_share_of_the_form_as_memories_have():
+    matches, times = np.array([0.5, 0.5], dtype=np.float32), np.full(2, microseconds(NOON))
+    by_user = np.array([True, True])
+    plainly = turn_scores(matches, times, by_user, NOON)
+    formed = turn_scores(matches, times, by_user, NOON, formed=np.array([True, False]))
+    assert formed.tolist() == pytest.approx(
+        [(1 - FORM_WEIGHT) * plainly[0] + FORM_WEIGHT, (1 - FORM_WEIGHT) * plainly[1]]
+    )
