@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from projections.index.embedded.table import microseconds
+from projections.index.protocol import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from projections.index.embedded.bm25 import Mask, Scores
-    from projections.index.protocol import Hit, Legs
+    from projections.index.protocol import Legs
     from projections.queries.turn_index import Scored, Times
     from projections.text.time_spans import Span
 
@@ -24,6 +25,9 @@ VECTOR_WEIGHT_BESIDE_TURNS = 0.35
 KEYWORD_WEIGHT_BESIDE_TURNS = 0.65
 """The same where the turns are known that a memory came from: what was said has the words that a summary leaves out.
 docs/quality.md has what it brings, and how the weights were chosen."""
+VECTOR_WEIGHT_BETWEEN_LANGUAGES = 0.85
+KEYWORD_WEIGHT_BETWEEN_LANGUAGES = 0.15
+"""The same where a memory is in another language than the question: of its words only names and numbers may match."""
 TURNS_SHARE = 10 / 13
 """Of the turns in the keyword part of such a memory."""
 HUBNESS_WEIGHT = 0.5
@@ -83,6 +87,9 @@ class Shares:
     """How much nearer than others memories are to the centre of what was found."""
     said: Mapping[str, float] = field(default_factory=dict)
     """How well the turns match that memories came from, 0 to 1; what only its turns find takes part."""
+    meant: Mapping[str, float] = field(default_factory=dict)
+    """Of memories in another language than the question's: how near the turns are that they came from, in the place of
+    their own cosine; those that no leg found take part too."""
     slots: Mapping[str, float] = field(default_factory=dict)
     """How well memories fill the slot that is asked for, 0 to 1; those that no leg found take part too."""
     then: Collection[str] | None = None
@@ -115,13 +122,16 @@ def rank(
     semantic = [hit for hit in legs.semantic if hit.memory_id in facts]
     keyword = [hit for hit in legs.keyword if hit.memory_id in facts]
     centred = [
-        replace(hit, score=hit.score - HUBNESS_WEIGHT * shares.hubness.get(hit.memory_id, 0.0)) for hit in semantic
+        replace(hit, score=hit.score - HUBNESS_WEIGHT * shares.hubness.get(hit.memory_id, 0.0))
+        for hit in semantic
+        if hit.memory_id not in shares.meant
     ]
+    centred += [Hit(memory_id, 0, score) for memory_id, score in shares.meant.items() if memory_id in facts]
     scaled_semantic = scale(centred, min((hit.score for hit in centred), default=0.0))
     scaled_keyword = scale(keyword, 0.0)
     cosines = {hit.memory_id: hit.score for hit in semantic}
     found = (
-        {hit.memory_id for hit in (*semantic, *keyword)}
+        {hit.memory_id for hit in (*centred, *keyword)}
         | slots.keys()
         | {i for i in said if said[i] > 0.0 and i in facts}
     )
@@ -136,7 +146,10 @@ def rank(
             words += TURNS_SHARE * (turns - words)
         parts = (scaled_semantic.get(memory_id, 0.0), words)
         age = recency(occurred_at, as_of)
-        weights = _weights(has_turns=turns is not None, has_hop=hops is not None)
+        if memory_id in shares.meant:
+            weights = VECTOR_WEIGHT_BETWEEN_LANGUAGES, KEYWORD_WEIGHT_BETWEEN_LANGUAGES
+        else:
+            weights = _weights(has_turns=turns is not None, has_hop=hops is not None)
         fused = weights[0] * parts[0] + weights[1] * parts[1]
         score = _weighted(fused, importance, age)
         if hops is not None:
