@@ -20,7 +20,7 @@ from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
 from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
-from projections.queries.ranking import POOL, VECTOR_WEIGHT_BETWEEN_LANGUAGES, Shares, rank, turn_scores
+from projections.queries.ranking import POOL, Shares, rank, turn_scores
 from projections.queries.turn_index import TurnIndex, said_by, source_of, spoken, words_of
 from projections.queries.turn_meaning import TurnMeaning
 from projections.state.memory import ACTIVE, FORGOTTEN
@@ -476,7 +476,7 @@ class IndexSearch:
         def score(matches: Scores, said_at: Times, by_user: Mask) -> Scored:
             return turn_scores(matches, said_at, by_user, pool.at, pool.span, has_slots=bool(pool.slots))
 
-        meant = None if pool.meanings is None else VECTOR_WEIGHT_BETWEEN_LANGUAGES * pool.meanings.matches()
+        meant = None if pool.meanings is None else pool.meanings.matches()
         for ranked in pool.turns.ranked(score, meant):
             if len(found) == limit:
                 break

@@ -49,6 +49,8 @@ MAX_BYTES: Final = 256 * 1024 * 1024
 ANSWER_SHARE: Final = 0.9
 """Of the match of a turn, what the next has at most that is found by it alone: who said the words comes before who
 answered them."""
+MEANING_SHARE: Final = 0.85
+"""Of the match of a turn in another language, as among memories (`ranking.VECTOR_WEIGHT_BETWEEN_LANGUAGES`)."""
 SHOWN_TOPICS: Final = (SCREENSHOTS.name, ARTICLES.name)
 _AT_ONCE: Final = 100
 """Turns read before the event loop has its turn."""
@@ -97,9 +99,9 @@ class TurnMatches:
         """Yield the turns with the words, or with the meaning, those with the best score first, the newest of equals.
 
         `score` has the matches of some turns, when they were said, and whether the user said them; `meant` is how well
-        each row matches by its meaning: of both matches the better one counts.
+        each row matches by its meaning: of both matches the better one counts, that by meaning with its weight.
         """
-        found = self.scores if meant is None else np.maximum(self.scores, meant)
+        found = self.scores if meant is None else np.maximum(self.scores, MEANING_SHARE * meant)
         rows = np.flatnonzero(found > 0)
         matches, said_at, by_user = found[rows], self.words.times()[rows], self.words.users()[rows]
         scores = score(matches, said_at, by_user)

@@ -174,6 +174,10 @@ class TurnMeaning:
         scores[rows] = (1 - SESSION_SHARE) * centred + SESSION_SHARE * best[sessions]
         return TurnMeanings(words, all_cosines, scores)
 
+    async def settle(self) -> None:
+        """Wait until what is being made is made."""
+        await asyncio.gather(*self._making.values(), return_exceptions=True)
+
     async def close(self) -> None:
         """End what is being made."""
         for making in list(self._making.values()):
