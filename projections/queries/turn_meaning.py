@@ -166,12 +166,10 @@ class TurnMeaning:
         if not seen.any():
             return None
         rows, cosines, centred = rows[seen], cosines[seen], centred[seen]
-        sessions = words.sessions()[rows].astype(np.int64)
-        best = np.full(sessions.max() + 1, -np.inf, np.float32)
-        np.maximum.at(best, sessions, centred)
+        sessions = words.sessions()[rows]
         all_cosines, scores = np.full((2, len(visible)), np.nan, np.float32)
         all_cosines[rows] = cosines
-        scores[rows] = (1 - SESSION_SHARE) * centred + SESSION_SHARE * best[sessions]
+        scores[rows] = with_sessions(centred, sessions)
         return TurnMeanings(words, all_cosines, scores)
 
     async def settle(self) -> None:
@@ -250,6 +248,14 @@ class TurnMeaning:
         answer = words.shard.observations.turn(owner, words.event_ids[reply])
         answered = answer.message.content if answer is not None else ""
         return f"{said[:REPLY_CHARACTERS]}\n{answered[:REPLY_CHARACTERS]}"
+
+
+def with_sessions(scores: Cosines, sessions: NDArray[np.uint32]) -> Cosines:
+    """Return scores of turns with the share of the best one of each's session."""
+    best = np.full(int(sessions.max(initial=0)) + 1, -np.inf, np.float32)
+    np.maximum.at(best, sessions, scores)
+    shared: Cosines = ((1 - SESSION_SHARE) * scores + SESSION_SHARE * best[sessions]).astype(np.float32)
+    return shared
 
 
 def reply_of(words: UserWords, row: int) -> int:
