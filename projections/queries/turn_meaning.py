@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.int64]
     Cosines: TypeAlias = NDArray[np.float32]
 
-SESSION_SHARE: Final = 0.5
+SESSION_SHARE: Final = 0.6
 """Of the best turn of its session in the score of a turn: what was talked about there speaks for it."""
 WAIT_SECONDS: Final = 2.0
 """How long a question waits for vectors that are being made."""
