@@ -19,7 +19,7 @@ Tests: tests/contract/index_suite.py holds every adapter to this file.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,8 +50,8 @@ class IndexEntry:
     version: int
     agent_id: str | None
     """None: visible to every agent of the user."""
-    tokens: tuple[str, ...]
-    """The analyser's words of the content, in order, with repeats; they may be none."""
+    tokens: Sequence[str]
+    """The analyser's words of the content, in order, with repeats; they may be none. Reading them may take a while."""
     vector: NDArray[np.float32]
     """Unit length. Vectors of several lengths, and of several models of one length, may stand beside each other."""
     embedding_model: str
@@ -90,8 +90,7 @@ class IndexQuery:
     """Only these memories, by id; what else is found takes no place of theirs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A memory that a leg found.
 
     `score` is BM25 (k1 1.2, b 0.75) with the weights of the user's own memories, or the cosine, rounded to

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from projections.queries.conditions.condition import AllOf
 from projections.queries.conditions.fields import Subject
+from projections.queries.conditions.parser import condition_of
 from projections.state.provenance import provenance_of
 from schemas.vocabulary.words import DOCUMENT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from datetime import datetime
 
     from projections.queries.conditions.condition import Condition
@@ -26,6 +28,8 @@ class Filters:
     """What a memory must be to pass; None does not narrow."""
 
     agent_id: str | None = None
+    session_id: str | None = None
+    """Of turns too."""
     kind: str | None = None
     memory_type: str | None = None
     category: str | None = None
@@ -39,28 +43,50 @@ class Filters:
     condition: Condition | None = None
     """What the filter language says besides."""
 
+    @property
+    def unindexed(self) -> Condition | None:
+        """The condition on what an index does not hold; None where each memory meets it."""
+        if self.session_id is None:
+            return self.condition
+        of_session = condition_of({"session_id": self.session_id})
+        return of_session if self.condition is None else AllOf((of_session, self.condition))
+
     def passes(self, memory: Memory, owner: Owner, at: datetime) -> bool:
         """Return whether a user's memory passes at an instant, the condition included."""
         return self.accept(memory) and (
             self.condition is None or self.condition.accepts(Subject(memory, owner.user_id, at))
         )
 
+    def test(self, owner: Owner, at: datetime) -> Callable[[Memory], bool]:
+        """Return `passes` of a user's memories at an instant, for many of them: what does not narrow is not asked."""
+        agent_id = self.agent_id
+        if self != Filters(agent_id=agent_id):
+            return lambda memory: self.passes(memory, owner, at)
+        if agent_id is None:
+            return lambda memory: memory.kind != DOCUMENT
+        return lambda memory: memory.kind != DOCUMENT and memory.known_to(agent_id)
+
     def accept(self, memory: Memory) -> bool:
         """Return whether a memory passes every filter but the condition."""
-        named = ("kind", "memory_type", "category", "source_type")
         return (
             (memory.kind != DOCUMENT or self.kind == DOCUMENT)  # only who asks for documents is shown any
-            and self.attribute in (None, memory.slot)
-            and all(getattr(self, n) in (None, getattr(memory, n)) for n in named)
-            and provenance_of(memory) not in self.exclude_sources
-            and memory.visible_to(self.agent_id)
+            and self.session_id in (None, memory.session_id)
+            and self.kind in (None, memory.kind)
+            and self.memory_type in (None, memory.memory_type)
+            and self.category in (None, memory.category)
+            and self.source_type in (None, memory.source_type)
+            and (self.attribute is None or self.attribute == memory.slot)
+            and (not self.exclude_sources or provenance_of(memory) not in self.exclude_sources)
+            and (self.agent_id is None or memory.known_to(self.agent_id))
             and (self.since is None or memory.occurred_at >= self.since)
             and (self.until is None or memory.occurred_at <= self.until)
             and (self.min_importance is None or memory.importance >= self.min_importance)
         )
 
-    def accept_turn(self, at: datetime, source: str = CHAT) -> bool:
-        """Return whether a turn passes that was said at an effective time; what only memories have keeps it out.
+    def accept_turn(self, session_id: str, at: datetime, source: str = CHAT) -> bool:
+        """Return whether a turn of a session passes that was said at an effective time.
+
+        What only memories have keeps it out.
 
         `source` is chat, or the provenance of a screenshot or an article.
         """
@@ -74,6 +100,7 @@ class Filters:
         )
         return (
             all(wanted is None for wanted in of_memories)
+            and self.session_id in (None, session_id)
             and self.source_type in (None, source)
             and source not in self.exclude_sources
             and (self.since is None or at >= self.since)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from projections.index.protocol import Legs
     from projections.queries.turn_index import Scored, Times
     from projections.text.time_spans import Span
+
+    Facts: TypeAlias = Mapping[str, tuple[float, datetime]]
 
 VECTOR_WEIGHT = 0.7
 KEYWORD_WEIGHT = 0.3
@@ -58,6 +61,8 @@ RECENCY_HALF_LIFE_DAYS = 30.0
 POOL = 200
 """Hits to ask each leg for: a smaller pool makes the worst hit of a leg, which counts nothing, too good."""
 
+_ROUNDING = 1e-9
+"""More than the sums of a score may differ from what they are of exact numbers."""
 _SECONDS_A_DAY = 86_400.0
 _MICROSECONDS_A_DAY = 1e6 * _SECONDS_A_DAY
 
@@ -103,7 +108,7 @@ NO_SHARES: Final = Shares()
 
 def rank(
     legs: Legs,
-    facts: Mapping[str, tuple[float, datetime]],
+    facts: Facts,
     as_of: datetime,
     limit: int,
     min_score: float = 0.0,
@@ -117,64 +122,117 @@ def rank(
     score = (1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) x fused + IMPORTANCE_WEIGHT x importance + RECENCY_WEIGHT x recency
     and for each share that there is, (1 - its weight) x that score + its weight x the share, for every memory.
     """
-    said, then = shares.said, shares.then
-    slots = {memory_id: share for memory_id, share in shares.slots.items() if memory_id in facts}
-    semantic = [hit for hit in legs.semantic if hit.memory_id in facts]
-    keyword = [hit for hit in legs.keyword if hit.memory_id in facts]
-    centred = [
-        replace(hit, score=hit.score - HUBNESS_WEIGHT * shares.hubness.get(hit.memory_id, 0.0))
-        for hit in semantic
-        if hit.memory_id not in shares.meant
-    ]
-    centred += [Hit(memory_id, 0, score) for memory_id, score in shares.meant.items() if memory_id in facts]
-    scaled_semantic = scale(centred, min((hit.score for hit in centred), default=0.0))
-    scaled_keyword = scale(keyword, 0.0)
-    cosines = {hit.memory_id: hit.score for hit in semantic}
-    found = (
-        {hit.memory_id for hit in (*centred, *keyword)}
-        | slots.keys()
-        | {i for i in said if said[i] > 0.0 and i in facts}
-    )
-    hops = _hop_parts(shares.hop, facts) if shares.hop is not None else None
-    found.update(hops or ())
-    has_words = bool(scaled_keyword) or any(said[i] > 0.0 for i in said if i in facts)
+    scores = _Scores(legs, facts, as_of, shares)
     placed = []
-    for memory_id in found:
-        importance, occurred_at = facts[memory_id]
-        words, turns = scaled_keyword.get(memory_id, 0.0), said.get(memory_id)
-        if turns is not None:
-            words += TURNS_SHARE * (turns - words)
-        parts = (scaled_semantic.get(memory_id, 0.0), words)
-        age = recency(occurred_at, as_of)
-        if memory_id in shares.meant:
-            weights = VECTOR_WEIGHT_BETWEEN_LANGUAGES, KEYWORD_WEIGHT_BETWEEN_LANGUAGES
-        else:
-            weights = _weights(has_turns=turns is not None, has_hop=hops is not None)
-        fused = weights[0] * parts[0] + weights[1] * parts[1]
-        score = _weighted(fused, importance, age)
-        if hops is not None:
-            score = _shared(score, HOP_WEIGHT, hops.get(memory_id, 0.0))
-        if then is not None:
-            matches = max(parts) if has_words else 1.0
-            score = _shared(score, SPAN_WEIGHT, matches if memory_id in then else 0.0)
-        if slots:
-            score = _shared(score, SLOT_WEIGHT, slots.get(memory_id, 0.0))
+    for memory_id in scores.contenders(limit, min_score):
+        age = recency(facts[memory_id][1], as_of)
+        score = scores.score(memory_id, age)
         if score >= min_score:
-            placed.append((-score, -importance, memory_id, parts, age))
+            placed.append((-score, -facts[memory_id][0], memory_id, age))
     placed.sort()
     return [
         Ranked(
             memory_id=memory_id,
             score=-score,
-            semantic=semantic_part,
-            keyword=keyword_part,
-            slot=slots.get(memory_id, 0.0),
+            semantic=scores.semantic.get(memory_id, 0.0),
+            keyword=scores.words(memory_id),
+            slot=scores.slots.get(memory_id, 0.0),
             importance=-importance,
             recency=age,
-            cosine=cosines.get(memory_id),
+            cosine=scores.cosines.get(memory_id),
         )
-        for score, importance, memory_id, (semantic_part, keyword_part), age in placed[:limit]
+        for score, importance, memory_id, age in placed[:limit]
     ]
+
+
+class _Scores:
+    """The scores of what was found; that of each memory follows from its own parts alone."""
+
+    def __init__(self, legs: Legs, facts: Facts, as_of: datetime, shares: Shares) -> None:
+        semantic = [hit for hit in legs.semantic if hit.memory_id in facts]
+        keyword = [hit for hit in legs.keyword if hit.memory_id in facts]
+        near = shares.hubness.get
+        centred = [
+            Hit(memory_id, version, score - HUBNESS_WEIGHT * near(memory_id, 0.0))
+            for memory_id, version, score in semantic
+            if memory_id not in shares.meant
+        ]
+        centred += [Hit(memory_id, 0, score) for memory_id, score in shares.meant.items() if memory_id in facts]
+        self._meant = shares.meant
+        self._facts, self._as_of, self._said, self._then = facts, as_of, shares.said, shares.then
+        self.slots = {memory_id: share for memory_id, share in shares.slots.items() if memory_id in facts}
+        self.cosines = {memory_id: score for memory_id, _, score in semantic}
+        self.semantic = scale(centred, min((hit.score for hit in centred), default=0.0))
+        self._keyword = scale(keyword, 0.0)
+        self._hops = _hop_parts(shares.hop, facts) if shares.hop is not None else None
+        told = {i for i, match in shares.said.items() if match > 0.0 and i in facts}
+        self._has_words = bool(keyword or told)
+        self._found = {*self.semantic, *self._keyword, *self.slots, *told, *(self._hops or ())}
+        has_hop = self._hops is not None
+        self._weights = {has: _weights(has_turns=has, has_hop=has_hop) for has in (False, True)}
+
+    def contenders(self, limit: int, min_score: float) -> Collection[str]:
+        """Return the memories among which are the best `limit` with a score of at least `min_score`.
+
+        Recency has so small a share that most can come to no place whatever theirs is, and need none computed.
+        """
+        if len(self._found) <= limit:
+            return self._found
+        ids = list(self._found)
+        least = self._least(ids)
+        bound = max(min_score, float(np.partition(least, len(ids) - limit)[len(ids) - limit]) if limit else 1.0)
+        return [ids[at] for at in np.flatnonzero(least >= bound - RECENCY_WEIGHT - _ROUNDING).tolist()]
+
+    def _least(self, ids: list[str]) -> Scored:
+        """Return for memories what `score` is, but for rounding, where the recency is nothing."""
+
+        def column(of: Mapping[str, float], otherwise: float = 0.0) -> Scored:
+            return np.fromiter(map(of.get, ids, repeat(otherwise)), np.float64, len(ids))
+
+        semantic, words, weights = column(self.semantic), column(self._keyword), self._weights[False]
+        fused = weights[0] * semantic + weights[1] * words
+        if self._said:
+            turns, weights = column(self._said, np.nan), self._weights[True]
+            is_told = ~np.isnan(turns)
+            words = np.where(is_told, words + TURNS_SHARE * (turns - words), words)
+            fused = np.where(is_told, weights[0] * semantic + weights[1] * words, fused)
+        if self._meant:
+            is_meant = np.fromiter((one in self._meant for one in ids), np.bool_, len(ids))
+            of_meaning, of_words = VECTOR_WEIGHT_BETWEEN_LANGUAGES, KEYWORD_WEIGHT_BETWEEN_LANGUAGES
+            fused = np.where(is_meant, of_meaning * semantic + of_words * words, fused)
+        importance = np.fromiter((self._facts[one][0] for one in ids), np.float64, len(ids))
+        light = IMPORTANCE_WEIGHT * importance
+        scores = np.clip((1.0 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) * fused + light, 0.0, 1.0)
+        if self._hops is not None:
+            scores = _all_shared(scores, HOP_WEIGHT, column(self._hops))
+        if self._then is not None:
+            matches = np.maximum(semantic, words) if self._has_words else np.ones(len(ids))
+            is_then = np.fromiter((one in self._then for one in ids), np.bool_, len(ids))
+            scores = _all_shared(scores, SPAN_WEIGHT, np.where(is_then, matches, 0.0))
+        if self.slots:
+            scores = _all_shared(scores, SLOT_WEIGHT, column(self.slots))
+        return scores
+
+    def words(self, memory_id: str) -> float:
+        """Return how well the words match, 0 to 1."""
+        words, turns = self._keyword.get(memory_id, 0.0), self._said.get(memory_id)
+        return words if turns is None else words + TURNS_SHARE * (turns - words)
+
+    def score(self, memory_id: str, age: float) -> float:
+        """Return a memory's score, given its recency: the greater that is, the greater the score."""
+        semantic, words = self.semantic.get(memory_id, 0.0), self.words(memory_id)
+        of_meaning, of_words = self._weights[memory_id in self._said]
+        if memory_id in self._meant:
+            of_meaning, of_words = VECTOR_WEIGHT_BETWEEN_LANGUAGES, KEYWORD_WEIGHT_BETWEEN_LANGUAGES
+        score = _weighted(of_meaning * semantic + of_words * words, self._facts[memory_id][0], age)
+        if self._hops is not None:
+            score = _shared(score, HOP_WEIGHT, self._hops.get(memory_id, 0.0))
+        if self._then is not None:
+            matches = max(semantic, words) if self._has_words else 1.0
+            score = _shared(score, SPAN_WEIGHT, matches if memory_id in self._then else 0.0)
+        if self.slots:
+            score = _shared(score, SLOT_WEIGHT, self.slots.get(memory_id, 0.0))
+        return score
 
 
 def _hop_parts(hop: Legs, facts: Mapping[str, object]) -> dict[str, float]:
@@ -232,6 +290,10 @@ def turn_scores(
 
 def _shared(score: float, weight: float, share: float) -> float:
     return (1.0 - weight) * score + weight * share
+
+
+def _all_shared(scores: Scored, weight: float, shares: Scored) -> Scored:
+    return np.asarray((1.0 - weight) * scores + weight * shares, dtype=np.float64)
 
 
 def _weights(*, has_turns: bool, has_hop: bool) -> tuple[float, float]:

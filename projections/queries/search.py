@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -21,7 +22,7 @@ from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.ranking import POOL, Shares, rank, turn_scores
-from projections.queries.turn_index import TurnIndex, said_by, source_of, spoken, words_of
+from projections.queries.turn_index import MAX_CHARACTERS, TurnIndex, said_by, source_of, spoken, words_of
 from projections.queries.turn_meaning import TurnMeaning
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
@@ -58,6 +59,7 @@ HOP_SCORE: Final = 0.6
 HOP_WORDS: Final = 8
 TOLD_SHARE: Final = 0.6
 """Of what the words of a query weigh that a turn has: memories with more of them say what the turn would answer."""
+_SHOWN: Final = frozenset(SHOWN.values())
 TURNS_WITH_MEMORIES: Final = 50
 """Turns whose memories take part even where no leg found them."""
 
@@ -163,21 +165,19 @@ class Pool:
     def near(self, kind: str, least_cosine: float, limit: int) -> list[Found]:
         """Return at most `limit` memories of a kind that mean nearly the same as the query, best first."""
         near = {hit.memory_id for hit in self.legs.semantic if hit.score >= least_cosine}
-        return self._ranked({i for i in near & self.shown.keys() if self.shown[i][1].kind == kind}, limit, 0.0)
+        shown = {i: self.shown[i] for i in near & self.shown.keys() if self.shown[i][1].kind == kind}
+        return self._ranked(shown, limit, 0.0)
 
-    def _ranked(self, ids: Iterable[str], limit: int, min_score: float) -> list[Found]:
-        facts = {i: (self.shown[i][1].importance, self.shown[i][1].occurred_at) for i in ids}
+    def _ranked(self, shown: Mapping[str, tuple[Owner, Memory]], limit: int, min_score: float) -> list[Found]:
+        facts = {i: (memory.importance, memory.occurred_at) for i, (_, memory) in shown.items()}
         then = None if self.span is None else {i for i in facts if was_then(self.shown[i][1], self.span)}
         if then is not None:  # what fills the slot was true then
             then |= self.slots.keys() & facts.keys()
-        said = {i: evidence for i in facts if (evidence := self._evidence(i)) is not None}
+        mine = (memory for owner, memory in shown.values() if owner.user_id != GLOBAL_USER)
+        said = {} if self.turns is None else self.turns.evidence(mine)
         shares = Shares(hubness=self.hubness, said=said, meant=self.meant, slots=self.slots, then=then, hop=self.hop)
         ranked = rank(self.legs, facts, self.at, limit, min_score, shares=shares)
         return [Found(*self.shown[one.memory_id], one) for one in ranked]
-
-    def _evidence(self, memory_id: str) -> float | None:
-        owner, memory = self.shown[memory_id]
-        return None if self.turns is None or owner.is_global else self.turns.evidence(memory.source_ids)
 
 
 class SearchedIndex(Protocol):
@@ -196,12 +196,7 @@ class IndexSearch:
     """Search by words and by meaning. Hits give ids; text, importance and status come from the shard."""
 
     def __init__(
-        self,
-        shards: Shards,
-        index_sync: SearchedIndex,
-        embedder: Embedder,
-        *,
-        makes_turn_vectors: bool = False,
+        self, shards: Shards, index_sync: SearchedIndex, embedder: Embedder, *, makes_turn_vectors: bool = False
     ) -> None:
         """`makes_turn_vectors`: turns in another language than a question are found by their meaning."""
         self._shards = shards
@@ -245,8 +240,7 @@ class IndexSearch:
         span = named_span(question.text, at) if question.understand_time else None
         asked = Asked(question, words, views, now, span, slot_asked(question.text))
         legs, shown, deepest = await self._hits(owner, asked, turns, sees, meanings)
-        found = [memory for whose, memory in shown.values() if whose == owner]
-        filling_it, slots = self._slots(owner, asked, found, sees)
+        filling_it, slots = self._slots(owner, asked, shown, sees)
         shown |= {memory.memory_id: (owner, memory) for memory in filling_it}
         centres = self._centres(asked, legs, shown)
         hubness = {memory_id: near for centre in centres.values() for memory_id, near in centre.hubness.items()}
@@ -279,15 +273,14 @@ class IndexSearch:
         if len(asked.views) > 1:
             return {}
         [view] = asked.views
-        said: dict[Owner, list[Memory]] = {}
-        for hit in legs.semantic:
-            if hit.memory_id in shown:
-                owner, memory = shown[hit.memory_id]
-                if memory.source_type not in SHOWN.values():
-                    said.setdefault(owner, []).append(memory)
+        hits = [shown[hit.memory_id] for hit in legs.semantic if hit.memory_id in shown]
+        said = {  # the hits of one owner follow each other
+            owner: [memory for _, memory in pairs if memory.source_type not in _SHOWN]
+            for owner, pairs in groupby(hits, key=itemgetter(0))
+        }
         found = {owner: self._vectors_in(view, owner, memories, legs.vectors) for owner, memories in said.items()}
         return {
-            owner: centre_of(list(vectors), np.stack(list(vectors.values())))
+            owner: centre_of(list(vectors), np.concatenate(list(vectors.values())).reshape(len(vectors), -1))
             for owner, vectors in found.items()
             if vectors
         }
@@ -311,15 +304,20 @@ class IndexSearch:
         return {memory_id: vector for memory_id, vector in found.items() if len(vector) == len(view.vector)}
 
     def _slots(
-        self, owner: Owner, asked: Asked, found: list[Memory], sees: Callable[[Memory], bool]
+        self,
+        owner: Owner,
+        asked: Asked,
+        by_legs: Mapping[str, tuple[Owner, Memory]],
+        sees: Callable[[Memory], bool],
     ) -> tuple[list[Memory], dict[str, float]]:
         """Return the memories that fill the slot that is asked for, and how well; none where it asks for none.
 
-        `found` are those that the legs found.
+        `by_legs` is what the legs found.
         """
         question, at = asked.question, asked.at
         if asked.slot is None or question.scope not in ("all", "personal"):
             return [], {}
+        found = [memory for whose, memory in by_legs.values() if whose == owner]
         filters, state, past = question.filters, self.state(owner, asked.now, question.as_of), question.with_past
         filled = filling(state, asked.slot, at, agent_id=filters.agent_id, with_past=past, span=asked.span, found=found)
         shown = [memory for i in filled if filters.passes(memory := state.memories[i], owner, at) and sees(memory)]
@@ -327,7 +325,13 @@ class IndexSearch:
 
     def _hop(self, asked: Asked, best: list[Found], turns: TurnMatches | None, centre: Centre | None) -> Asked:
         """Return the second search: the rarest words of the best memories, and what they mean besides the usual."""
-        words = Counter({word: found.ranked.score for found in reversed(best) for word in terms(found.memory.content)})
+        words = Counter(
+            {
+                word: found.ranked.score
+                for found in reversed(best)
+                for word in terms(found.memory.content[:MAX_CHARACTERS])
+            }
+        )
         if turns is not None:
             words = Counter({word: weight * turns.words.rarity(word) for word, weight in words.items()})
         new = [word for word, _ in words.most_common() if word not in asked.tokens][:HOP_WORDS]
@@ -385,12 +389,12 @@ class IndexSearch:
                 until=filters.until,
                 among=self._among(state, asked, filters),
             )
+            is_shown = _shown(one, at, unconditional, sees)
             while True:
                 legs = await self._legs(one, state, query, asked)
-                hits = {hit.memory_id for hit in (*legs.keyword, *legs.semantic)}
-                legs, wrong = _right(state, legs)
-                found = {h.memory_id: state.memories[h.memory_id] for h in (*legs.keyword, *legs.semantic)}
-                mine = {i: m for i, m in found.items() if _is_shown(m, one, at, unconditional) and sees(m)}
+                legs, found, wrong = _right(state, legs)
+                hits = found.keys() | wrong
+                mine = {i: m for i, m in found.items() if is_shown(m)}
                 if asked.past is None and wrong:
                     if any(memory_id not in state.memories for memory_id in wrong):
                         # of another log, or decided by another worker, who has the user now
@@ -405,7 +409,8 @@ class IndexSearch:
             vectors.update(legs.vectors)
             if one == owner and turns is not None:
                 cited = (state.memories.get(i) for i in self._cited(owner, turns, meanings))
-                mine |= {m.memory_id: m for m in cited if m and _is_shown(m, one, at, filters) and sees(m)}
+                is_shown = _shown(one, at, filters, sees)
+                mine |= {m.memory_id: m for m in cited if m and is_shown(m)}
             shown.update({i: (one, memory) for i, memory in mine.items()})
             if len(legs.semantic) >= query.limit:
                 deepest = max(deepest, legs.semantic[-1].score)
@@ -449,7 +454,7 @@ class IndexSearch:
         memories = told.get(event_id)
         if memories is None or pool.turns is None:
             return False
-        remembered = {word for one in memories for word in tokens(one.memory.content)}
+        remembered = {word for one in memories for word in tokens(one.memory.content[:MAX_CHARACTERS])}
         if pool.slot_asked is not None:  # the words that ask for a slot, as "how old", need not stand in what answers
             return any(one.ranked.slot for one in memories) or remembered.issuperset(pool.tokens)
         said = set(words_of(found.turn)).intersection(pool.tokens)
@@ -486,7 +491,7 @@ class IndexSearch:
             if turn is None or any(memory.status == FORGOTTEN for memory in citing):
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
-            if filters.accept_turn(said_at, source_of(turn)) and not hides(said_by(turn)):
+            if filters.accept_turn(turn.message.session_id, said_at, source_of(turn)) and not hides(said_by(turn)):
                 found.append(FoundTurn(owner, turn, ranked.score, ranked.words, ranked.meaning))
         return found
 
@@ -499,8 +504,8 @@ class IndexSearch:
         return {memory_id for event_id in found for memory_id in observations.citing(owner, event_id)}
 
     def _among(self, state: UserState, asked: Asked, filters: Filters) -> frozenset[str] | None:
-        """Return the active memories that meet the condition, of which an index knows nothing; None for every one."""
-        if (condition := filters.condition) is None:
+        """Return the active memories that meet what an index knows nothing of; None for every one."""
+        if (condition := filters.unindexed) is None:
             return None
         columns = self._columns.of(state) if asked.past is None else Columns(state)
         return columns.meeting(condition, asked.question.as_of or asked.now)
@@ -516,7 +521,7 @@ class IndexSearch:
         if len(found) == 1:
             return found[0]
         hits = [
-            replace(hit, score=round(view.score(hit.score), SCORE_DIGITS))
+            hit._replace(score=round(view.score(hit.score), SCORE_DIGITS))
             for view, legs in zip(views, found, strict=True)
             for hit in legs.semantic
         ]
@@ -546,23 +551,41 @@ def _meant(
     return {memory_id: score for memory_id, score in found.items() if score is not None}
 
 
-def _is_shown(memory: Memory, owner: Owner, at: datetime, filters: Filters) -> bool:
-    return memory.status_at(at) == ACTIVE and filters.passes(memory, owner, at)
+def _shown(owner: Owner, at: datetime, filters: Filters, sees: Callable[[Memory], bool]) -> Callable[[Memory], bool]:
+    """Return the test whether a memory is active at an instant, passes, and is seen."""
+    passes = filters.test(owner, at)
+
+    def is_shown(memory: Memory) -> bool:
+        if memory.expires_at is not None and memory.status_at(at) != ACTIVE:
+            return False
+        return memory.status == ACTIVE and passes(memory) and sees(memory)
+
+    return is_shown
 
 
 def _score(found: Found | FoundTurn) -> float:
     return found.score if isinstance(found, FoundTurn) else found.ranked.score
 
 
-def _right(state: UserState, legs: Legs) -> tuple[Legs, set[str]]:
-    """Return the hits that are what the shard has, and the memories of the others."""
-    wrong = {hit for hit in (*legs.keyword, *legs.semantic) if not _is_right(state, hit)}
-    keyword, semantic = (tuple(hit for hit in leg if hit not in wrong) for leg in (legs.keyword, legs.semantic))
-    right = Legs(keyword, semantic, legs.vectors)
-    return right, {hit.memory_id for hit in wrong}
+def _right(state: UserState, legs: Legs) -> tuple[Legs, dict[str, Memory], set[str]]:
+    """Return the hits that are what the shard has, with their memories, and the memories of the others."""
+    found: dict[str, Memory] = {}
+    wrong: set[str] = set()
+    for hit in (*legs.keyword, *legs.semantic):
+        memory = found.get(hit.memory_id) or state.memories.get(hit.memory_id)
+        if memory is not None and _is_right(memory, hit):
+            found[hit.memory_id] = memory
+        else:
+            wrong.add(hit.memory_id)
+    if wrong:
+        keyword, semantic = (
+            tuple(hit for hit in leg if hit.memory_id in found and _is_right(found[hit.memory_id], hit))
+            for leg in (legs.keyword, legs.semantic)
+        )
+        legs = Legs(keyword, semantic, legs.vectors)
+    return legs, found, wrong
 
 
-def _is_right(state: UserState, hit: Hit) -> bool:
+def _is_right(memory: Memory, hit: Hit) -> bool:
     """Return whether what the index has of a memory is what the shard has."""
-    memory = state.memories.get(hit.memory_id)
-    return memory is not None and memory.text_version == hit.version and memory.status == ACTIVE
+    return memory.text_version == hit.version and memory.status == ACTIVE

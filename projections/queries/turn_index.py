@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from projections.queries.turn_meaning import UserMeanings
     from projections.shard.observation_lookup import Turn
     from projections.shard.shard import Shard
+    from projections.state.memory import Memory
     from schemas.identity import Owner
 
     Times: TypeAlias = NDArray[np.int64]
@@ -76,16 +77,22 @@ class TurnMatches:
 
     words: UserWords
     scores: Scores
+    answered: Scores
+    """The same, or that of what was answered to a turn where it is greater."""
 
-    def evidence(self, event_ids: Iterable[str]) -> float | None:
-        """Return how well the best of some turns matches, each with what was answered to it; None if all are unknown.
+    def evidence(self, memories: Iterable[Memory]) -> dict[str, float]:
+        """Return how well the best of the turns matches that each memory came from, with what was answered to it.
 
-        Turns that retention has removed, and observations of other kinds, are unknown.
+        Turns that retention has removed, and observations of other kinds, are unknown. Memories that came from nothing
+        else are left out.
         """
-        rows = [row for event_id in event_ids if (row := self.words.row(event_id)) is not None]
-        if not rows:
-            return None
-        return max(self._with_answer(row) for row in rows)
+        row, match = self.words.row, self.answered.item
+        found: dict[str, float] = {}
+        for memory in memories:
+            rows = [at for event_id in memory.source_ids if (at := row(event_id)) is not None]
+            if rows:
+                found[memory.memory_id] = max(map(match, rows))
+        return found
 
     def best(self) -> Iterator[str]:
         """Yield the ids of the turns with the words, those that match best first."""
@@ -110,10 +117,6 @@ class TurnMatches:
             meaning = 0.0 if meant is None else float(meant[row])
             yield RankedTurn(self.words.event_ids[row], float(scores[place]), float(self.scores[row]), meaning)
 
-    def _with_answer(self, row: int) -> float:
-        answer = self.words.answers[row]
-        return float(max(self.scores[row], self.scores[answer] if answer != _NONE else 0.0))
-
 
 @dataclass(slots=True)
 class UserWords:
@@ -126,6 +129,8 @@ class UserWords:
     """The offset of the last turn that was read."""
     reached_shown: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SHOWN_TOPICS, _NONE))
     """The offset of the last screenshot and of the last article that was read."""
+    read_to: dict[str, int] = field(default_factory=dict)
+    """By topic, what the shard had folded when the user's were read."""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     event_ids: list[str] = field(default_factory=list)
     by_user: array[int] = field(default_factory=lambda: array("B"))
@@ -226,7 +231,9 @@ class UserWords:
         scores[~self.visible(agent_id, until)] = 0.0
         if (best := float(scores.max(initial=0.0))) > 0.0:
             scores /= best
-        return TurnMatches(self, scores)
+        next_turns = np.frombuffer(self.answers, dtype=np.int64)
+        answered = np.where(next_turns == _NONE, scores, np.maximum(scores, scores[next_turns]))
+        return TurnMatches(self, scores, answered)
 
     def visible(self, agent_id: str | None, until: datetime) -> Mask:
         """Return which rows an agent knows and were said until an instant."""
@@ -318,11 +325,17 @@ def source_of(turn: Turn) -> str:
 
 
 def _parts(owner: Owner, words: UserWords) -> Iterator[tuple[str, list[tuple[int, Turn]]]]:
-    observations = words.shard.observations
-    while words.is_current and (turns := observations.turns_after(owner, words.reached, _AT_ONCE)):
-        yield CONVERSATIONS.name, turns
+    """Yield what was folded since, by topic; a topic of which nothing was folded is not asked for."""
+    observations, read_to = words.shard.observations, words.read_to
+    if (folded := words.shard.offset(CONVERSATIONS.name)) != read_to.get(CONVERSATIONS.name):
+        while words.is_current and (turns := observations.turns_after(owner, words.reached, _AT_ONCE)):
+            yield CONVERSATIONS.name, turns
+        read_to[CONVERSATIONS.name] = folded
     for topic in SHOWN_TOPICS:
+        if (folded := words.shard.offset(topic)) == read_to.get(topic):
+            continue
         while words.is_current and (
             shown := observations.shown_after(owner, topic, words.reached_shown[topic], _AT_ONCE)
         ):
             yield topic, shown
+        read_to[topic] = folded

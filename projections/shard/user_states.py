@@ -11,7 +11,8 @@ from immutables import Map
 from projections.shard.errors import damage
 from projections.shard.memory_rows import memory_of_row
 from projections.shard.tables import name_of
-from projections.state.memory import UserState
+from projections.state.memory import FORGOTTEN, UserState
+from projections.state.statement_index import StatementIndex
 from schemas.text import digest
 
 if TYPE_CHECKING:
@@ -89,11 +90,14 @@ class UserStates:
         memories = self._memories(self.bodies(owner))
         by_digest: dict[bytes, tuple[str, ...]] = {}
         by_attribute: dict[str, tuple[str, ...]] = {}
+        forgotten: dict[str, tuple[str, ...]] = {}
         for memory in memories:
             key = digest(memory.content)
             by_digest[key] = tuple(sorted((*by_digest.get(key, ()), memory.memory_id)))
             if memory.attribute:
                 by_attribute[memory.attribute] = (*by_attribute.get(memory.attribute, ()), memory.memory_id)
+            for piece in dict.fromkeys(memory.pieces if memory.status == FORGOTTEN else ()):
+                forgotten[piece] = tuple(sorted((*forgotten.get(piece, ()), memory.memory_id)))
         return UserState(
             owner=owner,
             version=row[0],
@@ -108,6 +112,8 @@ class UserStates:
             items=Map({bytes(i): None for (i,) in run("select item from items where owner=?", (name,))}),
             by_digest=Map(by_digest),
             by_attribute=Map(by_attribute),
+            forgotten=Map(forgotten),
+            statements=StatementIndex(memories),
             wakes=self._wakes.of(owner),
             intimacies=self._intimacy.of(owner),
         )

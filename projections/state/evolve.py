@@ -12,6 +12,7 @@ from immutables import Map
 from projections.state.formation import formed, imported
 from projections.state.intimacy import Intimacy
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED, Memory, UserState
+from projections.state.statement_index import StatementIndex
 from projections.state.wakes import evolve_wakes
 from schemas import codec
 from schemas.disclosure import describe
@@ -169,12 +170,15 @@ def _without_memory(state: UserState, memory: Memory) -> UserState:
     wakes = state.wakes
     if memory.memory_id in wakes.shown:
         wakes = replace(wakes, shown=wakes.shown.delete(memory.memory_id))
+    statements = state.statements
     return replace(
         state,
         wakes=wakes,
         memories=state.memories.delete(memory.memory_id),
         by_digest=_without(state.by_digest, digest(memory.content), memory.memory_id),
         by_attribute=by_attribute,
+        forgotten=_forgotten(state, memory, None),
+        statements=None if statements is None else statements.without(memory.memory_id),
     )
 
 
@@ -298,7 +302,7 @@ def _joined(known: tuple[str, ...], more: Sequence[str]) -> tuple[str, ...]:
 
 
 def _with(state: UserState, before: Memory | None, after: Memory) -> UserState:
-    """Put a memory into the state, and keep the ways to find it by text and attribute."""
+    """Put a memory into the state, and keep the ways to find it."""
     by_digest, by_attribute, key = state.by_digest, state.by_attribute, digest(after.content)
     if before is not None and before.content != after.content:
         by_digest = _without(by_digest, digest(before.content), before.memory_id)
@@ -307,7 +311,37 @@ def _with(state: UserState, before: Memory | None, after: Memory) -> UserState:
     if before is None and after.attribute:
         by_attribute = by_attribute.set(after.attribute, (*by_attribute.get(after.attribute, ()), after.memory_id))
     memories = state.memories.set(after.memory_id, after)
-    return replace(state, memories=memories, by_digest=by_digest, by_attribute=by_attribute)
+    return replace(
+        state,
+        memories=memories,
+        by_digest=by_digest,
+        by_attribute=by_attribute,
+        forgotten=_forgotten(state, before, after),
+        statements=_statements(state, before, after),
+    )
+
+
+def _statements(state: UserState, before: Memory | None, after: Memory) -> StatementIndex | None:
+    """Note what a memory says now, if it said something else before."""
+    if before is not None and (before.content, before.value) == (after.content, after.value):
+        return state.statements
+    index = state.statements
+    if index is None or index.is_worn(len(state.memories)):
+        index = StatementIndex(state.memories.values())
+    index.note(after)
+    return index
+
+
+def _forgotten(state: UserState, before: Memory | None, after: Memory | None) -> Map[str, tuple[str, ...]]:
+    """Keep the pieces of the memories that are forgotten."""
+    index = state.forgotten
+    if before is not None and before.status == FORGOTTEN:
+        for piece in dict.fromkeys(before.pieces):
+            index = _without(index, piece, before.memory_id)
+    if after is not None and after.status == FORGOTTEN:
+        for piece in dict.fromkeys(after.pieces):
+            index = index.set(piece, tuple(sorted((*index.get(piece, ()), after.memory_id))))
+    return index
 
 
 def _without(index: Map[_Key, tuple[str, ...]], key: _Key, memory_id: str) -> Map[_Key, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from immutables import Map
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.state.intimacy import ByAgent
+    from projections.state.statement_index import StatementIndex
     from schemas.identity import Owner
 
 ACTIVE: Final = "active"
@@ -133,6 +134,10 @@ class UserState:
     """Memories by the digest of their text, in the order of their ids."""
     by_attribute: Map[str, tuple[str, ...]] = Map()
     """Memories by their attribute, in the order of forming."""
+    forgotten: Map[str, tuple[str, ...]] = Map()
+    """Forgotten memories by the pieces that they cite, in the order of their ids."""
+    statements: StatementIndex | None = field(default=None, compare=False, repr=False)
+    """What the memories say, by keys of their texts; None where no event has told of it yet."""
     wakes: Wakes = NO_WAKES
     erased_at: datetime | None = None
     """Log time of the last erasure."""

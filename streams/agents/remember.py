@@ -28,6 +28,7 @@ from streams.decisions.decay import touched_by
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.decide import close_tick, decide, decide_tick, policy_of
 from streams.decisions.draft import ItemPosition
+from streams.decisions.duplicates import matching
 from streams.decisions.erasure import is_erased
 from streams.decisions.wakes import shows_memories
 from streams.delivery.dead_letter import put_aside
@@ -110,12 +111,14 @@ class Remember:
         remove: Callable[[int, datetime], Awaitable[int]] = keep_all,
         destroy: Callable[[Sequence[bytes]], Awaitable[None]] = keep_keys,
         resume: Callable[[Owner], None] = lambda _: None,
+        erased: Callable[[Owner], None] = lambda _: None,
         is_only_writer: bool = False,
     ) -> None:
         """Take `remove`, which removes a partition's observations logged before an instant and returns how many.
 
         `destroy` destroys the data keys of a user who was erased; again, where the item is delivered again. `resume`
-        is told of a user of whom something may have outlived an erasure, and is not extracted.
+        is told of a user of whom something may have outlived an erasure, and is not extracted; `erased` of each user of
+        whom an erasure is decided.
         `is_only_writer`: no other process decides for these users. Then decisions are appended together; else another
         worker's might take the place of the first, and those behind it would count on a state that they did not see.
         """
@@ -130,6 +133,7 @@ class Remember:
         self._remove = remove
         self._destroy = destroy
         self._resume = resume
+        self._erased = erased
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
         self._listeners: dict[Owner, list[asyncio.Event]] = {}
 
@@ -212,6 +216,8 @@ class Remember:
         most = self._most
         while left:
             first = left[0]
+            if isinstance(first.item, CandidatesExtracted):
+                await self._read_texts(owner)
             state = self._shards.state(owner)
             if is_decided(state, first.item.envelope.event_id):
                 await self._settle(left.popleft())
@@ -240,6 +246,11 @@ class Remember:
                 self._counted("remember", _outcome(one.decision))
                 telemetry.made(_memories(one.decision), one.traceparent)
 
+    async def _read_texts(self, owner: Owner) -> None:
+        """Read the texts of a user's memories that a decision looks at: of a large user's it takes half a second."""
+        while matching.read_on(self._shards.state(owner)):  # noqa: ASYNC110 - others have their turn, nothing is awaited
+            await asyncio.sleep(0)
+
     async def _settle(self, one: _Queued) -> None:
         """Acknowledge an item about which nothing more will be decided."""
         owner, item = one.owner, one.item
@@ -247,6 +258,8 @@ class Remember:
             await self._destroy_keys(owner, item.envelope.event_id)
         one.delivery.ack()
         self._notify(owner, item.envelope.event_id)
+        if isinstance(item, ERASURES):
+            self._erased(owner)
         if isinstance(item, ERASURES) or (
             isinstance(item, (CandidatesExtracted, ExtractionRejected)) and is_erased(self._shards.state(owner), item)
         ):

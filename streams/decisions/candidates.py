@@ -12,6 +12,7 @@ import orjson
 from projections.state.importance import DECIMALS, grade
 from projections.state.lifetime import expiry_of
 from projections.state.memory import ACTIVE, FORGOTTEN
+from projections.state.statement_index import day_of
 from schemas.identity import event_of_piece, extracted_memory_id
 from schemas.instant import read_instant
 from schemas.messages.decision import REJECTED
@@ -21,13 +22,13 @@ from schemas.messages.observations import EXPIRES_AT
 from schemas.text import content_hash
 from schemas.vocabulary.attributes import NICKNAME
 from streams.decisions import key_dialogue, slots, statements, trust
-from streams.decisions.duplicates import matching
+from streams.decisions.duplicates import matching, statement_keys
 from streams.decisions.duplicates.similarity import overlap
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from projections.state.memory import Memory
+    from projections.state.memory import Memory, UserState
     from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
     from streams.decisions.draft import Draft
     from streams.decisions.parameters import Parameters
@@ -217,13 +218,14 @@ def _forgotten(entry: _Entry, alike: list[Memory]) -> Memory | None:
 
 def _from_same_words(draft: Draft, entry: _Entry, parameters: Parameters) -> list[Memory]:
     """Return forgotten memories that cite a piece which the entry cites too, and are alike in words: paraphrases."""
-    cited = {c.piece_id for c in entry.cited}
-    forgotten = [m for m in draft.state.memories.values() if m.status == FORGOTTEN and not cited.isdisjoint(m.pieces)]
+    state = draft.state
+    forgotten = {i for c in entry.cited for i in state.forgotten.get(c.piece_id, ())}
     if not forgotten:
         return []
     words = matching.cached_keywords(entry.said.content)
+    memories = (state.memories[i] for i in forgotten)
     return matching.in_order(
-        m for m in forgotten if overlap(words, matching.cached_keywords(m.content)) >= parameters.keyword_overlap
+        m for m in memories if overlap(words, matching.cached_keywords(m.content)) >= parameters.keyword_overlap
     )
 
 
@@ -233,7 +235,7 @@ def _mergeable(draft: Draft, entry: _Entry, parameters: Parameters) -> Memory | 
     span = timedelta(hours=parameters.episode_merge_hours)
     found = (
         memory
-        for memory in draft.state.memories.values()
+        for memory in _near_in_time(draft.state, entry.happened_at, span)
         if memory.kind == "episodic"
         and memory.status_at(entry.said.effective) == ACTIVE
         and memory.event_type == entry.candidate.event_type
@@ -242,6 +244,15 @@ def _mergeable(draft: Draft, entry: _Entry, parameters: Parameters) -> Memory | 
         and overlap(words, matching.cached_keywords(memory.content)) >= parameters.keyword_overlap
     )
     return next(iter(matching.in_order(found)), None)
+
+
+def _near_in_time(state: UserState, happened_at: datetime, span: timedelta) -> Iterable[Memory]:
+    """Return the memories among which are all episodes that happened within a span of an instant."""
+    day, days = day_of(happened_at), span // timedelta(days=1) + 1
+    if days > len(state.memories):
+        return state.memories.values()
+    keys = map(statement_keys.of_day, range(day - days, day + days + 1))
+    return [state.memories[i] for i in matching.found(state, keys)]
 
 
 def _is_close(memory: Memory, entry: _Entry, span: timedelta) -> bool:

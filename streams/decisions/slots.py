@@ -13,9 +13,12 @@ from schemas.messages.events import MemorySuperseded
 from schemas.vocabulary.attributes import BY_NAME, OPPOSITES, name_and_date, plain_value, same_value
 from schemas.vocabulary.tastes import says_taste
 from schemas.vocabulary.words import DOCUMENT
-from streams.decisions.duplicates.contradiction import ends, may_end, taken_back
+from streams.decisions.duplicates import matching, statement_keys
+from streams.decisions.duplicates.contradiction import end_keys, ends, taken_back
+from streams.decisions.duplicates.equivalence import content_words
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator
     from datetime import datetime
 
     from projections.state.memory import Memory, UserState
@@ -35,10 +38,10 @@ def occupants(state: UserState, statement: Statement) -> list[Memory]:
     The key of a document is a slot of documents.
     """
     if statement.attribute is not None and statement.kind == DOCUMENT:
-        return _filling(state, statement.attribute, statement)
+        return _filling(_of_attribute(state, statement.attribute), statement)
     if statement.attribute is None or statement.kind != "semantic" or not statement.is_single:
         return []
-    filling = _filling(state, statement.attribute, statement)
+    filling = _filling(_of_attribute(state, statement.attribute), statement)
     if statement.shape == BY_NAME:
         return [m for m in filling if _name(m.value) == _name(statement.value)]
     return filling
@@ -58,7 +61,8 @@ def opposed(state: UserState, statement: Statement, *, keeps: bool) -> list[Memo
     opposite = OPPOSITES.get(statement.attribute or "")
     if keeps or opposite is None or statement.kind != "semantic":
         return []
-    return [m for m in _filling(state, opposite, statement) if holds(m, statement.value) and _says_its_slot(m)]
+    opposite_of_it = matching.with_value(state, opposite, statement.value)
+    return [m for m in _filling(opposite_of_it, statement) if _says_its_slot(m)]
 
 
 def _says_its_slot(memory: Memory) -> bool:
@@ -75,12 +79,15 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
     if statement.kind != "semantic":
         return []
     back = taken_back(statement.content)
-    has_value = statement.attribute is not None and statement.value is not None
-    if back is None and not has_value and not may_end(statement.content):
-        return []  # nothing can be against it, and most that is said is so: the user's memories need not be looked at
+    keys: list[Hashable] = [*end_keys(content_words(statement.content))]
+    if statement.attribute is not None and statement.value is not None:
+        keys.append(statement_keys.of_taking_back(statement.attribute))
+    if back is not None:
+        keys += [statement_keys.of_value(attribute, back[1]) for attribute in back[0]]
+    perhaps = (state.memories[i] for i in matching.found(state, keys))
     found = [
         m
-        for m in state.memories.values()
+        for m in perhaps
         if m.kind == "semantic"
         and m.status in (ACTIVE, FORGOTTEN)
         and m.category not in OF_OCCASIONS
@@ -116,8 +123,12 @@ def _gives_again(memory: Memory, statement: Statement) -> bool:
     return memory.slot is None and _takes_back(taken_back(memory.content), statement)
 
 
-def _filling(state: UserState, attribute: str, statement: Statement) -> list[Memory]:
-    memories = (state.memories[i] for i in state.by_attribute.get(attribute, ()))
+def _of_attribute(state: UserState, attribute: str) -> Iterator[Memory]:
+    return (state.memories[i] for i in state.by_attribute.get(attribute, ()))
+
+
+def _filling(memories: Iterable[Memory], statement: Statement) -> list[Memory]:
+    """Return those that fill their slot for a statement, by when they were last said."""
     filling = [
         m
         for m in memories

@@ -152,11 +152,15 @@ class UserTable:
             least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
             kept = scores >= least
             rows, scores = rows[kept], scores[kept]
-        hits = [
-            Hit(self._ids[row], self._versions[row], score)
-            for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
-        ]
-        return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.memory_id))[:limit])
+        order = np.argsort(-scores, kind="stable")
+        rows, scores = rows[order], scores[order]
+        places = rows.tolist()
+        hits = list(
+            map(Hit, map(self._ids.__getitem__, places), map(self._versions.__getitem__, places), scores.tolist())
+        )
+        if (scores[1:] == scores[:-1]).any():
+            hits.sort(key=lambda hit: (-hit.score, hit.memory_id))
+        return tuple(hits[:limit])
 
     def _block(self, model: str, dimensions: int) -> _Block:
         block = self._blocks.get((model, dimensions))

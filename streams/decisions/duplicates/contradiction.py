@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.text import nfkc
 from streams.decisions.duplicates.english import expanded
-from streams.decisions.duplicates.matching import content_words
-from streams.decisions.duplicates.word_cache import WordCache
+from streams.decisions.duplicates.equivalence import content_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 _USER: Final = ("user", "i", "my", "we", "our", "用", "我")
 """Words with which a statement about the user begins; 用 of 用户."""
@@ -99,28 +98,23 @@ def taken_back(content: str) -> tuple[tuple[str, ...], str] | None:
 
     "User is no longer allergic to nuts" takes back `nuts` in `allergies`.
     """
-    *attributes, value = _cached_takings_back(content) or ("",)
-    return (tuple(attributes), value) if attributes else None
-
-
-def _takings_back(content: str) -> tuple[str, ...]:
-    """Return the slots and behind them the value that a statement takes back, () where it takes back nothing."""
     if not _MAY_TAKE_BACK.search(content):
-        return ()
+        return None
     plain = expanded(" ".join(nfkc(content).split()))
     for attributes, pattern in _TAKEN_BACK:
         if match := pattern.match(plain):
-            return (*attributes, match["value"].strip())
-    return ()
+            return attributes, match["value"].strip()
+    return None
 
 
-_cached_takings_back: Final = WordCache(_takings_back)
-"""Every memory of a user is asked whenever the user says something new."""
-
-
-def may_end(content: str) -> bool:
-    """Return whether a statement can contradict another one, or be contradicted, in the way of `ends`."""
-    return _comparable(content_words(content))
+def end_keys(words: tuple[str, ...]) -> Iterator[tuple[object, ...]]:
+    """Yield keys of content words, of which two statements share one wherever one `ends` the other."""
+    if not _comparable(words):
+        return
+    yield "affirmed", _affirmed(words)[1]
+    for at in range(len(words)):
+        if _tells_number(words, at):
+            yield "number", words[:at], words[at + 1 :]
 
 
 def ends(newer: str, older: str) -> bool:
@@ -182,7 +176,11 @@ def _other_number(newer: tuple[str, ...], older: tuple[str, ...]) -> bool:
     differing = [at for at, (a, b) in enumerate(zip(newer, older, strict=True)) if a != b]
     if len(differing) != 1:
         return False
-    at = differing[0]
-    if not all(_NUMBER.fullmatch(words[at]) and not _YEAR.fullmatch(words[at]) for words in (newer, older)):
+    return _tells_number(newer, differing[0]) and _tells_number(older, differing[0])
+
+
+def _tells_number(words: tuple[str, ...], at: int) -> bool:
+    """Return whether a word is a number that says how many or how much; when and where are other things."""
+    if not _NUMBER.fullmatch(words[at]) or _YEAR.fullmatch(words[at]):
         return False
-    return not _HAS.isdisjoint(newer[:at]) and _OF_TIME.isdisjoint(newer[max(0, at - 1) : at + 2])
+    return not _HAS.isdisjoint(words[:at]) and _OF_TIME.isdisjoint(words[max(0, at - 1) : at + 2])

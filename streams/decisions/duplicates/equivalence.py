@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from schemas.text import nfkc
 from streams.decisions.duplicates.chinese import without_harmless_chinese
@@ -26,6 +26,7 @@ from streams.decisions.duplicates.english import (
 )
 from streams.decisions.duplicates.time_phrase import with_phrase_behind_subject, with_phrase_last
 from streams.decisions.duplicates.verb_forms import with_gerunds
+from streams.decisions.duplicates.word_cache import WordCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +82,10 @@ def skeleton(text: str) -> Skeleton:
         clauses.add(len(words))
         words.extend(content)
     return Skeleton(tuple(words), frozenset(clauses - {0, len(words)}))
+
+
+content_words: Final = WordCache(lambda text: skeleton(text).words)
+"""Returns the words that near duplicates share, in order."""
 
 
 def _clauses(text: str) -> list[list[str]]:

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Final
 
 from projections.embedding.stored_vector import vector_of
 from projections.state.memory import ACTIVE, FORGOTTEN
+from projections.state.statement_index import StatementIndex
 from schemas.text import digest
 from schemas.vocabulary.attributes import BY_NAME, ONE, is_single, same_value
 from schemas.vocabulary.words import DOCUMENT
-from streams.decisions.duplicates.equivalence import skeleton
+from streams.decisions.duplicates import statement_keys
+from streams.decisions.duplicates.equivalence import content_words
 from streams.decisions.duplicates.similarity import keywords, near_duplicate
 from streams.decisions.duplicates.word_cache import WordCache
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from projections.state.memory import Memory, UserState
 
 cached_keywords: Final = WordCache(keywords)
-content_words: Final = WordCache(lambda text: skeleton(text).words)
-"""Returns the words that near duplicates share, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +58,29 @@ def same_slot(state: UserState, statement: Statement) -> Iterator[Memory]:
     """Yield the memories of any status whose attribute has the same value."""
     if statement.attribute is None or statement.value is None:
         return
-    for memory_id in state.by_attribute.get(statement.attribute, ()):
-        memory = state.memories[memory_id]
-        if _comparable(memory, statement) and memory.value is not None and same_value(memory.value, statement.value):
+    for memory in with_value(state, statement.attribute, statement.value):
+        if _comparable(memory, statement):
             yield memory
+
+
+def with_value(state: UserState, attribute: str, value: str | None) -> list[Memory]:
+    """Return the memories whose attribute has a value, in the order of forming."""
+    if value is None or attribute not in state.by_attribute:
+        return []
+    perhaps = found(state, [statement_keys.of_value(attribute, value)])
+    listed = (state.memories[i] for i in state.by_attribute[attribute] if i in perhaps) if perhaps else ()
+    return [m for m in listed if m.value is not None and same_value(m.value, value)]
+
+
+def read_on(state: UserState) -> bool:
+    """Read some of the texts that looks find memories by; return whether others are left: a look reads all of them."""
+    return state.statements is not None and state.statements.read_on(statement_keys.keys_of)
+
+
+def found(state: UserState, keys: Iterable[Hashable]) -> set[str]:
+    """Return the ids of the state's memories that may have one of the keys, in no order."""
+    index = state.statements or StatementIndex(state.memories.values())
+    return {i for i in index.find(keys, statement_keys.keys_of) if i in state.memories}
 
 
 def near(state: UserState, statement: Statement, vectors: Mapping[str, bytes], threshold: float) -> list[Memory]:
@@ -75,16 +94,14 @@ def in_order(memories: Iterable[Memory]) -> list[Memory]:
 
 
 def _near(state: UserState, statement: Statement, vectors: Mapping[str, bytes], threshold: float) -> Iterator[Memory]:
-    if not state.memories:
-        return
-    memories = list(state.memories.values())
-    # `equivalence` would reject all others, and this is one comparison for each memory
-    for place in content_words.same(content_words(statement.content), [m.content for m in memories]):
-        memory = memories[place]
+    words = content_words(statement.content)  # `equivalence` would reject all others
+    for memory_id in found(state, [statement_keys.of_words(words)]):
+        memory = state.memories[memory_id]
         if (
             memory.status not in (ACTIVE, FORGOTTEN)
             or memory.kind != statement.kind
             or not _comparable(memory, statement)
+            or content_words(memory.content) != words
         ):
             continue
         if memory.attribute and statement.attribute and memory.attribute != statement.attribute:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection
 
 MAX_BYTES: Final = 64 << 20
 """Of one cache: some 16,000 texts of one sentence."""
@@ -40,11 +40,3 @@ class WordCache(Generic[Words]):
                 self._words[text] = found
                 self._bytes += size
         return found
-
-    def same(self, words: Words, texts: Sequence[str]) -> list[int]:
-        """Return the places of the texts that have exactly these words.
-
-        A text that is remembered costs a look and a comparison, no call: a decision asks for each memory of a user.
-        """
-        known = self._words.get
-        return [place for place, text in enumerate(texts) if (known(text) or self(text)) == words]

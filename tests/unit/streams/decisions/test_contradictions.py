@@ -6,7 +6,8 @@ import pytest
 from support.examples import candidate, extracted, later, piece, said
 from support.given import given
 
-from streams.decisions.duplicates.contradiction import ends, may_end, taken_back
+from streams.decisions.duplicates.contradiction import end_keys, ends, taken_back
+from streams.decisions.duplicates.equivalence import content_words
 from streams.decisions.parameters import Parameters
 
 PAIRS = [
@@ -120,11 +121,14 @@ def test_where_the_profile_keeps_its_values_only_plain_statements_end():
     assert "User is allergic to nuts" in kept.active(later(days=2))
 
 
-@pytest.mark.parametrize(("older", "newer"), [*PAIRS, *BESIDE])
-def test_only_statements_that_may_end_others_do(older: str, newer: str):
-    for one, other in ((older, newer), (newer, older)):
-        assert may_end(one) or not ends(one, other)
-    assert not may_end("Remind me of the bakery by the river")
+@pytest.mark.parametrize(("older", "newer"), PAIRS)
+def test_statements_of_which_one_ends_the_other_share_a_key(older: str, newer: str):
+    keys = [set(end_keys(content_words(text))) for text in (older, newer)]
+    assert keys[0] & keys[1]
+
+
+def test_what_can_end_nothing_has_no_key():
+    assert [*end_keys(content_words("Remind me of the bakery by the river"))] == []
 
 
 @pytest.mark.parametrize("gone", ["User left IKEA last week", "用户离开宜家了", "用户从宜家离职了"])

@@ -35,12 +35,3 @@ def test_a_text_that_is_too_large_is_not_kept():
     cache = WordCache(keywords, max_bytes=1_000)
     assert cache("word " * 900) == keywords("word")
     assert not cache._words
-
-
-def test_texts_of_the_same_words_are_found_whether_they_are_remembered_or_not():
-    for cache in (WordCache(str.split), WordCache(str.split, max_bytes=1)):
-        cache("tea and cake")
-        texts = ["tea and cake", "", "cake and tea", "tea  and cake"]
-
-        assert cache.same(["tea", "and", "cake"], texts) == [0, 3]
-        assert cache.same([], texts) == [1]

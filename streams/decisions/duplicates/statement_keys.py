@@ -1,0 +1,51 @@
+"""The keys by which the state's index finds what may say the same as a statement, or the contrary.
+
+Each stands for a condition that a rule makes of two texts or values: where it holds they share a key, so what has no
+key in common needs no look. Sharing one decides nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from schemas.vocabulary.attributes import plain_value
+from streams.decisions.duplicates.contradiction import end_keys, taken_back
+from streams.decisions.duplicates.equivalence import skeleton
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from projections.state.statement_index import Said
+
+
+def keys_of(said: Said) -> Iterator[Hashable]:
+    """Yield the keys of what a memory says."""
+    words = skeleton(said.content).words  # not from the cache: each text is asked for once
+    yield of_words(words)
+    yield from end_keys(words)
+    if (back := taken_back(said.content)) is not None:
+        yield from map(of_taking_back, back[0])
+    if said.attribute is not None and said.value is not None:
+        yield of_value(said.attribute, said.value)
+    if said.day is not None:
+        yield of_day(said.day)
+
+
+def of_words(words: tuple[str, ...]) -> Hashable:
+    """Return the key that near duplicates share."""
+    return "words", words
+
+
+def of_value(attribute: str, value: str) -> Hashable:
+    """Return the key that memories share whose attribute has the same value."""
+    return "value", attribute, plain_value(value)
+
+
+def of_taking_back(attribute: str) -> Hashable:
+    """Return the key of statements that take back a value of an attribute."""
+    return "back", attribute
+
+
+def of_day(day: int) -> Hashable:
+    """Return the key that episodes of one day share."""
+    return "day", day
