@@ -78,6 +78,7 @@ async def _counted(settings: Settings, state: str, found: KeyedLog) -> Check:
 async def _keyed_log(settings: Settings, own: KeyedLog | None) -> AsyncIterator[KeyedLog | None]:
     """Yield the log and its keys; None where there is none yet. Raises LogError, OSError."""
     if own is not None:
+        await own.keys.follow()  # other workers make keys too
         yield own
         return
     if settings.is_embedded and not (settings.data_dir.resolve() / "log" / LOG_FILE).exists():

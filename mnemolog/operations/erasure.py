@@ -519,6 +519,9 @@ class Erasures:
                 await erase()
             except (NotHeld, ErasedBefore):
                 return
+            except NotRewritable as error:  # encryption was switched off since it was decided
+                log.warning("an erasure is not complete: %s", error)
+                return
             except (ErasureRunning, NotErasedYet, IndexUnavailable, LogUnavailable, ShardUnavailable):
                 await asyncio.sleep(pause())
             else:

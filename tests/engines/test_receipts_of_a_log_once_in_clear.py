@@ -32,9 +32,16 @@ async def restart(two: Several, **settings: str) -> None:
     for worker in two.workers:
         await worker.terminate()
         worker._environment |= {f"MNEMOLOG_{name}": value for name, value in settings.items()}
+    for worker in two.workers:
         worker.start()
-    await asyncio.gather(*(worker.ready() for worker in two.workers))
+        await worker.ready()
     await until_shared(two)
+
+
+async def said_of_encryption(two: Several) -> str:
+    """Return what a worker tells the doctor."""
+    checks = (await two.json(0, "GET", "/v1/admin/checks"))["checks"]
+    return str(next(one["detail"] for one in checks if one["name"] == "encryption"))
 
 
 def readable(receipt: dict[str, Any]) -> set[str]:
@@ -48,6 +55,7 @@ async def test_what_lies_in_clear_of_before_encryption_is_on_the_receipt(tmp_pat
         await restart(two, ENCRYPTION="on")
         await lives(two, EARLY, WORDS[1])
         await lives(two, LATE, WORDS[1])
+        assert "; 2 users are encrypted; " in await said_of_encryption(two)
         previews = [await two.json(0, "DELETE", f"/v1/users/{user}?preview=true") for user in (EARLY, LATE)]
         receipts = [await two.json(1, "DELETE", f"/v1/users/{user}") for user in (EARLY, LATE)]
         for user in (EARLY, LATE):

@@ -47,7 +47,7 @@ class Weather:
 
     def arrives(self) -> float:
         """Return after how long an append arrives."""
-        if self.chance.random() < self.stuck:
+        if self.stuck and self.chance.random() < self.stuck:
             return self.chance.random() * ARRIVAL_SECONDS
         return self.takes()
 

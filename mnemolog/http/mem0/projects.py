@@ -84,7 +84,7 @@ class Projects:
             described = categories_of(body["custom_categories"])
             if unknown := [name for name in described if name not in CATEGORIES]:
                 there = ", ".join(CATEGORIES)
-                detail = f"there is no category {unknown[0][:64]!r} here: describe those there are, {there}"
+                detail = f"there is no category {unknown[0][:64]!r} here, only {there}: use metadata"
                 raise Problem(HTTPStatus.BAD_REQUEST, detail)
             changes["categories"] = described
         if not changes:
