@@ -4,7 +4,8 @@
 were improved with the one before. `_blind`, 200, is by an author who saw neither rules nor sentences;
 version 12 of the rules was written when it had been read. `_blind_second`, 100, and `_blind_third`, 200, came after it,
 without sight of rules; version 14 was written when those had been read. `_blind_fourth`, 200, came after version 14;
-version 15 was written when it had been read. `_kinds`, 320, are by version 15's author: what people say of themselves,
+version 15 was written when it had been read. `_blind_fifth`, 200, came after version 15.
+`_kinds`, 320, are by version 15's author: what people say of themselves,
 kind by kind, and what is no fact. `docs/quality.md` has the figures of each first run and of today's; the bounds here
 are what is promised. `python tests/unit/streams/extraction/test_rules_fresh.py` prints the figures with every miss, and
 with the path of a file of such rows those of that file: that is how a set by somebody else is measured.
@@ -52,10 +53,10 @@ class Score(NamedTuple):
 SETS = {"fresh": 200, "second": 100, "third": 60, "fourth": 50, "kinds": 320}
 """Sentences of a language in each set, in the order in which they were written."""
 
-MEASURED = {**SETS, "blind": 200, "blind_second": 100, "blind_third": 200, "blind_fourth": 200}
+MEASURED = {**SETS, "blind": 200, "blind_second": 100, "blind_third": 200, "blind_fourth": 200, "blind_fifth": 200}
 """With the sets of authors who had not seen the rules: they are measured, and nothing is promised about them.
 
-Their first runs, the only blind ones, were with versions 11, 12, 12 and 14.
+Their first runs, the only blind ones, were with versions 11, 12, 12, 14 and 15.
 """
 
 
