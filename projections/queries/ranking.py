@@ -28,6 +28,9 @@ VECTOR_WEIGHT_BESIDE_TURNS = 0.35
 KEYWORD_WEIGHT_BESIDE_TURNS = 0.65
 """The same where the turns are known that a memory came from: what was said has the words that a summary leaves out.
 docs/quality.md has what it brings, and how the weights were chosen."""
+VECTOR_WEIGHT_BETWEEN_LANGUAGES = 0.85
+KEYWORD_WEIGHT_BETWEEN_LANGUAGES = 0.15
+"""The same where a memory is in another language than the question: of its words only names and numbers may match."""
 TURNS_SHARE = 10 / 13
 """Of the turns in the keyword part of such a memory."""
 HUBNESS_WEIGHT = 0.5
@@ -91,6 +94,9 @@ class Shares:
     """How much nearer than others memories are to the centre of what was found."""
     said: Mapping[str, float] = field(default_factory=dict)
     """How well the turns match that memories came from, 0 to 1; what only its turns find takes part."""
+    meant: Mapping[str, float] = field(default_factory=dict)
+    """Of memories in another language than the question's: how near the turns are that they came from, in the place of
+    their own cosine; those that no leg found take part too."""
     slots: Mapping[str, float] = field(default_factory=dict)
     """How well memories fill the slot that is asked for, 0 to 1; those that no leg found take part too."""
     then: Collection[str] | None = None
@@ -153,7 +159,10 @@ class _Scores:
         centred = [
             Hit(memory_id, version, score - HUBNESS_WEIGHT * near(memory_id, 0.0))
             for memory_id, version, score in semantic
+            if memory_id not in shares.meant
         ]
+        centred += [Hit(memory_id, 0, score) for memory_id, score in shares.meant.items() if memory_id in facts]
+        self._meant = shares.meant
         self._facts, self._as_of, self._said, self._then = facts, as_of, shares.said, shares.then
         self.slots = {memory_id: share for memory_id, share in shares.slots.items() if memory_id in facts}
         self._formed = shares.formed
@@ -192,6 +201,10 @@ class _Scores:
             is_told = ~np.isnan(turns)
             words = np.where(is_told, words + TURNS_SHARE * (turns - words), words)
             fused = np.where(is_told, weights[0] * semantic + weights[1] * words, fused)
+        if self._meant:
+            is_meant = np.fromiter((one in self._meant for one in ids), np.bool_, len(ids))
+            of_meaning, of_words = VECTOR_WEIGHT_BETWEEN_LANGUAGES, KEYWORD_WEIGHT_BETWEEN_LANGUAGES
+            fused = np.where(is_meant, of_meaning * semantic + of_words * words, fused)
         importance = np.fromiter((self._facts[one][0] for one in ids), np.float64, len(ids))
         light = IMPORTANCE_WEIGHT * importance
         scores = np.clip((1.0 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) * fused + light, 0.0, 1.0)
@@ -217,6 +230,8 @@ class _Scores:
         """Return a memory's score, given its recency: the greater that is, the greater the score."""
         semantic, words = self.semantic.get(memory_id, 0.0), self.words(memory_id)
         of_meaning, of_words = self._weights[memory_id in self._said]
+        if memory_id in self._meant:
+            of_meaning, of_words = VECTOR_WEIGHT_BETWEEN_LANGUAGES, KEYWORD_WEIGHT_BETWEEN_LANGUAGES
         score = _weighted(of_meaning * semantic + of_words * words, self._facts[memory_id][0], age)
         if self._hops is not None:
             score = _shared(score, HOP_WEIGHT, self._hops.get(memory_id, 0.0))

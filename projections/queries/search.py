@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby, islice
 from operator import itemgetter
 from types import MappingProxyType
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from projections.embedding.serving import views_of
+from projections.embedding.serving import multilingual, views_of
 from projections.embedding.stored_vector import vector_of
 from projections.index.centre import centre_of
 from projections.index.embedded.state_search import search_state
@@ -21,7 +22,8 @@ from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.ranking import POOL, Shares, rank, turn_scores
-from projections.queries.turn_index import MAX_CHARACTERS, TurnIndex, said_by, source_of, words_of
+from projections.queries.turn_index import MAX_CHARACTERS, TurnIndex, said_by, source_of, spoken, words_of
+from projections.queries.turn_meaning import TurnMeaning
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from projections.profile.slot_asked import SlotAsked
     from projections.queries.ranking import Ranked
     from projections.queries.turn_index import Forms, Scored, Times, TurnMatches
+    from projections.queries.turn_meaning import TurnMeanings
     from projections.shard.observation_lookup import Turn
     from projections.state.memory import Memory, UserState
     from projections.text.time_spans import Span
@@ -94,13 +97,15 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class FoundTurn:
-    """A turn that a search found by its words."""
+    """A turn that a search found, by its words, or in another language than the question's by its meaning."""
 
     owner: Owner
     turn: Turn
     score: float
-    match: float
-    """0 to 1; 1 for the turn that matches best."""
+    keyword: float
+    """How well its words match, 0 to 1; 1 for the turn that matches best."""
+    semantic: float
+    """The same of its meaning; 0 where it is in the question's language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +143,10 @@ class Pool:
     deepest: float
     turns: TurnMatches | None = None
     """How the owner's turns match; None where only global memories are asked for."""
+    meanings: TurnMeanings | None = None
+    """How near the owner's turns in other languages are; None where there are none with a vector."""
+    meant: Mapping[str, float] = field(default_factory=dict)
+    """How near memories in other languages are by the turns that they came from."""
     span: Span | None = None
     """The time that the query names."""
     slots: Mapping[str, float] = field(default_factory=dict)
@@ -173,7 +182,15 @@ class Pool:
         if then is not None:  # what fills the slot was true then
             then |= self.slots.keys() & facts.keys()
         formed = self.formed & facts.keys()
-        shares = Shares(hubness=self.hubness, said=self.said, slots=self.slots, then=then, hop=self.hop, formed=formed)
+        shares = Shares(
+            hubness=self.hubness,
+            said=self.said,
+            meant=self.meant,
+            slots=self.slots,
+            then=then,
+            hop=self.hop,
+            formed=formed,
+        )
         ranked = rank(self.legs, facts, self.at, limit, min_score, shares=shares)
         return [Found(*self.shown[one.memory_id], one) for one in ranked]
 
@@ -193,11 +210,15 @@ class SearchedIndex(Protocol):
 class IndexSearch:
     """Search by words and by meaning. Hits give ids; text, importance and status come from the shard."""
 
-    def __init__(self, shards: Shards, index_sync: SearchedIndex, embedder: Embedder) -> None:
+    def __init__(
+        self, shards: Shards, index_sync: SearchedIndex, embedder: Embedder, *, makes_turn_vectors: bool = False
+    ) -> None:
+        """`makes_turn_vectors`: turns in another language than a question are found by their meaning."""
         self._shards = shards
         self._index_sync = index_sync
         self._embedder = embedder
         self._turn_index = TurnIndex(shards)
+        self.turn_meaning = TurnMeaning(shards, partial(multilingual, embedder) if makes_turn_vectors else None)
         self._columns = ColumnsByUser()
 
     async def views(self, query: str) -> Sequence[View]:
@@ -226,12 +247,14 @@ class IndexSearch:
         """
         words = terms(question.text)
         at = question.as_of or now
-        turns = None
+        turns = meanings = None
         if question.scope in ("all", "personal"):
-            turns = await self._turn_index.matches(owner, words, question.filters.agent_id, at)
+            agent_id = question.filters.agent_id
+            turns = await self._turn_index.matches(owner, words, agent_id, at)
+            meanings = await self.turn_meaning.near(owner, turns.words, question.text, agent_id, at)
         span = named_span(question.text, at) if question.understand_time else None
         asked = Asked(question, words, views, now, span, slot_asked(question.text))
-        legs, shown, deepest = await self._hits(owner, asked, turns, sees)
+        legs, shown, deepest = await self._hits(owner, asked, turns, sees, meanings)
         filling_it, slots = self._slots(owner, asked, shown, sees)
         shown |= {memory.memory_id: (owner, memory) for memory in filling_it}
         centres = self._centres(asked, legs, shown)
@@ -243,14 +266,16 @@ class IndexSearch:
             at,
             deepest,
             turns,
-            span,
-            slots,
+            span=span,
+            slots=slots,
             hubness=hubness,
             tokens=words,
             slot_asked=asked.slot,
             forms=forms,
             formed=_formed(shown, forms),
             said=_said(shown, turns),
+            meanings=meanings,
+            meant=_meant(owner, question.text, shown, meanings),
         )
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
@@ -367,7 +392,12 @@ class IndexSearch:
         return replace(view, vector=vector / length) if length else view
 
     async def _hits(
-        self, owner: Owner, asked: Asked, turns: TurnMatches | None, sees: Callable[[Memory], bool]
+        self,
+        owner: Owner,
+        asked: Asked,
+        turns: TurnMatches | None,
+        sees: Callable[[Memory], bool],
+        meanings: TurnMeanings | None = None,
     ) -> tuple[Legs, dict[str, tuple[Owner, Memory]], float]:
         """Return what both legs found, of that what is shown, and the cosine below which there may be more."""
         question, filters, now, as_of = asked.question, asked.question.filters, asked.now, asked.question.as_of
@@ -420,7 +450,7 @@ class IndexSearch:
             semantic.extend(legs.semantic)
             vectors.update(legs.vectors)
             if one == owner and turns is not None:
-                cited = (state.memories.get(i) for i in self._cited(owner, turns))
+                cited = (state.memories.get(i) for i in self._cited(owner, turns, meanings))
                 is_shown = _shown(one, at, filters, sees)
                 mine |= {m.memory_id: m for m in cited if m and is_shown(m)}
             shown.update({i: (one, memory) for i, memory in mine.items()})
@@ -470,6 +500,10 @@ class IndexSearch:
         if pool.slot_asked is not None:  # the words that ask for a slot, as "how old", need not stand in what answers
             return any(one.ranked.slot for one in memories) or remembered.issuperset(pool.tokens)
         said = set(words_of(found.turn)).intersection(pool.tokens)
+        if not said and found.semantic and pool.meanings is not None:
+            cosine = pool.meanings.cosine(event_id)
+            nearest = max((one.ranked.cosine or 0.0 for one in memories), default=0.0)
+            return cosine is not None and nearest > TOLD_SHARE * cosine
         if not said and (before := pool.turns.words.before(event_id)) is not None:
             turn = self._shards.of(owner).observations.turn(owner, before)
             said = set(words_of(turn) if turn is not None else ()).intersection(pool.tokens)
@@ -492,26 +526,27 @@ class IndexSearch:
                 formed = None
             return turn_scores(matches, said_at, by_user, pool.at, pool.span, has_slots=bool(pool.slots), formed=formed)
 
-        for event_id, scored, match in pool.turns.ranked(score):
+        meant = None if pool.meanings is None else pool.meanings.matches()
+        for ranked in pool.turns.ranked(score, meant):
             if len(found) == limit:
                 break
+            event_id = ranked.event_id
             citing = [memories[i] for i in observations.citing(owner, event_id) if i in memories]
             turn = observations.turn(owner, event_id)
             if turn is None or any(memory.status == FORGOTTEN for memory in citing):
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
             if filters.accept_turn(turn.message.session_id, said_at, source_of(turn)) and not hides(said_by(turn)):
-                found.append(FoundTurn(owner, turn, scored, match))
+                found.append(FoundTurn(owner, turn, ranked.score, ranked.words, ranked.meaning))
         return found
 
-    def _cited(self, owner: Owner, turns: TurnMatches) -> set[str]:
-        """Return the memories that came from the turns that match best."""
+    def _cited(self, owner: Owner, turns: TurnMatches, meanings: TurnMeanings | None) -> set[str]:
+        """Return the memories that came from the turns that match best, by their words or by their meaning."""
         observations = self._shards.of(owner).observations
-        return {
-            memory_id
-            for event_id in islice(turns.best(), TURNS_WITH_MEMORIES)
-            for memory_id in observations.citing(owner, event_id)
-        }
+        found = set(islice(turns.best(), TURNS_WITH_MEMORIES))
+        if meanings is not None:
+            found.update(islice(meanings.best(), TURNS_WITH_MEMORIES))
+        return {memory_id for event_id in found for memory_id in observations.citing(owner, event_id)}
 
     def _among(self, state: UserState, asked: Asked, filters: Filters) -> frozenset[str] | None:
         """Return the active memories that meet what an index knows nothing of; None for every one."""
@@ -559,6 +594,21 @@ def _formed(shown: Mapping[str, tuple[Owner, Memory]], forms: int) -> frozenset[
     if not forms:
         return frozenset()
     return frozenset(i for i, (_, memory) in shown.items() if forms_of(memory.content, forms))
+
+
+def _meant(
+    owner: Owner, question: str, shown: Mapping[str, tuple[Owner, Memory]], meanings: TurnMeanings | None
+) -> dict[str, float]:
+    """Return how near an owner's memories in other languages than the question's are, by their turns."""
+    if meanings is None:
+        return {}
+    language = spoken(question)
+    found = {
+        memory_id: meanings.evidence(memory.source_ids)
+        for memory_id, (whose, memory) in shown.items()
+        if whose == owner and spoken(memory.content) != language
+    }
+    return {memory_id: score for memory_id, score in found.items() if score is not None}
 
 
 def _shown(owner: Owner, at: datetime, filters: Filters, sees: Callable[[Memory], bool]) -> Callable[[Memory], bool]:

@@ -16,11 +16,13 @@ from projections.queries.ranking import (
     HOP_WEIGHT,
     IMPORTANCE_WEIGHT,
     KEYWORD_WEIGHT,
+    KEYWORD_WEIGHT_BETWEEN_LANGUAGES,
     RECENCY_HALF_LIFE_DAYS,
     RECENCY_WEIGHT,
     SLOT_WEIGHT,
     TURNS_SHARE,
     VECTOR_WEIGHT,
+    VECTOR_WEIGHT_BETWEEN_LANGUAGES,
     Shares,
     rank,
     recency,
@@ -181,6 +183,23 @@ def test_the_turns_that_a_memory_came_from_count_among_its_words():
     assert order(answer)[0] == "b"
     keywords = {one.memory_id: one.keyword for one in answer}
     assert keywords == pytest.approx({"a": 1 - TURNS_SHARE, "b": TURNS_SHARE, "c": 0.0})
+
+
+def test_a_memory_in_another_language_is_as_near_as_its_turns_are_and_its_words_count_little():
+    found = legs({"own": 0.6, "other": 0.2, "far": 0.1}, {"own": 4.0, "other": 2.0})
+    shares = Shares(said={"own": 1.0, "other": 0.0}, meant={"other": 0.6}, hubness={"other": 0.4})
+    both = {one.memory_id: one for one in rank(found, plain("own", "other", "far"), NOON, 10, shares=shares)}
+    assert both["other"].semantic == both["own"].semantic == 1
+    assert both["other"].cosine == 0.2, "thresholds see the memory's own"
+    words = both["other"].keyword
+    fused = VECTOR_WEIGHT_BETWEEN_LANGUAGES + KEYWORD_WEIGHT_BETWEEN_LANGUAGES * words
+    assert both["other"].score == pytest.approx(FUSED * fused + IMPORTANCE_WEIGHT * 0.5 + RECENCY_WEIGHT)
+
+
+def test_a_memory_whose_turns_mean_it_is_found_where_no_leg_found_it():
+    assert order(rank(legs(), plain("other"), NOON, 10, shares=Shares(meant={"other": 0.2, "hidden": 0.9}))) == [
+        "other"
+    ]
 
 
 def test_a_memory_whose_turns_match_is_found_where_no_leg_found_it():
