@@ -452,12 +452,8 @@ class IndexSearch:
 
     def _cited(self, owner: Owner, turns: TurnMatches) -> set[str]:
         """Return the memories that came from the turns that match best."""
-        observations = self._shards.of(owner).observations
-        return {
-            memory_id
-            for event_id in islice(turns.best(), TURNS_WITH_MEMORIES)
-            for memory_id in observations.citing(owner, event_id)
-        }
+        best = list(islice(turns.best(), TURNS_WITH_MEMORIES))
+        return self._shards.of(owner).observations.citing_any(owner, best) if best else set()
 
     def _among(self, state: UserState, asked: Asked, filters: Filters) -> frozenset[str] | None:
         """Return the active memories that meet the condition, of which an index knows nothing; None for every one."""
