@@ -41,16 +41,13 @@ from langgraph.store import memory
 from mnemolog.integrations.langgraph import MnemologStore
 
 
-def fields_of(index):
-    return (index or {}).get("text_fields") or (index or {}).get("fields") or ("$",)
-
-
 class Store(MnemologStore):
     """Ours, made as theirs are."""
 
     def __init__(self, *, index=None, ttl=None):
+        fields = (index or {}).get("text_fields") or ("$",)  # SQLite's name of them
         super().__init__(
-            os.environ["SUITE_URL"], user_part=None, user_id=f"user-{uuid4()}", fields=fields_of(index), ttl=ttl
+            os.environ["SUITE_URL"], user_part=None, user_id=f"user-{uuid4()}", fields=fields, index=index, ttl=ttl
         )
 
     def setup(self):

@@ -33,16 +33,32 @@ class Rates:
 
     def take_request(self, key: Key) -> None:
         """Count a request. Raises TooMany beyond a second's share of its rate."""
-        rate = key.limits.requests_per_second
+        rate = self._share_of(key)
         if rate is None:
             return
-        rate = max(min(1.0, rate), rate / max(1, self._workers()))
-        used, at = self._used.get(key.key_id, (0.0, 0.0))
-        used = max(0.0, used - (self._clock() - at) * rate)
+        used = self._still_used(key, rate)
         if used + 1 > math.ceil(rate):
             detail = f"the key {key.key_id} may send {key.limits.requests_per_second:g} requests a second: wait"
             raise TooMany(detail, (used + 1 - math.ceil(rate)) / rate)
-        self._used[key.key_id] = used + 1, self._clock()
+        self._note(key, used + 1)
+
+    def add_request(self, key: Key) -> None:
+        """Count a request that is part of one that was let in: it is not refused, and the next waits the longer."""
+        rate = self._share_of(key)
+        if rate is not None:
+            self._note(key, self._still_used(key, rate) + 1)
+
+    def _share_of(self, key: Key) -> float | None:
+        """Return how many requests a second of a key this worker grants; None for any number."""
+        rate = key.limits.requests_per_second
+        return None if rate is None else max(min(1.0, rate), rate / max(1, self._workers()))
+
+    def _still_used(self, key: Key, rate: float) -> float:
+        used, at = self._used.get(key.key_id, (0.0, 0.0))
+        return max(0.0, used - (self._clock() - at) * rate)
+
+    def _note(self, key: Key, used: float) -> None:
+        self._used[key.key_id] = used, self._clock()
         self._used.move_to_end(key.key_id)
         while len(self._used) > MAX_KEYS:
             self._used.popitem(last=False)

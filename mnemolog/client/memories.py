@@ -89,6 +89,7 @@ def search(  # noqa: PLR0913 - one for each field of the request
 ) -> Call[Json]:
     """Find memories by words and by meaning; returns `{"results": [{"memory": text, "score": …, …}]}`, best first.
 
+    `session_id` leaves out what is of other sessions, `app_id` memories of other applications, and every turn.
     `exclude_sources` leaves out what is from there: chat, photo, inferred, manual, import. `include` has `memories`,
     `turns` (what was said) or both; `hops=2` follows what the best memories name; `understand_time=False` reads "last
     week" as words. A blank query is refused; it has a default only because its place is after the agent's, as in

@@ -19,7 +19,7 @@ from schemas import codec
 from schemas.identity import GLOBAL_USER, Owner, partition_owner
 from schemas.log import NewRecord, Position
 from schemas.messages.envelope import Envelope, Sealed
-from schemas.messages.erasure import EraseUser
+from schemas.messages.erasure import EraseMemory, EraseUser
 from schemas.messages.inbox import ForgetMemory, ImportMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.messages.wakes import ConfigureWake, ScheduleReminder
 from schemas.topics import INBOX
@@ -340,10 +340,17 @@ class Commands:
 
 
 def _request_of(item: UserItem) -> object:
-    """Return what a command asks for, without when and by whom it was sent, and what its text was embedded with."""
+    """Return what a command asks for, without when and by whom it was sent, and what its text was embedded with.
+
+    What an erasure names besides is what it found when it was asked for.
+    """
     envelope = replace(item.envelope, occurred_at=datetime.min.replace(tzinfo=UTC), recorded_at=None, by=None)
     if isinstance(item, (RememberFact, ReviseMemory, ImportMemory)):
         return replace(item, envelope=envelope, vector=Sealed.clear(b""), embedding_model="")
     if isinstance(item, (ScheduleReminder, ConfigureWake)):
         return replace(item, envelope=envelope, vector=None, embedding_model=None)
+    if isinstance(item, EraseUser):
+        return replace(item, envelope=envelope, cut=[], key_ids=[], observations=0)
+    if isinstance(item, EraseMemory):
+        return replace(item, envelope=envelope, event_ids=[], letters=[])
     return replace(item, envelope=envelope)

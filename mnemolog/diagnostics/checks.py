@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final
 import httpx
 
 from mnemolog.access.key_file import KeyFileError, read_keys
+from mnemolog.diagnostics.check import Check
+from mnemolog.diagnostics.encryption_check import check_encryption
 from mnemolog.diagnostics.liveness import live_url
 from mnemolog.log.connection import opened_log, retention_of
 from mnemolog.log.private_files import find_open
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
     from pathlib import Path
 
+    from mnemolog.log.sealing import KeyedLog
     from mnemolog.settings import Settings
     from schemas.log import Log
     from streams.transports.kafka.log import KafkaLog
@@ -64,16 +67,6 @@ _START_KAFKA: Final = "start Kafka, or correct MNEMOLOG_BROKER"
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """The state of a component; `advice` says what to do where it is not `ok`."""
-
-    name: str
-    ok: bool
-    detail: str
-    advice: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Checks:
     """The state of all components."""
 
@@ -81,10 +74,10 @@ class Checks:
     checks: list[Check]
 
 
-async def checked(settings: Settings, log_away: str | None = None) -> list[Check]:
+async def checked(settings: Settings, log_away: str | None = None, own: KeyedLog | None = None) -> list[Check]:
     """Reach every component that the settings name, within a few seconds.
 
-    `log_away`: why the log is known to be away; it is not tried then.
+    `log_away`: why the log is known to be away; it is not tried then. `own`: the log that this process has open.
     """
     folder = _data_directory(settings)
     log = []
@@ -107,7 +100,10 @@ async def checked(settings: Settings, log_away: str | None = None) -> list[Check
         _in_time("embedder", _embedder(settings), *embedding),
     ]
     if folder.ok:
-        checks.append(_in_time("shards", _shards(settings), str(settings.data_dir), None))
+        checks += [
+            _in_time("shards", _shards(settings), str(settings.data_dir), None),
+            _in_time("encryption", check_encryption(settings, log_away, own), str(settings.data_dir), None),
+        ]
     keys = [] if settings.api_keys_file is None else [_api_keys(settings.api_keys_file)]
     certificate = [] if settings.tls_cert_file is None else [_certificate(settings, settings.tls_cert_file)]
     return [folder, *log, *keys, *certificate, *await asyncio.gather(*checks)]

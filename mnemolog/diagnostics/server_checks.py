@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 import httpx
 
 from mnemolog.client.transport import connection_to, headers_of
-from mnemolog.diagnostics.checks import REACH_SECONDS, Check, reason
+from mnemolog.diagnostics.check import Check
+from mnemolog.diagnostics.checks import REACH_SECONDS, reason
 from schemas.disclosure import masked
 
 if TYPE_CHECKING:

@@ -31,8 +31,9 @@ STREAMS: Final = frozenset({"/v1/wakes/stream", "/v1/changes/stream"})
 KEY: Final = "mnemolog.key"
 """The member of a request's scope that holds the key, for its limits."""
 _IS_VALID: Final = "mnemolog.key_is_valid"
-OF_CALLER: Final = (PRINCIPAL, KEY, _IS_VALID)
-"""The members of a request's scope that say who sent it."""
+_COST: Final = "mnemolog.cost"
+OF_CALLER: Final = (PRINCIPAL, KEY, _IS_VALID, _COST)
+"""The members of a request's scope that say who sent it, and whose rate counts it."""
 _SCHEMES: Final = frozenset({"bearer", "token"})
 
 
@@ -49,7 +50,12 @@ class Authentication:
 
         What lasts as long as the answer is entered into `until_answered`.
         """
-        if PRINCIPAL in scope or scope["path"] in WITHOUT_KEY:
+        if PRINCIPAL in scope:  # it came from another worker, or is part of a request that was authenticated
+            cost: _Cost | None = scope.get(_COST)
+            if cost is not None:
+                cost.count()
+            return None
+        if scope["path"] in WITHOUT_KEY:
             return None
         if scope["path"].startswith(BETWEEN_WORKERS):  # a caller's key is no proof of being a worker
             return problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
@@ -64,7 +70,28 @@ class Authentication:
             return too_many(error)
         scope[PRINCIPAL], scope[KEY] = key.principal, key
         scope[_IS_VALID] = partial(self._verifier.is_valid, key)
+        scope[_COST] = _Cost(self._rates, key)
         return None
+
+
+class _Cost:
+    """What a request costs its key: as many requests as it makes to our own routes, and at least one."""
+
+    def __init__(self, rates: Rates, key: Key) -> None:
+        self._rates = rates
+        self._key = key
+        self._has_made_any = False
+
+    def count(self) -> None:
+        """Count a request that it makes; the first is the one that the key has paid for."""
+        if self._has_made_any:
+            self._rates.add_request(self._key)
+        self._has_made_any = True
+
+
+def at_no_cost(scope: Scope) -> None:
+    """Have a request that is part of another not count for the rate of its key."""
+    scope.pop(_COST, None)
 
 
 def admit_without_key(scope: Scope) -> None:

@@ -1,7 +1,8 @@
 """Requests to our own routes from within: how MCP and mem0's protocol carry out what they are asked.
 
 Such a request passes the same checks as one from outside, in the name of the same caller, and goes on to the worker
-that has its user. It does not count once more for the rate of the caller's key.
+that has its user. All but the first count for the rate of the caller's key: a request costs as many as it makes. They
+are not refused for it; the caller's next request waits the longer.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from urllib.parse import unquote, urlencode
 
 import orjson
 
-from mnemolog.http.authentication import OF_CALLER
+from mnemolog.http.authentication import OF_CALLER, at_no_cost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,8 @@ class Requested:
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
+    is_free: bool = False
+    """It does not count for the rate of the caller's key: the caller only waits for an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +75,8 @@ async def ask(caller: Request, requested: Requested, key: str) -> Answered:
         FROM_WITHIN: True,
         **{name: caller.scope[name] for name in OF_CALLER if name in caller.scope},
     }
+    if requested.is_free:
+        at_no_cost(scope)
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
     start: dict[str, Any] = {}
     parts: list[bytes] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar
@@ -20,11 +21,13 @@ from mnemolog.integrations.langgraph_items import (
     filters_of,
     found_item,
     has_ended,
+    indexed_paths,
     is_refreshed,
     item_of,
     key_of,
     put_call,
 )
+from mnemolog.integrations.own_vectors import OwnVectors, Texts, likeness, texts_at
 from mnemolog.integrations.sweeper import Sweeper
 
 if TYPE_CHECKING:
@@ -32,24 +35,29 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from types import TracebackType
 
-    from langgraph.store.base import Item, MatchCondition, Op, Result, SearchItem
+    from langgraph.store.base import IndexConfig, Item, MatchCondition, Op, Result, SearchItem
 
     from mnemolog.client.call import Call, Json
 
 T = TypeVar("T")
-Steps: TypeAlias = "Generator[Call[Json], Json, T]"
-"""The calls of an operation, one after the other: the generator receives each answer, and returns the result."""
+Steps: TypeAlias = "Generator[Call[Json] | Texts, Any, T]"
+"""The calls of an operation, and the texts to embed, one after the other: the generator receives each answer, and
+returns the result."""
 PAGE: Final = 200
 SWEEP_MINUTES: Final = 5.0
 MOST_FOUND: Final = 100
 """Results of a search that have a score; later ones come without."""
+MOST_COMPARED: Final = 10_000
+"""Items whose vectors a search with the caller's own embedder compares."""
 DECISIONS_AWAITED: Final = 6
 """How often an undecided command is sent; each time waits 5 s."""
-DIRECTORY: Final = "langgraph"
-"""The user that holds the names of the others, and the items whose namespace is too short to name a user.
+NOBODYS: Final = "langgraph"
+"""The default user of items whose namespace is too short to name one.
 
 No namespace begins with it: LangGraph reserves it.
 """
+DIRECTORY: Final = "langgraph.directory"
+"""The user that holds the names of the others. No namespace names it: LangGraph allows no dot in one."""
 
 
 class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph is an extra
@@ -62,7 +70,10 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
 
     supports_ttl = True
 
-    __slots__ = ("_async_client", "_client", "_fields", "_known", "_make", "_place", "_sweeper", "ttl_config")
+    __slots__ = (
+        *("_async_client", "_client", "_fields", "_known", "_make", "_own_vectors", "_place", "_sweeper"),
+        *("embeddings", "index_config", "ttl_config"),
+    )
 
     def __init__(
         self,
@@ -70,12 +81,17 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
         api_key: str | None = None,
         *,
         user_part: int | None = 0,
-        user_id: str = DIRECTORY,
+        user_id: str = NOBODYS,
         fields: Sequence[str] = ("$",),
+        index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
         **connection: Any,  # noqa: ANN401 - what both clients take
     ) -> None:
         """Take the server's address and a key. `fields` are the paths whose text is searched; `$` is the whole value.
+
+        `index` is an embedder of your own, as LangGraph's stores take it; its `fields` go before. Without it the server
+        embeds, and searches. With it vectors are kept with the items, and compared here: a search fetches all items
+        that its prefix and its filter leave, at most 10,000.
 
         `connection` holds the client's other arguments: `timeout_seconds`, `retries`, `ca_file`. Raises ValueError.
         """
@@ -84,7 +100,10 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
         self._async_client: AsyncClient | None = None
         self._sweeper: Sweeper | None = None
         self._place = Place(user_part, user_id)
-        self._fields = list(fields)
+        self.index_config = index
+        self._own_vectors = None if index is None else OwnVectors(index)
+        self.embeddings = None if self._own_vectors is None else self._own_vectors.embeddings
+        self._fields = list((index or {}).get("fields") or fields)
         self._known: set[str] = set()
         self.ttl_config = ttl
 
@@ -123,6 +142,9 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
         try:
             while True:
                 call = steps.send(answer)
+                if isinstance(call, Texts):
+                    answer = [] if self._own_vectors is None else self._own_vectors.of(call)
+                    continue
                 try:
                     answer = self._client.carry(call)
                 except Refused as error:
@@ -138,6 +160,9 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
         try:
             while True:
                 call = steps.send(answer)
+                if isinstance(call, Texts):
+                    answer = [] if self._own_vectors is None else await self._own_vectors.aof(call)
+                    continue
                 try:
                     answer = await self._async_client.carry(call)
                 except Refused as error:
@@ -211,14 +236,20 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
         now = _now()
         lives = old is not None and not has_ended(old, now)
         created_at = old["metadata"]["created_at"] if old is not None and lives else None
-        yield from _decided(put_call(op, user_id, created_at, self._fields, now))
+        vectors: list[str] | None = None
+        if self._own_vectors is not None:
+            texts = texts_at(op.value, indexed_paths(op, self._fields))
+            vectors = (yield Texts(texts)) if texts else []
+        yield from _decided(put_call(op, user_id, created_at, self._fields, now, vectors))
 
     def _search(self, op: SearchOp) -> Steps[list[SearchItem]]:
         now, wanted = _now(), op.offset + op.limit
         filters = filters_of(op.namespace_prefix, op.filter, now)
         users = yield from self._users(op.namespace_prefix)
         scored: list[tuple[Json, float | None]] = []
-        if op.query:
+        if op.query and self._own_vectors is not None:
+            scored = yield from _compared(op.query, users, filters)
+        elif op.query:
             indexed = filters | {"metadata.is_indexed": True}
             for user_id in users:
                 limit = min(wanted, MOST_FOUND)
@@ -274,7 +305,12 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
         if one is not None:
             return [one]
         filters = {"kind": DOCUMENT, "metadata.user": {"exists": True}}
-        entries = yield from _listed(DIRECTORY, filters, None)
+        try:
+            entries = yield from _listed(DIRECTORY, filters, None)
+        except Refused as error:
+            raise Refused(f"{error}: begin the prefix with a user, or take a key for {DIRECTORY!r} too") from None
+        with suppress(Refused):  # where the names were once; the key need not be for it
+            entries += yield from _listed(NOBODYS, filters, None)
         return sorted({self._place.user_id, *(str(entry["metadata"]["user"]) for entry in entries)})
 
     def _register(self, user_id: str) -> Steps[None]:
@@ -296,7 +332,7 @@ def _now() -> datetime:
 
 def _asked(call: Call[Json]) -> Steps[Json]:
     """Ask, and return the answer. Raises Refused."""
-    answer = yield call
+    answer: Json = yield call
     if "refused" in answer:
         raise answer["refused"]
     return answer
@@ -326,6 +362,18 @@ def _listed(user_id: str, filters: Mapping[str, Any], most: int | None) -> Steps
         if len(answer["items"]) < PAGE or (most is not None and len(items) >= most):
             break
     return items
+
+
+def _compared(query: str, users: Sequence[str], filters: Mapping[str, Any]) -> Steps[list[tuple[Json, float | None]]]:
+    """Return the matching items that have vectors of the caller's embedder, the likest first. Raises Refused."""
+    [asked] = yield Texts((query,), is_query=True)
+    found: list[Json] = []
+    for user_id in users:
+        found += yield from _listed(user_id, filters, MOST_COMPARED + 1 - len(found))
+        if len(found) > MOST_COMPARED:
+            raise Refused(f"more than {MOST_COMPARED} items would be compared here: name a longer prefix, or a filter")
+    scores = [(memory, likeness(asked, memory["metadata"].get("vectors"))) for memory in found]
+    return sorted((pair for pair in scores if pair[1] is not None), key=lambda pair: -(pair[1] or 0.0))
 
 
 def _refresh(memory: Json) -> Steps[None]:

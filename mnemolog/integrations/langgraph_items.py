@@ -58,13 +58,30 @@ def key_of(namespace: Sequence[str], key: str) -> str:
     return blake2b(json.dumps([list(namespace), key]).encode(), digest_size=16).hexdigest()
 
 
-def put_call(op: PutOp, user_id: str, created_at: str | None, fields: Sequence[str], now: datetime) -> Call[Json]:
-    """Return the command that stores an item. Raises Refused for a value that JSON cannot carry."""
+def indexed_paths(op: PutOp, fields: Sequence[str]) -> Sequence[str]:
+    """Return the paths whose texts an item is found by."""
+    if op.index is False:
+        return ()
+    return fields if op.index is None else op.index
+
+
+def put_call(  # noqa: PLR0917 - what an item is made of
+    op: PutOp,
+    user_id: str,
+    created_at: str | None,
+    fields: Sequence[str],
+    now: datetime,
+    vectors: Sequence[str] | None = None,
+) -> Call[Json]:
+    """Return the command that stores an item, with the vectors of the caller's embedder where there is one.
+
+    Raises Refused for a value that JSON cannot carry.
+    """
     try:
         value = json.loads(json.dumps(op.value, allow_nan=False), parse_int=_integer)
     except (TypeError, ValueError) as error:
         raise Refused(f"the value of {op.key!r} cannot be kept: {error}") from None
-    words = [] if op.index is False else _words(value, op.index if op.index is not None else fields)
+    words = _words(value, indexed_paths(op, fields))
     metadata = {
         "namespace": list(op.namespace),
         "within": [within(op.namespace[:n]) for n in range(len(op.namespace) + 1)],
@@ -73,7 +90,7 @@ def put_call(op: PutOp, user_id: str, created_at: str | None, fields: Sequence[s
         "created_at": created_at or now.isoformat(),
         "ttl": op.ttl,
         "is_indexed": bool(words),
-    }
+    } | ({} if vectors is None else {"vectors": list(vectors)})
     return remember(
         "\n".join(words) or key_of(op.namespace, op.key),
         user_id,

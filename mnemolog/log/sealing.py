@@ -35,6 +35,23 @@ MISSING: Final = (
     "the log is encrypted with the master key {}, which is missing: put keys/master back from a copy, or set "
     "MNEMOLOG_MASTER_KEY_FILE to it; the log cannot be read without it"
 )
+OF_VARIABLE: Final = (
+    "set MNEMOLOG_MASTER_KEY to it (several keys are separated by commas, the newest first), or unset the variable if "
+    "the key is in keys/master"
+)
+OF_FILE_SET: Final = "put it into that file, or let MNEMOLOG_MASTER_KEY_FILE name the file that holds it"
+SWITCHED_OFF: Final = (
+    "MNEMOLOG_ENCRYPTION is off, but the log was encrypted before: new records are written in clear; earlier ones and "
+    "the shards stay encrypted, and need the master key as before"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedLog:
+    """The unsealed log, and the keys on it."""
+
+    log: TrimmedLog
+    keys: UserKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +80,10 @@ async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str
         await keys.make([INSTALLATION])
         if settings.encryption == "strict":
             await word_ids.prepare(inner)
-    unlock(settings.data_dir, keys.derive(SHARDS) if seals else None)
+    was_on = keys.has_key(INSTALLATION)
+    if was_on and not seals:
+        log.warning(SWITCHED_OFF)
+    unlock(settings.data_dir, keys.derive(SHARDS) if was_on else None)
     replacements = None if settings.is_embedded else Replacements(inner, keys)
     return Sealing(SealedLog(inner, keys, seals=seals, counted=counted, replacements=replacements), keys, word_ids)
 
@@ -89,11 +109,19 @@ async def unlock_files(settings: Settings) -> None:
 def given_keys(settings: Settings) -> MasterKeys | None:
     """Return the master keys given by the settings, or those in the data directory. Raises KeysUnusable."""
     if settings.master_key is not None:
-        return read_keys(settings.master_key.get_secret_value(), "MNEMOLOG_MASTER_KEY")
+        return read_keys(settings.master_key.get_secret_value(), "MNEMOLOG_MASTER_KEY", OF_VARIABLE)
     if settings.master_key_file is not None:
-        return read_file(settings.master_key_file)
+        path = settings.master_key_file
+        return read_file(path, f"{path}, which MNEMOLOG_MASTER_KEY_FILE names,", OF_FILE_SET)
     own = file_of(settings.data_dir)
     return read_file(own) if own.exists() else None
+
+
+def source_of_keys(settings: Settings) -> str:
+    """Return what the master keys are read from: a variable, or a file."""
+    if settings.master_key is not None:
+        return "MNEMOLOG_MASTER_KEY"
+    return str(settings.master_key_file or file_of(settings.data_dir))
 
 
 async def _masters(settings: Settings, inner: Log, *, seals: bool) -> MasterKeys | None:

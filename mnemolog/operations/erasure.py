@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
+from collections import Counter
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
 from mnemolog.cluster.peers import PeerUnavailable
+from mnemolog.operations.clear_records import ClearRecords
 from mnemolog.operations.generations import Generations
 from mnemolog.operations.memory_erasure import OverwrittenWords, ResealedWords
 from mnemolog.operations.receipts import Erasure, Receipts
@@ -37,12 +39,12 @@ from schemas.messages.webhooks import WebhookRemoved
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER, WEBHOOKS
 from streams.agents.observe import ErasureRunning
 from streams.delivery.retry import pauses
-from streams.sealing.user_keys import INSTALLATION, LEASE_SECONDS
+from streams.sealing.user_keys import INSTALLATION
 from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import clear_stale_bytes, empty_write_ahead_log, overwrite
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mnemolog.cluster.peers import WorkerAnswer
@@ -64,8 +66,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog")
 ASK_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 5.0
-DECIDED_SECONDS: Final = 0.1
-"""Between two looks at whether the inbox is decided."""
+ERASED_AT_ONCE: Final = 32
+"""How many erasures are completed, or repeated, at the same time on Kafka."""
 KEY_KEPT: Final = timedelta(days=1)
 """How long Kafka may keep a destroyed key before compaction removes it (`max.compaction.lag.ms`)."""
 
@@ -85,7 +87,7 @@ class NotRewritable(Exception):
 class Erasures:
     """Erases users and memories in this worker's partitions, previews erasures, and lists completed ones."""
 
-    def __init__(  # noqa: PLR0913 - what is erased is in many places
+    def __init__(
         self,
         *,
         settings: Settings,
@@ -97,15 +99,12 @@ class Erasures:
         index_sync: IndexSync,
         ask_others: AskOthers,
         webhooks: Webhooks,
-        handled: Callable[[str, int], int],
         clock: Clock,
     ) -> None:
-        """Take the unsealed log (`inner`), what seals it, and a way to ask the group's other workers.
-
-        `handled` returns the offset before which everything of a topic's partition is done.
-        """
+        """Take the unsealed log (`inner`), what seals it, and a way to ask the group's other workers."""
         self._settings = settings
         self._inner = inner
+        self._clear_records = ClearRecords(inner)
         self._sealing = sealing
         self._shards = shards
         self._observe = observe
@@ -113,20 +112,26 @@ class Erasures:
         self._index_sync = index_sync
         self._ask_others = ask_others
         self._webhooks = webhooks
-        self._handled = handled
         self._clock = clock
-        self._one_at_a_time = asyncio.Lock()
-        """Held while words of memories are removed: two erasures for one user would restore each other's words."""
+        self._reading = asyncio.Lock()
+        """Held while the log is read through for the words of memories."""
         self._of_owner: WeakValueDictionary[Owner, asyncio.Lock] = WeakValueDictionary()
-        """Held while a user's records are sealed again, or a user is erased.
+        """Held while a user's words are removed from the log, or a user is erased.
 
-        Otherwise records of the erased user would be sealed with the key of whoever returns.
+        Otherwise records of the erased user would be sealed with the key of whoever returns, and two erasures of
+        memories would restore each other's words.
         """
+        self._at_work: Counter[Owner] = Counter()
+        """How many erasures of each user are being asked for here."""
+        self._decided: set[Owner] = set()
+        """Of whom an erasure was decided here that may not be completed by who asked for it."""
+        self._look = asyncio.Event()
         secret = sealing.keys.derive("receipts") if sealing.keys.has_key(INSTALLATION) else None
         self.receipts = Receipts(settings.data_dir, secret)
 
-    def preview(self, owner: Owner) -> dict[str, Any]:
-        """Return what an erasure would remove, and what would remain readable. Raises NotHeld."""
+    async def preview(self, owner: Owner) -> dict[str, Any]:
+        """Return what an erasure would remove, and what would remain readable. Raises NotHeld, LogUnavailable."""
+        in_clear = await self._in_clear(owner)
         state = self._shards.state(owner)
         return {
             "user": owner.user_id,
@@ -134,7 +139,7 @@ class Erasures:
             "memories": len(state.memories),
             "generations": len(Generations(self._settings.data_dir).complete()),
             "index": sum(memory.status == ACTIVE for memory in state.memories.values()),
-            "remains": self._remains(self._clock.now()),
+            "remains": self._remains(self._clock.now(), in_clear),
         }
 
     async def erase(self, owner: Owner, command_id: str) -> dict[str, Any]:
@@ -145,6 +150,10 @@ class Erasures:
         From the cut on, new records are sealed with another key. What is accepted while this runs belongs to a new user
         with the same id, and survives the erasure.
         """
+        with self._working(owner):
+            return await self._erase(owner, command_id)
+
+    async def _erase(self, owner: Owner, command_id: str) -> dict[str, Any]:
         known = self._event(owner, command_id)  # a repeated request
         receipt_id = _receipt_id(owner, command_id)
         if known is None:
@@ -170,7 +179,7 @@ class Erasures:
             "memories": known.memories,
             "generations": generations,
             "index": known.active,
-            "remains": self._remains(known.erased_at),
+            "remains": self._remains(known.erased_at, await self._in_clear(owner)),
             "receipt_id": receipt_id,
             "erased_at": erased_at,
             "keys": [key_id.hex() for key_id in known.key_ids],
@@ -223,6 +232,10 @@ class Erasures:
 
         Raises as `erase_memory` does.
         """
+        with self._working(owner):
+            return await self._erase_memories(owner, command_ids)
+
+    async def _erase_memories(self, owner: Owner, command_ids: Mapping[str, str]) -> list[dict[str, Any]]:
         words = self._words_of_memories()
         new = {one: command_id for one, command_id in command_ids.items() if self._memory_event(owner, one) is None}
         if new:
@@ -232,7 +245,7 @@ class Erasures:
             raise NotErasedYet("the erasure is accepted and not decided yet: ask again with the same Idempotency-Key")
         if not known:
             return []
-        async with self._lock_of(owner), self._one_at_a_time:
+        async with self._lock_of(owner):
             in_clear = await words.remove(owner, known)
         generations = await self._delete_beside_memories(owner, list(command_ids))
         listed = {one.receipt_id: one.generations or generations for one in self.receipts.kept()}
@@ -256,6 +269,16 @@ class Erasures:
             if receipt["receipt_id"] not in listed:
                 log.info("a memory was erased: receipt %s", receipt["receipt_id"])
         return [self.receipts.sign(receipt) for receipt in receipts]
+
+    @contextmanager
+    def _working(self, owner: Owner) -> Iterator[None]:
+        self._at_work[owner] += 1
+        try:
+            yield
+        finally:
+            self._at_work[owner] -= 1
+            if not self._at_work[owner]:
+                del self._at_work[owner]
 
     def _lock_of(self, owner: Owner) -> asyncio.Lock:
         return self._of_owner.setdefault(owner, asyncio.Lock())
@@ -322,23 +345,23 @@ class Erasures:
 
     def _words_of_memories(self) -> WordsOfMemories:
         if isinstance(self._inner, SqliteLog):
-            return OverwrittenWords(self._inner, self._sealing, self._shards)
+            return OverwrittenWords(self._inner, self._sealing, self._shards, self._reading)
         replacements = self._sealing.log.replacements
         if replacements is None or not self._settings.encrypts:
             raise NotRewritable(
                 "Kafka cannot rewrite single records, and without encryption there is no key to destroy: "
                 "forget the memory (without `forever`), or erase its user"
             )
-        return ResealedWords(self._inner, self._sealing, replacements, self._shards)
+        return ResealedWords(self._inner, self._sealing, replacements, self._shards, self._reading)
 
     async def _decide(self, owner: Owner, command_id: str) -> None:
         async with self._observe.erasing(owner):
             keys = self._sealing.keys
+            await keys.follow()  # another worker may have created the first
             key_ids = keys.ids_of(owner)
             if self._settings.encrypts and key_ids:
-                await keys.renew(owner)
-                if not self._settings.is_embedded:  # until no other worker seals with the old key
-                    await asyncio.sleep(LEASE_SECONDS)
+                key_ids = await keys.renew(owner)
+                await asyncio.sleep(keys.arrival_seconds)  # until nothing arrives any more that lies under an old key
             await self._sealing.log.settle(owner)
             item = EraseUser(
                 envelope=await self._commands.envelope(owner, command_id),
@@ -385,31 +408,37 @@ class Erasures:
         self.receipts.keep(*(Erasure.of(one) for other in others for one in other.body["items"]))
 
     async def keep_repeated(self) -> None:
-        """Call `repeat` at the start, and whenever this worker gains partitions, until it is cancelled."""
+        """Call `repeat` at the start, and whenever this worker gains partitions, until it is cancelled.
+
+        Also complete each erasure that is decided here and that nobody asks for any more.
+        """
         looked_at: dict[int, int] = {}
         while True:
+            self._look.clear()
             leases = self._shards.assignment.leases()
-            if leases != looked_at:
-                with suppress(PeerUnavailable):  # when that worker is back, partitions move again
-                    await self._learn()
-                with suppress(NotHeld):  # they have moved again
+            with suppress(NotHeld):  # they have moved again
+                if leases != looked_at:
+                    with suppress(PeerUnavailable):  # when that worker is back, partitions move again
+                        await self._learn()
                     await self.repeat()
-                    if self._settings.is_embedded:
-                        # A crash may have left an erasure undecided there. On Kafka this waits for the next move.
-                        await self._decide_inbox()
-                        await self.repeat()
                     looked_at = leases
-            if self._settings.is_embedded:
-                return
-            await asyncio.sleep(LOOK_SECONDS)
+                await self._complete_decided()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._look.wait(), LOOK_SECONDS)
 
-    async def _decide_inbox(self) -> None:
-        """Wait until what is in the inbox by now is decided. Raises NotHeld."""
-        ends = {partition: await self._inner.end(INBOX.name, partition) for partition in self._shards.held()}
-        for partition, end in ends.items():
-            while self._handled(INBOX.name, partition) < end:
-                self._shards.at(partition)
-                await asyncio.sleep(DECIDED_SECONDS)
+    def complete_later(self, owner: Owner) -> None:
+        """Hear that an erasure of a user was decided here.
+
+        Whoever asked for it completes it, unless a crash came between, or a connection ended.
+        """
+        self._decided.add(owner)
+        self._look.set()
+
+    async def _complete_decided(self) -> None:
+        waiting = {owner for owner in self._decided if not self._at_work[owner]}
+        self._decided -= waiting
+        if waiting:
+            await self._complete(waiting.__contains__)
 
     async def repeat_before_start(self) -> None:
         """Erase those again whom a restored log has brought back, before anybody is answered.
@@ -427,42 +456,60 @@ class Erasures:
 
         The former are decided but not on the list; the latter are on the list, but their users are in the log again.
         """
-        await self._repeat_memories()
-        given = {one.receipt_id for one in self.receipts.kept()}
-        for owner, command_id in self._shards.erasures():
-            if _receipt_id(owner, command_id) not in given:
-                await self._patiently(partial(self.erase, owner, command_id))
-        of_users = [one for one in self.receipts.kept() if not one.of_memory]
+        await self._complete(lambda _: True)
+        kept = self.receipts.kept()
+        memories = {one.subject: one for one in kept if one.of_memory}
+        await self._all(self._memories_again(owner, memories) for owner in self._shards.owners() if memories)
         # Entries learned from other workers were appended last, however old they are.
-        latest = {one.subject: one for one in sorted(of_users, key=_erased_at)}
-        for owner in self._shards.known(self._sealing.keys.owners) if latest else ():
-            named = [latest[subject] for subject in self.receipts.subjects(owner) if subject in latest]
-            if not named:
-                continue
-            one = max(named, key=_erased_at)
-            state = self._shards.state(owner)
-            if state.erased_at is not None and state.erased_at >= _erased_at(one):
-                continue
-            log.warning("a user who was erased on %s is in the log again, and is erased again", one.erased_at)
-            again = derived_id("erased-again", one.receipt_id, str(state.version))
-            await self._patiently(partial(self.erase, owner, again))
+        users = {one.subject: one for one in sorted(kept, key=_erased_at) if not one.of_memory}
+        await self._all(self._again(owner, users) for owner in self._shards.known(self._sealing.keys.owners) if users)
 
-    async def _repeat_memories(self) -> None:
-        kept = [one for one in self.receipts.kept() if one.of_memory]
-        subjects = {one.subject: one for one in kept}
+    async def _complete(self, concerns: Callable[[Owner], bool]) -> None:
+        """Complete the erasures that are decided and not on the list, for the users that it concerns."""
+        kept = self.receipts.kept()
+        subjects = {one.subject for one in kept if one.of_memory}
+        memories: dict[Owner, dict[str, str]] = {}
         for owner, memory_id, command_id in self._shards.erased_memories():
-            if subjects.keys().isdisjoint(self.receipts.subjects(owner, memory_id)):
-                await self._patiently(partial(self.erase_memory, owner, memory_id, command_id))
-        for owner in self._shards.owners() if kept else ():
-            for memory_id in self._shards.state(owner).memories:
-                named = subjects.keys() & self.receipts.subjects(owner, memory_id)
-                if named:
-                    one = max((subjects[subject] for subject in named), key=_erased_at)
-                    log.warning(
-                        "a memory that was erased on %s is in the log again, and is erased again", one.erased_at
-                    )
-                    again = derived_id("erased-again", one.receipt_id)
-                    await self._patiently(partial(self.erase_memory, owner, memory_id, again))
+            if concerns(owner) and subjects.isdisjoint(self.receipts.subjects(owner, memory_id)):
+                memories.setdefault(owner, {})[memory_id] = command_id
+        await self._all(self._patiently(partial(self.erase_memories, *one)) for one in memories.items())
+        given = {one.receipt_id for one in kept}
+        users = [one for one in self._shards.erasures() if concerns(one[0]) and _receipt_id(*one) not in given]
+        await self._all(self._patiently(partial(self.erase, *one)) for one in users)
+
+    async def _again(self, owner: Owner, latest: Mapping[str, Erasure]) -> None:
+        """Erase a user again who is in the log after the erasure that is listed; `latest` are those of each subject."""
+        named = [latest[subject] for subject in self.receipts.subjects(owner) if subject in latest]
+        if not named:
+            return
+        one = max(named, key=_erased_at)
+        state = self._shards.state(owner)
+        if state.erased_at is not None and state.erased_at >= _erased_at(one):
+            return
+        log.warning("a user who was erased on %s is in the log again, and is erased again", one.erased_at)
+        again = derived_id("erased-again", one.receipt_id, str(state.version))
+        await self._patiently(partial(self.erase, owner, again))
+
+    async def _memories_again(self, owner: Owner, listed: Mapping[str, Erasure]) -> None:
+        """Erase those of a user's memories again that are listed."""
+        command_ids = {}
+        for memory_id in self._shards.state(owner).memories:
+            if named := listed.keys() & self.receipts.subjects(owner, memory_id):
+                one = max((listed[subject] for subject in named), key=_erased_at)
+                log.warning("a memory that was erased on %s is in the log again, and is erased again", one.erased_at)
+                command_ids[memory_id] = derived_id("erased-again", one.receipt_id)
+        if command_ids:
+            await self._patiently(partial(self.erase_memories, owner, command_ids))
+
+    async def _all(self, erasures: Iterable[Coroutine[Any, Any, None]]) -> None:
+        """Erase, several at once where each waits for other workers."""
+        slots = asyncio.Semaphore(1 if self._settings.is_embedded else ERASED_AT_ONCE)
+
+        async def erase(erasure: Coroutine[Any, Any, None]) -> None:
+            async with slots:
+                await erasure
+
+        await asyncio.gather(*map(erase, erasures))
 
     async def _patiently(self, erase: Callable[[], Awaitable[object]]) -> None:
         """Erase, waiting until the engines can be reached. Where the partition has moved, the other worker does it."""
@@ -471,6 +518,9 @@ class Erasures:
             try:
                 await erase()
             except (NotHeld, ErasedBefore):
+                return
+            except NotRewritable as error:  # encryption was switched off since it was decided
+                log.warning("an erasure is not complete: %s", error)
                 return
             except (ErasureRunning, NotErasedYet, IndexUnavailable, LogUnavailable, ShardUnavailable):
                 await asyncio.sleep(pause())
@@ -537,10 +587,16 @@ class Erasures:
             await empty_write_ahead_log(self._inner)
         return 1 + len(old)
 
+    async def _in_clear(self, owner: Owner) -> Sequence[str]:
+        """Return the topics where a user's records were written unencrypted and stay; without encryption all do."""
+        if self._settings.is_embedded or not self._settings.encrypts:
+            return ()
+        return await self._clear_records.topics_of(owner, self._shards.partition(owner))
+
     def _remains(self, erased_at: datetime, in_clear: Sequence[str] = ()) -> Sequence[dict[str, Any]]:
         """Return what can still be read, where, and until when (null: without end).
 
-        `in_clear`: topics in which unencrypted words were found.
+        `in_clear`: topics in which unencrypted records, or words, were found.
         """
         vectors = "deleted vectors, without words, in the index's own files until it compacts them"
         elsewhere = [{"where": "index", "until": None, "why": vectors}] if self._settings.index != "embedded" else []
@@ -553,12 +609,12 @@ class Erasures:
         before = "written before encryption was on, and Kafka cannot delete single records"
         inputs = {topic.name for topic in INPUTS}
         found += [{"where": name, "until": None, "why": before} for name in in_clear if name not in inputs]
-        if self._settings.encrypts:
+        if not self._sealing.keys.is_empty:
             gone = instant(erased_at + KEY_KEPT)
             found.append(
                 {"where": "mnemolog.keys", "until": gone, "why": "the wrapped key, until compaction removes it"}
             )
-        else:
+        if not self._settings.encrypts:
             clear = "the log is not encrypted, and Kafka cannot delete single records"
             found += [{"where": topic.name, "until": None, "why": clear} for topic in (INBOX, LEDGER, DEAD_LETTERS)]
         return found

@@ -40,10 +40,11 @@ RECORDS_AT_ONCE: Final = 200
 class WordsOfMemories:
     """Finds the words of memories in a log, and removes them."""
 
-    def __init__(self, sealing: Sealing, shards: Shards) -> None:
-        """Take what seals the log, and the shards."""
+    def __init__(self, sealing: Sealing, shards: Shards, reading: asyncio.Lock | None = None) -> None:
+        """Take what seals the log, and the shards. `reading` is held while the log is read through."""
         self._sealing = sealing
         self._shards = shards
+        self._reading = reading or asyncio.Lock()
 
     async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
         """Remove the words of memories from the log; return the topics where they remain unencrypted.
@@ -108,16 +109,17 @@ class WordsOfMemories:
 class OverwrittenWords(WordsOfMemories):
     """Overwrites words in place in an embedded log."""
 
-    def __init__(self, inner: SqliteLog, sealing: Sealing, shards: Shards) -> None:
-        """Take the unsealed log (`inner`), and what seals it."""
-        super().__init__(sealing, shards)
+    def __init__(self, inner: SqliteLog, sealing: Sealing, shards: Shards, reading: asyncio.Lock | None = None) -> None:
+        """Take the unsealed log (`inner`), and the rest as `WordsOfMemories` does."""
+        super().__init__(sealing, shards, reading)
         self._inner = inner
 
     async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
         """See `WordsOfMemories.remove`: no words remain."""
-        words = self._words(owner, events)
-        for place in await self._places(owner):
-            await self._overwrite(owner, *place, words)
+        async with self._reading:
+            words = self._words(owner, events)
+            for place in await self._places(owner):
+                await self._overwrite(owner, *place, words)
         return []
 
     async def _overwrite(self, owner: Owner, topic: str, partition: int, words: ErasedWords) -> None:
@@ -160,9 +162,16 @@ class ResealedWords(WordsOfMemories):
     are durable. Doing it again begins with another new key.
     """
 
-    def __init__(self, inner: TrimmedLog, sealing: Sealing, replacements: Replacements, shards: Shards) -> None:
-        """Take the unsealed log (`inner`), what seals it, and the replacements of its records."""
-        super().__init__(sealing, shards)
+    def __init__(
+        self,
+        inner: TrimmedLog,
+        sealing: Sealing,
+        replacements: Replacements,
+        shards: Shards,
+        reading: asyncio.Lock | None = None,
+    ) -> None:
+        """Take the unsealed log (`inner`), the replacements of its records, and the rest as `WordsOfMemories` does."""
+        super().__init__(sealing, shards, reading)
         self._inner = inner
         self._replacements = replacements
 
@@ -170,7 +179,8 @@ class ResealedWords(WordsOfMemories):
         """See `WordsOfMemories.remove`: what other programs published, or was written unencrypted, remains."""
         words = self._words(owner, events)
         while True:
-            in_clear, is_sealed = await self._said(owner, words)
+            async with self._reading:
+                in_clear, is_sealed = await self._said(owner, words)
             if not is_sealed:
                 return in_clear
             await self._seal_anew(owner, words)
@@ -191,24 +201,30 @@ class ResealedWords(WordsOfMemories):
 
     async def _seal_anew(self, owner: Owner, words: ErasedWords) -> None:
         keys = self._sealing.keys
-        former = frozenset(keys.ids_of(owner))
-        await keys.renew(owner)
-        await asyncio.sleep(keys.lease_seconds)  # until no other worker seals with an old key
+        former = frozenset(await keys.renew(owner))
+        await asyncio.sleep(keys.arrival_seconds)  # until nothing arrives any more that lies under an old key
         await self._sealing.log.settle(owner)
-        places = await self._places(owner)
-        for topic, partition in places:
-            some: list[Record] = []
-            async for record, key_id in self._with_keys(owner, topic, partition):
-                if key_id in former and (kept := self._without(record, words)) is not None:
-                    some.append(kept)
-                if len(some) >= RECORDS_AT_ONCE:
-                    await self._put(owner, some)
-                    some = []
-            await self._put(owner, some)
+        async with self._reading:
+            places = await self._places(owner)
+            for topic, partition in places:
+                await self._replace(owner, topic, partition, words, former)
         self._shards.of(owner)  # raises NotHeld: another worker does it then
         await keys.destroy(former)
         earliest = {place: await self._inner.earliest(*place) for place in places}
         await self._replacements.trim(lambda topic, number, offset: offset < earliest.get((topic, number), 0))
+
+    async def _replace(
+        self, owner: Owner, topic: str, partition: int, words: ErasedWords, former: frozenset[bytes]
+    ) -> None:
+        """Seal again what remains of an owner's records under former keys."""
+        some: list[Record] = []
+        async for record, key_id in self._with_keys(owner, topic, partition):
+            if key_id in former and (kept := self._without(record, words)) is not None:
+                some.append(kept)
+            if len(some) >= RECORDS_AT_ONCE:
+                await self._put(owner, some)
+                some = []
+        await self._put(owner, some)
 
     async def _put(self, owner: Owner, records: list[Record]) -> None:
         self._shards.of(owner)

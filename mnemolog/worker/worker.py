@@ -30,7 +30,7 @@ from mnemolog.log.connection import broker_url, close_log, create_topics, kafka_
 from mnemolog.log.deadline import RequestDeadlines, suspend_deadline
 from mnemolog.log.health import LogWatch
 from mnemolog.log.private_files import close_to_others, create_privately
-from mnemolog.log.sealing import seal_log
+from mnemolog.log.sealing import KeyedLog, seal_log
 from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
@@ -210,6 +210,7 @@ class Worker:
         self._close_files()
         await create_topics(inner, self.settings)
         self.sealing = await seal_log(self.settings, inner, self.metrics.unopened)
+        self.keyed_log = KeyedLog(inner, self.sealing.keys)
         self.log = self.sealing.log
         self._retrying_log = RetryingReads(self.log)
         self.policies = Policies(self._retrying_log)
@@ -335,6 +336,7 @@ class Worker:
             destroy=self.sealing.keys.destroy,
             is_only_writer=settings.is_embedded,  # its directory is locked
             resume=self.observe.resume_later,
+            erased=lambda owner: self.erasures.complete_later(owner),  # noqa: PLW0108 - it is built later
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
         self._priority = AppendPriority()
@@ -451,7 +453,6 @@ class Worker:
             index_sync=self.index_sync,
             ask_others=self.cluster.ask_others,
             webhooks=self.webhooks,
-            handled=self.handled,
             clock=self.clock,
         )
         self.digests = Digests(self.shards, self.cluster)

@@ -8,7 +8,7 @@ from projections.embedding.stored_vector import vector_of
 from projections.index.encoding import Chosen
 from projections.index.protocol import ANY_VERSION, IndexEntry
 from projections.state.memory import ACTIVE
-from projections.text.analyser import tokens
+from projections.text.analyser import TokensOf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ def index_entry(owner: Owner, memory: Memory, vector: bytes, model: str | None =
         memory_id=memory.memory_id,
         version=memory.text_version,
         agent_id=memory.indexed_agent_id,
-        tokens=tuple(tokens(memory.content)),
+        tokens=TokensOf(memory.content),
         vector=vector_of(vector),
         embedding_model=model or memory.embedding_model,
         kind=memory.kind,

@@ -50,8 +50,8 @@ class IndexEntry:
     version: int
     agent_id: str | None
     """None: visible to every agent of the user."""
-    tokens: tuple[str, ...]
-    """The analyser's words of the content, in order, with repeats; they may be none."""
+    tokens: Sequence[str]
+    """The analyser's words of the content, in order, with repeats; they may be none. Reading them may take a while."""
     vector: NDArray[np.float32]
     """Unit length. Vectors of several lengths, and of several models of one length, may stand beside each other."""
     embedding_model: str

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from projections.queries.conditions.condition import AllOf
 from projections.queries.conditions.fields import Subject
+from projections.queries.conditions.parser import condition_of
 from projections.state.provenance import provenance_of
 from schemas.vocabulary.words import DOCUMENT
 
@@ -26,6 +28,8 @@ class Filters:
     """What a memory must be to pass; None does not narrow."""
 
     agent_id: str | None = None
+    session_id: str | None = None
+    """Of turns too."""
     kind: str | None = None
     memory_type: str | None = None
     category: str | None = None
@@ -38,6 +42,14 @@ class Filters:
     """Provenances that do not pass."""
     condition: Condition | None = None
     """What the filter language says besides."""
+
+    @property
+    def unindexed(self) -> Condition | None:
+        """The condition on what an index does not hold; None where each memory meets it."""
+        if self.session_id is None:
+            return self.condition
+        of_session = condition_of({"session_id": self.session_id})
+        return of_session if self.condition is None else AllOf((of_session, self.condition))
 
     def passes(self, memory: Memory, owner: Owner, at: datetime) -> bool:
         """Return whether a user's memory passes at an instant, the condition included."""
@@ -58,6 +70,7 @@ class Filters:
         """Return whether a memory passes every filter but the condition."""
         return (
             (memory.kind != DOCUMENT or self.kind == DOCUMENT)  # only who asks for documents is shown any
+            and self.session_id in (None, memory.session_id)
             and self.kind in (None, memory.kind)
             and self.memory_type in (None, memory.memory_type)
             and self.category in (None, memory.category)
@@ -70,8 +83,10 @@ class Filters:
             and (self.min_importance is None or memory.importance >= self.min_importance)
         )
 
-    def accept_turn(self, at: datetime, source: str = CHAT) -> bool:
-        """Return whether a turn passes that was said at an effective time; what only memories have keeps it out.
+    def accept_turn(self, session_id: str, at: datetime, source: str = CHAT) -> bool:
+        """Return whether a turn of a session passes that was said at an effective time.
+
+        What only memories have keeps it out.
 
         `source` is chat, or the provenance of a screenshot or an article.
         """
@@ -85,6 +100,7 @@ class Filters:
         )
         return (
             all(wanted is None for wanted in of_memories)
+            and self.session_id in (None, session_id)
             and self.source_type in (None, source)
             and source not in self.exclude_sources
             and (self.since is None or at >= self.since)

@@ -21,7 +21,7 @@ from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.ranking import POOL, Shares, rank, turn_scores
-from projections.queries.turn_index import TurnIndex, said_by, source_of, words_of
+from projections.queries.turn_index import MAX_CHARACTERS, TurnIndex, said_by, source_of, words_of
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
@@ -297,7 +297,13 @@ class IndexSearch:
 
     def _hop(self, asked: Asked, best: list[Found], turns: TurnMatches | None, centre: Centre | None) -> Asked:
         """Return the second search: the rarest words of the best memories, and what they mean besides the usual."""
-        words = Counter({word: found.ranked.score for found in reversed(best) for word in terms(found.memory.content)})
+        words = Counter(
+            {
+                word: found.ranked.score
+                for found in reversed(best)
+                for word in terms(found.memory.content[:MAX_CHARACTERS])
+            }
+        )
         if turns is not None:
             words = Counter({word: weight * turns.words.rarity(word) for word, weight in words.items()})
         new = [word for word, _ in words.most_common() if word not in asked.tokens][:HOP_WORDS]
@@ -415,7 +421,7 @@ class IndexSearch:
         memories = told.get(event_id)
         if memories is None or pool.turns is None:
             return False
-        remembered = {word for one in memories for word in tokens(one.memory.content)}
+        remembered = {word for one in memories for word in tokens(one.memory.content[:MAX_CHARACTERS])}
         if pool.slot_asked is not None:  # the words that ask for a slot, as "how old", need not stand in what answers
             return any(one.ranked.slot for one in memories) or remembered.issuperset(pool.tokens)
         said = set(words_of(found.turn)).intersection(pool.tokens)
@@ -446,7 +452,7 @@ class IndexSearch:
             if turn is None or any(memory.status == FORGOTTEN for memory in citing):
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
-            if filters.accept_turn(said_at, source_of(turn)) and not hides(said_by(turn)):
+            if filters.accept_turn(turn.message.session_id, said_at, source_of(turn)) and not hides(said_by(turn)):
                 found.append(FoundTurn(owner, turn, scored, match))
         return found
 
@@ -456,8 +462,8 @@ class IndexSearch:
         return self._shards.of(owner).observations.citing_any(owner, best) if best else set()
 
     def _among(self, state: UserState, asked: Asked, filters: Filters) -> frozenset[str] | None:
-        """Return the active memories that meet the condition, of which an index knows nothing; None for every one."""
-        if (condition := filters.condition) is None:
+        """Return the active memories that meet what an index knows nothing of; None for every one."""
+        if (condition := filters.unindexed) is None:
             return None
         columns = self._columns.of(state) if asked.past is None else Columns(state)
         return columns.meeting(condition, asked.question.as_of or asked.now)

@@ -109,8 +109,8 @@ def find_damaged(folder: Path, seconds: float = math.inf) -> list[Path]:
 
 
 def _fails_check(path: Path, until: float) -> bool:
-    if is_clear(path) is False and key_of(path) is None:
-        return False  # encrypted, and nobody has said the key
+    if is_clear(path) is (key_of(path) is not None):
+        return False  # encrypted, and nobody has said the key; or in clear, and folded anew at the next start
     try:
         with closing(open_database(path, "ro")) as connection:
             connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS_BETWEEN_CHECKS)

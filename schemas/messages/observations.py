@@ -12,8 +12,10 @@ TIMEZONE: Final = "timezone"
 """The metadata of a turn that say where it was said: an IANA name, or an offset such as `+08:00`."""
 EXPIRES_AT: Final = "expires_at"
 """The metadata of an observation that say when what is remembered of it expires: an instant, or a date."""
-INSTRUCTIONS: Final = "extraction_instructions"
-"""The metadata of an observation that say, to a model, what to remember of it: words behind those of the policy."""
+FORMER_INSTRUCTIONS: Final = "extraction_instructions"
+"""The metadata in which a turn's instructions once were. They are not followed: metadata may be an end user's words."""
+MAX_INSTRUCTIONS_CHARACTERS: Final = 4_000
+"""Of a turn's instructions, and of those of a window together; a policy may have as many."""
 APP_ID: Final = "app_id"
 """The metadata that say which application an observation, or a memory, is of."""
 
@@ -46,6 +48,8 @@ class TurnRecorded:
     """Digest of the fields that the publisher gave; distinguishes a repeat from a different event with the same id."""
     redacted: str | None = None
     """A JSON object: how often each kind was replaced at the door; None where none was looked for."""
+    instructions: str | None = None
+    """What a model is told about its extraction, behind the policy, by a caller who may: no input event has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

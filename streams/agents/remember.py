@@ -111,12 +111,14 @@ class Remember:
         remove: Callable[[int, datetime], Awaitable[int]] = keep_all,
         destroy: Callable[[Sequence[bytes]], Awaitable[None]] = keep_keys,
         resume: Callable[[Owner], None] = lambda _: None,
+        erased: Callable[[Owner], None] = lambda _: None,
         is_only_writer: bool = False,
     ) -> None:
         """Take `remove`, which removes a partition's observations logged before an instant and returns how many.
 
         `destroy` destroys the data keys of a user who was erased; again, where the item is delivered again. `resume`
-        is told of a user of whom something may have outlived an erasure, and is not extracted.
+        is told of a user of whom something may have outlived an erasure, and is not extracted; `erased` of each user of
+        whom an erasure is decided.
         `is_only_writer`: no other process decides for these users. Then decisions are appended together; else another
         worker's might take the place of the first, and those behind it would count on a state that they did not see.
         """
@@ -131,6 +133,7 @@ class Remember:
         self._remove = remove
         self._destroy = destroy
         self._resume = resume
+        self._erased = erased
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
         self._listeners: dict[Owner, list[asyncio.Event]] = {}
 
@@ -255,6 +258,8 @@ class Remember:
             await self._destroy_keys(owner, item.envelope.event_id)
         one.delivery.ack()
         self._notify(owner, item.envelope.event_id)
+        if isinstance(item, ERASURES):
+            self._erased(owner)
         if isinstance(item, ERASURES) or (
             isinstance(item, (CandidatesExtracted, ExtractionRejected)) and is_erased(self._shards.state(owner), item)
         ):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from schemas.messages.observations import INSTRUCTIONS, TIMEZONE
+from schemas.messages.observations import FORMER_INSTRUCTIONS, TIMEZONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_CARRIED_BYTES: Final = 8 * 1024
 """Of each memory's metadata, as JSON: an answer has many memories, and is one record."""
-_NOT_CARRIED: Final = (TIMEZONE, INSTRUCTIONS)
+_NOT_CARRIED: Final = (TIMEZONE, FORMER_INSTRUCTIONS)
 
 
 def carried_metadata(pieces: Iterable[Piece], redaction: Redaction) -> bytes | None:

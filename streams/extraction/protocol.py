@@ -43,6 +43,8 @@ class Piece:
     """Of the trace that its observation came with, where anybody listens."""
     metadata: str = "{}"
     """That of its observation, a JSON object."""
+    instructions: str | None = None
+    """What a model is told about its extraction, behind the policy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

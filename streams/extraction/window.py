@@ -91,6 +91,7 @@ def pieces_of(
             position=position,
             traceparent=traceparent,
             metadata="{}" if isinstance(message, SessionEnded) else message.metadata,
+            instructions=message.instructions if isinstance(message, TurnRecorded) else None,
         )
         for number, text in enumerate(texts)
     ]

@@ -7,7 +7,7 @@ from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Final
 
 from schemas.log import LogError
-from streams.sealing.master_key import KEY_BYTES, MasterKeys
+from streams.sealing.master_key import KEY_BYTES, PUT_BACK, MasterKeys
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,10 +22,10 @@ class KeysUnusable(LogError):
     """The master keys cannot be read; the text says what to do."""
 
 
-def read_keys(text: str, source: str) -> MasterKeys:
+def read_keys(text: str, source: str, advice: str = PUT_BACK) -> MasterKeys:
     """Return the keys in a text: 32 bytes in base64 each, the newest first, separated by white space or commas.
 
-    Raises KeysUnusable, which names the source and quotes no key.
+    `advice` says what to do where a key is lacking. Raises KeysUnusable, which names the source and quotes no key.
     """
     keys = []
     for number, word in enumerate(text.replace(",", " ").split(), 1):
@@ -39,17 +39,17 @@ def read_keys(text: str, source: str) -> MasterKeys:
         keys.append(key)
     if not keys:
         raise KeysUnusable(f"{source} is empty: it holds {KEY_BYTES} bytes in base64, the newest key first")
-    return MasterKeys(keys)
+    return MasterKeys(keys, source, advice)
 
 
-def read_file(path: Path) -> MasterKeys:
-    """Return the keys in a file. Raises KeysUnusable."""
+def read_file(path: Path, source: str | None = None, advice: str = PUT_BACK) -> MasterKeys:
+    """Return the keys in a file; `source` and `advice` as in `read_keys`, by default its path. Raises KeysUnusable."""
     try:
         text = path.read_text("ascii")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise KeysUnusable(f"the master key {path} cannot be read: {reason}") from error
-    return read_keys(text, str(path))
+        raise KeysUnusable(f"the master key {source or path} cannot be read: {reason}") from error
+    return read_keys(text, source or str(path), advice)
 
 
 def file_of(data_dir: Path) -> Path:

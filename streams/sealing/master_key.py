@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 KEY_BYTES: Final = 32
+PUT_BACK: Final = "put it back into keys/master, or set MNEMOLOG_MASTER_KEY or MNEMOLOG_MASTER_KEY_FILE to it"
+"""What to do about master keys of the data directory that lack one."""
 KEY_ID_BYTES: Final = 8
 _NONCE_BYTES: Final = 12
 _LABEL: Final = b"mnemolog data key\0"
@@ -42,12 +44,17 @@ class UnwrappedKey:
 class MasterKeys:
     """The master keys of an installation: the newest wraps, and all of them unwrap."""
 
-    def __init__(self, keys: Sequence[bytes]) -> None:
-        """Take one or more keys of 32 bytes, the newest first. Raises ValueError."""
+    def __init__(self, keys: Sequence[bytes], source: str = "what was given", advice: str = PUT_BACK) -> None:
+        """Take one or more keys of 32 bytes, the newest first. Raises ValueError.
+
+        `source` says where they were read, and `advice` what to do where one is lacking.
+        """
         if not keys or any(len(key) != KEY_BYTES for key in keys):
             raise ValueError(f"a master key has {KEY_BYTES} bytes")
         self._by_id = {key_id_of(key): AESGCM(key) for key in reversed(keys)}
         self.newest = key_id_of(keys[0])
+        self._source = source
+        self._advice = advice
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -67,7 +74,7 @@ class MasterKeys:
         if cipher is None:
             raise MasterKeyUnknown(
                 f"the log was encrypted with the master key {data_key.kek_id}, which was not given: "
-                "set MNEMOLOG_MASTER_KEY or MNEMOLOG_MASTER_KEY_FILE to it, or put it back into keys/master"
+                f"{self._source} has {' and '.join(self.ids)}; {self._advice}"
             )
         nonce, sealed = data_key.wrapped[:_NONCE_BYTES], data_key.wrapped[_NONCE_BYTES:]
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from schemas import telemetry
 from schemas.identity import InvalidOwner, Owner
-from schemas.log import ERASED_VALUE, NewRecord, Record
+from schemas.log import ERASED_VALUE, LogUnavailable, NewRecord, Record
 from schemas.messages.dead_letters import headers_in_clear
 from streams.sealing import sealed_record
 from streams.sealing.user_keys import INSTALLATION, KeyUnknown
@@ -63,7 +63,10 @@ class SealedLog:
         self._appending: set[_Appending] = set()
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
-        """See `Log.append`. A user's data key is durable before the user's first record is appended."""
+        """See `Log.append`. A user's data key is durable before the user's first record is appended.
+
+        Also raises LogUnavailable where it took so long that an erasure may not have waited for it.
+        """
         records = telemetry.with_trace(records)
         if not self._seals:
             return await self._log.append(records)
@@ -73,13 +76,17 @@ class SealedLog:
         if not all(map(self._keys.has_key, owners)):
             await self._keys.make(owners)
         sealed = [self._sealed(record, owner) for record, owner in zip(records, owners, strict=True)]
+        sealed_at = asyncio.get_running_loop().time()
         appending = _Appending(frozenset(owners), asyncio.Event())
         self._appending.add(appending)
         try:
-            return await self._log.append(sealed)
+            appended = await self._log.append(sealed)
         finally:
             self._appending.discard(appending)
             appending.done.set()
+        if self._keys.is_late(sealed_at):  # the process was stopped for a while
+            raise LogUnavailable("the append took too long: append it again")
+        return appended
 
     async def sealed_forms(self, records: Sequence[Record]) -> dict[int, bytes]:
         """Return the encrypted values, by offset, of those records that are in clear. Raises LogError."""

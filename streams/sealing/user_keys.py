@@ -8,6 +8,7 @@ import math
 import os
 from collections import OrderedDict
 from datetime import timedelta
+from itertools import accumulate, pairwise, takewhile
 from typing import TYPE_CHECKING, Final
 
 from cryptography.hazmat.primitives import hashes
@@ -16,13 +17,13 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from schemas import codec
 from schemas.identity import SYSTEM_TENANT, Owner
-from schemas.log import LogError, NewRecord
+from schemas.log import LogError, LogUnavailable, NewRecord
 from schemas.messages.data_keys import DataKey
 from schemas.topics import KEYS
 from streams.sealing.master_key import KEY_BYTES, KEY_ID_BYTES, DataKeyForged, MasterKeyUnknown, UnwrappedKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from schemas.log import Log, Record
@@ -33,8 +34,11 @@ INSTALLATION: Final = Owner(SYSTEM_TENANT, "*")
 IDS: Final = Owner(SYSTEM_TENANT, "ids")
 """The owner of the key that goes into ids derived from words, where an installation has one."""
 LEASE_SECONDS: Final = 5.0
-"""How long a worker may seal with the keys that it has read before it must read the topic again. An erasure waits this
-long, so that no worker still seals with a key that it destroys."""
+"""How long a worker may seal with the keys that it has read before it must read the topic again."""
+ARRIVAL_SECONDS: Final = 20.0
+"""How long after it was sealed a record may arrive in a log that is shared, and be acknowledged.
+
+An erasure waits for both, so that nothing arrives any more that lies under a key that it destroys."""
 CACHED_CIPHERS: Final = 4_096
 """How many data keys are kept unwrapped in memory."""
 SEGMENT_TIME: Final = timedelta(hours=1)
@@ -75,7 +79,9 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
         self._wrapped: dict[bytes, bytes] = {}
         """The encoded DataKey of each id."""
         self._ids: dict[bytes, tuple[bytes, ...]] = {}
-        """The ids of each owner's keys, by the owner's message key, in the order of the topic."""
+        """The ids of each owner's keys, by the owner's message key, in the order in which they were created."""
+        self._offsets: dict[bytes, int] = {}
+        """The offset of each key's newest record."""
         self._destroyed: set[bytes] = set()
         self._unknown: dict[bytes, MasterKeyUnknown] = {}
         """Why a key cannot be unwrapped. After a rotation, a later record of the key may be."""
@@ -127,9 +133,13 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
         return key_id in self._destroyed
 
     @property
-    def lease_seconds(self) -> float:
-        """How long other workers may go on sealing with a key after a newer one was created."""
-        return self._lease or 0.0
+    def arrival_seconds(self) -> float:
+        """How long records that other workers sealed with a key may still arrive after a newer key was created."""
+        return 0.0 if self._lease is None else self._lease + ARRIVAL_SECONDS
+
+    def is_late(self, sealed_at: float) -> bool:
+        """Return whether an erasure may not have waited for what was sealed at a time of the event loop's clock."""
+        return self._lease is not None and asyncio.get_running_loop().time() - sealed_at > ARRIVAL_SECONDS
 
     def ids_of(self, owner: Owner) -> tuple[bytes, ...]:
         """Return the ids of an owner's keys: empty for an unknown or erased one."""
@@ -164,10 +174,17 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
         if others:
             await self.make(missing)  # the other task may have failed
 
-    async def renew(self, owner: Owner) -> None:
-        """Create a new key for an owner, which seals from now on; earlier ones still decrypt. Raises LogError."""
-        await self._append_new([owner])
+    async def renew(self, owner: Owner) -> tuple[bytes, ...]:
+        """Create a new key for an owner, which seals from now on; return the ids of the earlier ones. Raises LogError.
+
+        Earlier ones still decrypt. They include those that other workers have created by now.
+        """
+        [new] = await self._append_new([owner])
         await self.follow()
+        ids = self.ids_of(owner)
+        if new not in ids:
+            raise LogUnavailable("another worker has destroyed the new key meanwhile: try again")
+        return ids[: ids.index(new)]
 
     def sealing(self, owner: Owner) -> tuple[bytes, AESGCM]:
         """Return the id and the cipher of the key that seals an owner's records. Raises KeyError without one."""
@@ -203,7 +220,7 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
                 self._ids[owner] = left
             else:
                 self._ids.pop(owner, None)
-            del self._wrapped[key_id]
+            del self._wrapped[key_id], self._offsets[key_id]
             self._ciphers.pop(key_id, None)
 
     async def destroy(self, key_ids: Iterable[bytes]) -> None:
@@ -230,18 +247,34 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
     async def rotate(self) -> int:
         """Rewrap all keys with the newest master key, online; return how many were rewrapped. Raises LogError.
 
-        It can be interrupted and run again: keys that are wrapped by the newest master key already are skipped.
+        It can be interrupted and run again: owners whose keys are wrapped by the newest master key already are skipped.
+        An owner's keys are appended together, in their order: compaction leaves only these records, and the last seals.
         """
         masters = self._require_masters()
         for one in list(self._appending):  # they may be wrapped by a master key that is no longer the newest
             await one.wait()
         await self.follow()
-        old = [key_id for key_id, data in self._wrapped.items() if _data_key(data).kek_id != masters.newest]
-        for start in range(0, len(old), KEYS_AT_ONCE):
-            ids = [key_id for key_id in old[start : start + KEYS_AT_ONCE] if key_id in self._wrapped]
-            await self._log.append([_record(masters.wrap(key_id, self._unwrapped(key_id))) for key_id in ids])
-            await self.follow()
+        old = {key_id for key_id, data in self._wrapped.items() if _data_key(data).kek_id != masters.newest}
+        owners = [key for key, ids in self._ids.items() if not old.isdisjoint(ids) or not self._are_in_order(ids)]
+        while owners:
+            some = self._some_of(owners)
+            ids = [key_id for key in some for key_id in self._ids.get(key, ())]
+            if ids:  # else they were erased meanwhile
+                await self._log.append([_record(masters.wrap(key_id, self._unwrapped(key_id))) for key_id in ids])
+                await self.follow()
+            # Another worker may have created a key meanwhile, which stands before the others now.
+            moved = [key for key in some if not self._are_in_order(self._ids.get(key, ()))]
+            owners = [*moved, *owners[len(some) :]]
         return len(old)
+
+    def _some_of(self, owners: Sequence[bytes]) -> list[bytes]:
+        """Return the first owners, at least one, who have at most KEYS_AT_ONCE keys together."""
+        counts = accumulate(len(self._ids.get(key, ())) for key in owners)
+        return list(owners[: max(1, sum(1 for _ in takewhile(lambda count: count <= KEYS_AT_ONCE, counts)))])
+
+    def _are_in_order(self, key_ids: Sequence[bytes]) -> bool:
+        """Return whether keys would be read in their order if each key's newest record alone were left."""
+        return all(self._offsets[one] < self._offsets[other] for one, other in pairwise(key_ids))
 
     def wrapped_by(self) -> dict[str, int]:
         """Return the number of data keys that each master key wraps, by its id."""
@@ -275,15 +308,19 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
             revived.append(key_id)
             return
         self._wrapped[key_id] = record.value
+        self._offsets[key_id] = record.position.offset
         ids = self._ids.get(owner.key, ())
         if key_id not in ids:
             self._ids[owner.key] = (*ids, key_id)
 
-    async def _append_new(self, owners: Iterable[Owner]) -> None:
+    async def _append_new(self, owners: Iterable[Owner]) -> list[bytes]:
+        """Append a new key for each owner; return the ids. Raises LogError."""
         done = asyncio.Event()
         self._appending.add(done)
         try:
-            await self._log.append([self._new(owner) for owner in owners])
+            new = [self._new(owner) for owner in owners]
+            await self._log.append(new)
+            return [record.key or b"" for record in new]
         finally:
             self._appending.discard(done)
             done.set()

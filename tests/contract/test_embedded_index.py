@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from contract.index_examples import ANIMALS, CAT, COFFEE, FOOD, FOUR, entry, fou
 from contract.index_suite import IndexSuite
 from contract.index_with_shard import FakeShard, IndexWithShard
 
-from projections.index.embedded.index import EmbeddedIndex
+from projections.index.embedded.index import WORDS_A_TURN, EmbeddedIndex
 from projections.index.protocol import ANY_VERSION, Index, Legs
 
 
@@ -88,6 +89,70 @@ async def test_what_the_loader_raises_the_search_raises_and_the_next_search_load
     with pytest.raises(OSError, match="disk"):
         await index.search(query("用户"))
     assert {"cat", "coffee"} == set(four((await index.search(query("用户"))).keyword))
+
+
+LONG = " ".join(f"word{number}" for number in range(WORDS_A_TURN))
+
+
+def long_texts(count):
+    return [entry(f"long-{number}", f"text {number} {LONG}") for number in range(count)]
+
+
+async def turns_during(work):
+    """Return how often others had their turn until some work was done."""
+    task, turns = asyncio.ensure_future(work), 0
+    while not task.done():
+        await asyncio.sleep(0)
+        turns += 1
+    await task
+    return turns
+
+
+async def test_others_have_their_turn_while_long_texts_are_loaded_and_while_they_are_put():
+    index = EmbeddedIndex(shard_of(*long_texts(20)).load)
+    assert await turns_during(index.search(query("text"))) >= 20
+    again = [replace(one, version=2) for one in long_texts(20)]
+    assert await turns_during(index.put(again)) >= 20
+    assert await turns_during(index.search(query("text"))) < 5
+
+
+async def test_who_asks_during_a_load_waits_for_it_and_one_that_is_given_up_is_begun_again():
+    shard = shard_of(*long_texts(5))
+    index = EmbeddedIndex(shard.load)
+    first = asyncio.ensure_future(index.search(query("text")))
+    others = [asyncio.ensure_future(index.search(query("text"))) for _ in range(3)]
+    await asyncio.sleep(0)
+    first.cancel()
+    assert [len((await other).keyword) for other in others] == [5, 5, 5]
+    assert len(shard.loads) == 2
+
+
+async def test_what_changes_during_a_load_is_as_the_shard_has_it_then():
+    texts = long_texts(6)
+    shard = shard_of(*texts)
+    index = EmbeddedIndex(shard.load)
+    searching = asyncio.ensure_future(index.search(query("text", limit=20)))
+    await asyncio.sleep(0)
+    assert index.needs_changes("default", "u1")
+    changed = replace(texts[4], version=2, tokens=("text",))
+    await index.put([changed])
+    await index.remove("default", "u1", {texts[0].memory_id: 2, texts[5].memory_id: 2})
+    found = {hit.memory_id: hit.version for hit in (await searching).keyword}
+    assert found == {texts[number].memory_id: 1 for number in (1, 2, 3)} | {changed.memory_id: 2}
+
+
+@pytest.mark.parametrize("dropped", ["release", "reopen"])
+async def test_a_user_who_is_dropped_during_a_load_is_loaded_again(dropped):
+    shard = shard_of(*long_texts(4))
+    index = EmbeddedIndex(shard.load)
+    searching = asyncio.ensure_future(index.search(query("text")))
+    await asyncio.sleep(0)
+    if dropped == "release":
+        index.release("default", "u1")
+    else:
+        await index.reopen()
+    shard.put(entry("late", "text"))
+    assert len((await searching).keyword) == 5
 
 
 async def test_a_model_that_changed_its_dimensions_compares_only_vectors_of_the_same_length():

@@ -15,7 +15,8 @@ from contract.index_with_shard import IndexWithShard
 from contract.shared_index_suite import SharedIndexSuite
 from support.notebook_index import NOTEBOOK, NOTEBOOKS
 
-from mnemolog.diagnostics.checks import Check, checked
+from mnemolog.diagnostics.check import Check
+from mnemolog.diagnostics.checks import checked
 from mnemolog.settings import SettingsError, from_environment
 from projections.index.adapter import IndexConfig
 from projections.index.registry import INDEXES

@@ -17,7 +17,8 @@ from contract.index_examples import COFFEE, query
 from engines.weaviate_door import door_of, found
 from support.free_ports import free_ports
 
-from mnemolog.diagnostics.checks import REACH_SECONDS, Check, checked
+from mnemolog.diagnostics.check import Check
+from mnemolog.diagnostics.checks import REACH_SECONDS, checked
 from mnemolog.settings import from_environment
 from projections.index.durability import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
 from projections.index.protocol import IndexUnavailable

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from simulation.steps import Phase, Step
     from simulation.workload import Workload
 
-    from schemas.log import Record
+    from schemas.log import NewRecord, Record
     from schemas.messages.observations import Observation
 
     Records = Mapping[tuple[str, int], Sequence[Record]]
@@ -50,7 +50,7 @@ MASTERS: Final = MasterKeys([b64decode(MASTER_KEY)])
 COMMAND: Final = "erase"
 MOST: Final = 0.4
 """How many runs have an erasure, 0 to 1."""
-PATIENCE_SECONDS: Final = 40.0
+PATIENCE_SECONDS: Final = 80.0
 """So long an erasure is waited for, before another worker is asked: the first may be frozen, or dead."""
 NOT_YET: Final = (
     NotHeld, NotErasedYet, ErasureRunning, AnotherCommand, LogUnavailable, ShardUnavailable,
@@ -130,6 +130,23 @@ class Opened:
             if place[0] != REPLACEMENTS.name
         }
 
+    def said(self, records: Records, clear: Mapping[bytes, NewRecord]) -> dict[tuple[str, int], list[Record]]:
+        """Return records that were read, with those that no key opens any more and of which `clear` has what they were.
+
+        `clear` has it by the sealed value.
+        """
+        return {
+            place: [
+                *records[place],
+                *(
+                    replace(one, key=known.key, value=known.value)
+                    for one in self._raw.records[place]
+                    if (known := clear.get(one.value)) is not None
+                ),
+            ]
+            for place in records
+        }
+
     def ends(self) -> dict[tuple[str, int], int]:
         """Return how long each partition is."""
         return {place: len(records) for place, records in self._raw.records.items()}
@@ -165,10 +182,10 @@ class Opened:
 class AfterErasure:
     """What the log holds of an erased user from the cut on: all that must count, and nothing else."""
 
-    def __init__(self, records: Records, erasure: PlannedErasure, partition: int) -> None:
-        """Read it from the opened records."""
+    def __init__(self, records: Records, erasure: PlannedErasure, partition: int, said: Records) -> None:
+        """Read it from the opened records; `said` has also what a destroyed key sealed."""
         self.owner = erasure.owner
-        self._records = records
+        self._said = said
         self.partition = partition
         inbox = [(record, codec.decode_as(record.value, *INBOX_ITEMS)) for record in records[INBOX.name, partition]]
         own = [(r.position.offset, item) for r, item in inbox if item.envelope.owner == self.owner]
@@ -194,7 +211,7 @@ class AfterErasure:
         before: dict[str, Observation] = {}
         since: dict[str, Observation] = {}
         for topic in INPUTS:
-            for record in self._records.get((topic.name, self.partition), ()):
+            for record in self._said.get((topic.name, self.partition), ()):
                 if not record.value.startswith(codec.MARKER):
                     continue
                 message: Observation = codec.decode(record.value)

@@ -18,6 +18,7 @@ from schemas.messages.decision import Decision
 from streams.agents.observe import Observe
 from streams.agents.remember import Remember
 from streams.sealing.replacements import Replacements
+from streams.sealing.user_keys import LEASE_SECONDS, UserKeys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +61,13 @@ class _RemembersOn(Remember):
 class _LosesAReplacement(Replacements):
     async def put(self, owner: Owner, records: Sequence[Record]) -> None:
         await super().put(owner, records[:-1])
+
+
+class _WaitsForTheLeaseAlone(UserKeys):
+    @property
+    def arrival_seconds(self) -> float:
+        """Return how long a key may be used, and forget what was sealed with it and is on its way."""
+        return LEASE_SECONDS
 
 
 class _ShardsThatAreKept(Shards):
@@ -146,6 +154,7 @@ MUTANTS: Final = {
     "a shard is decided upon before it is folded": Parts(shards=_ShardsThatAreNotFoldedFirst),
     "what outlives an erasure is left": Parts(observe=_LeavesWhatOutlivesAnErasure),
     "the erasure of a memory loses what stays": Parts(replacements=_LosesAReplacement),
+    "an erasure does not wait for what is on its way": Parts(keys=_WaitsForTheLeaseAlone),
     "remember acknowledges what it has not decided": Parts(remember=_AcknowledgesBeforeItAppends),
     "remember updates state before the acknowledgement": Parts(remember=_UpdatesStateBeforeTheAcknowledgement),
     "a wake is raised before its time": Parts(remember=_WakesBeforeTheTime),

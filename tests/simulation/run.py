@@ -17,6 +17,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final, TypeAlias
 from unittest.mock import patch
 
+from simulation.door import Door, check_acknowledged, comes_by_the_door
 from simulation.erasures import COMMAND, MASTERS, AfterErasure, Opened, PlannedErasure, erase_somewhere, reminders_due
 from simulation.faults import Faults
 from simulation.memory_erasures import (
@@ -25,6 +26,7 @@ from simulation.memory_erasures import (
     check_memory_erasures,
     check_rows_of_memories,
     choose,
+    erased_events,
 )
 from simulation.reminders import raised
 from simulation.scripted_extractor import HashEmbedder, Model
@@ -44,7 +46,6 @@ from schemas.log import LogUnavailable
 from schemas.messages.decision import Decision
 from schemas.topics import INBOX, LEDGER, TOPICS, partition_of
 from streams.delivery.retry import append_with_retry, retry
-from streams.sealing.sealed_log import SealedLog
 from streams.sealing.user_keys import LEASE_SECONDS, UserKeys
 from streams.ticks.scheduler import decay_due, slots_between, tick_record
 
@@ -63,6 +64,8 @@ PRODUCTION: Final = Parts()
 MAX_STEPS: Final = 100_000
 SETTLED_SECONDS: Final = 60.0
 """So long is waited in the end for what is still on its way: longer than any pause between two attempts."""
+STUCK: Final = 0.1
+"""How many appends arrive as late as they can while something is erased."""
 REPLAY: Final = "PYTHONPATH=tests python -m simulation.run --from {seed} --seeds 1"
 
 
@@ -109,7 +112,7 @@ class _Run:
         self.chance = chance
         self._ticks: dict[int, set[str]] = {p: set() for p in range(PARTITIONS)}
         self._read = dict.fromkeys(range(PARTITIONS), 0)
-        weather = None if calm else Weather(chance)
+        self._weather = weather = None if calm else Weather(chance)
         self.log = SimulatedLog(self.clock, weather, self.loop.trace)
         self.group = SimulatedGroup(self.loop, self.log, chance, PARTITIONS, guarded=parts.guarded)
         model, embedder = Model(chance), HashEmbedder(chance)
@@ -119,9 +122,8 @@ class _Run:
         self.opened = Opened(self.log.still())
         self.erased: list[ErasedMemory] = []
         keys = UserKeys(self.log, MASTERS, lease_seconds=LEASE_SECONDS)
-        self.door = SealedLog(self.log, keys)
-        self._sealed_for = {one.owner.key for one in workload.memory_erasures}
-        """Who comes in by a worker's door: whose single memories are to be erased."""
+        self.door = Door(self.log, keys)
+        self._sealed_for = comes_by_the_door(workload)
         self._make = lambda: Faults(world, folder, 1 if calm else workload.workers, weather, 0 if calm else 6)
 
     async def play(self) -> list[UserState]:
@@ -142,6 +144,7 @@ class _Run:
         records = await self.opened.read()
         after = self._after(records)
         check_log(records, self.workload, after)
+        check_acknowledged(self.door, records, after, erased_events(records))
         await check_memory_erasures(self.opened, records, self.erased, words_are_once=self.workload.comparable)
         for worker in dict.fromkeys(workers.values()) if self.faults.happened else ():
             await retry(partial(_catch_up, worker), LogUnavailable)
@@ -157,7 +160,10 @@ class _Run:
 
     def _after(self, records: Records) -> AfterErasure | None:
         erasure = self.workload.erasure
-        return None if erasure is None else AfterErasure(records, erasure, partition_of(erasure.owner.key, PARTITIONS))
+        if erasure is None:
+            return None
+        partition = partition_of(erasure.owner.key, PARTITIONS)
+        return AfterErasure(records, erasure, partition, self.opened.said(records, self.door.clear))
 
     async def _phase(self, phase: Phase, erasures: list[AnyErasure]) -> None:
         self.clock.jump_to(phase.at)
@@ -190,6 +196,15 @@ class _Run:
 
     async def _erase(self, erasure: AnyErasure) -> None:
         await asyncio.sleep(erasure.pause)
+        if self._weather is not None:
+            self._weather.stuck = STUCK
+        try:
+            await self._have_erased(erasure)
+        finally:
+            if self._weather is not None:
+                self._weather.stuck = 0.0
+
+    async def _have_erased(self, erasure: AnyErasure) -> None:
         owner, partition = erasure.owner, partition_of(erasure.owner.key, PARTITIONS)
         if isinstance(erasure, PlannedErasure):
             await erase_somewhere(self.group, partition, lambda worker: worker.erase(owner, COMMAND))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from schemas.log import Appended, LogError, LogUnavailable, Position, Record, UnknownTopic
 from schemas.topics import KEYS, REPLACEMENTS
 from streams.sealing import sealed_record
+from streams.sealing.user_keys import ARRIVAL_SECONDS
+from streams.transports.kafka.log import APPEND_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,10 +38,18 @@ class Weather:
     slow: float = 0.2
     """Appends and reads that take a while, instead of a moment."""
     longest: float = 3.0
+    stuck: float = 0.0
+    """Appends that arrive as late as they can: their keys may have been replaced meanwhile."""
 
     def takes(self) -> float:
         """Return how long something takes."""
         return self.chance.random() * (self.longest if self.chance.random() < self.slow else 0.02)
+
+    def arrives(self) -> float:
+        """Return after how long an append arrives."""
+        if self.stuck and self.chance.random() < self.stuck:
+            return self.chance.random() * ARRIVAL_SECONDS
+        return self.takes()
 
 
 class SimulatedLog:
@@ -82,13 +92,13 @@ class SimulatedLog:
             return self._store(records)
         loop, drawn = asyncio.get_running_loop(), weather.chance.random()
         answer: asyncio.Future[list[Appended]] = loop.create_future()
-        first, second = weather.takes(), weather.takes()
+        first, second = weather.arrives(), weather.takes()
         failing = LogUnavailable("the log is simulated to be away: try again")
         if drawn < weather.refused:
-            self._later(first, lambda: _fail(answer, failing))
+            self._later(min(first, APPEND_S), lambda: _fail(answer, failing))
         elif drawn < weather.refused + weather.late:
-            self._later(first, lambda: _fail(answer, failing))
-            self._later(first + second, lambda: self._store(records))
+            self._later(min(first, APPEND_S), lambda: _fail(answer, failing))
+            self._later(min(first + second, ARRIVAL_SECONDS), lambda: self._store(records))
         else:
             unheard = drawn < weather.refused + weather.late + weather.unacknowledged
 
@@ -97,6 +107,7 @@ class SimulatedLog:
                 self._later(second, lambda: _fail(answer, failing) if unheard else _answer(answer, appended))
 
             self._later(first, arrive)
+            self._later(APPEND_S, lambda: _fail(answer, failing))
         return await answer
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:

@@ -96,6 +96,7 @@ class Parts:
     shards: type[Shards] = Shards
     books: type[Books] = Books
     replacements: type[Replacements] = Replacements
+    keys: type[UserKeys] = UserKeys
     guarded: bool = True
 
 
@@ -139,7 +140,7 @@ class SimulatedWorker:
 
     def _compose(self) -> None:
         world = self._world
-        self.keys = UserKeys(world.log, MASTERS, lease_seconds=LEASE_SECONDS)
+        self.keys = world.parts.keys(world.log, MASTERS, lease_seconds=LEASE_SECONDS)
         replacements = world.parts.replacements(world.log, self.keys)
         self.log = log = SealedLog(world.log, self.keys, seals=world.sealed, replacements=replacements)
         self.shards = world.parts.shards(self.folder, log, world.group.partitions)
@@ -163,6 +164,7 @@ class SimulatedWorker:
             parameters=Parameters(),
             destroy=self.keys.destroy,
             resume=self.observe.resume_later,
+            erased=lambda owner: self._erasures.complete_later(owner),  # noqa: PLW0108 - it is built later
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync)
         tick_scheduler = TickScheduler(
@@ -211,7 +213,6 @@ class SimulatedWorker:
             index_sync=self.index_sync,
             ask_others=_nobody,
             webhooks=Webhooks(self.log, world.log),
-            handled=self.handled,
             clock=world.clock,
         )
         self._start(self._erasures.keep_repeated)

@@ -10,7 +10,8 @@ PLACES = {
     "turn": "Vexleyham", "name": "Quirinius", "street": "紫藤巷", "screenshot": "Zorblattia", "app": "Tressolage",
     "title": "Gantrophe", "article": "Plimwicket", "memory": "Mirvandel", "metadata": "Yalquist", "revised": "Bexomoor",
     "reminder": "Dranfolio", "letter": "Kloverneau", "answer": "Ximbertwo", "caption": "Osterquill",
-    "open": "Hulverwick", "rejected": "Jandelmoss",
+    "open": "Hulverwick", "rejected": "Jandelmoss", "speaker": "Ambrosell", "mood": "Wistfuldrey",
+    "scene": "Cloverhythe", "gift": "Brindlecomb", "summary": "Inglethorpe",
 }  # fmt: skip
 """Where a word stands, and what it begins with; a number follows, which is the user's."""
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -39,9 +40,10 @@ def published(number: int) -> list[dict[str, Any]]:
     said = f"My name is {word('name', number)} and I live in {word('turn', number)}. 我住在{word('street', number)}。"
     return [
         {"type": "TurnRecorded", "event_id": f"t-{own}", "user_id": own, "session_id": "s1", "role": "user",
-         "content": said, "metadata": {"note": word("metadata", number)}},
+         "name": word("speaker", number), "content": said, "metadata": {"note": word("metadata", number)},
+         "context": {place: word(place, number) for place in ("mood", "scene", "gift")}},
         {"type": "ScreenshotAnalysed", "event_id": f"p-{own}", "screenshot_id": "IMG_1", "app": word("app", number),
-         "text": f"Meeting at {word('screenshot', number)}", **of_user},
+         "text": f"Meeting at {word('screenshot', number)}", "summary": word("summary", number), **of_user},
         {"type": "ScreenshotAnalysed", "event_id": f"i-{own}", "app": word("app", number),
          "image": b64encode(image).decode(), **of_user},
         {"type": "ArticleInferred", "event_id": f"a-{own}", "user_id": own, "article_id": "A1",

@@ -31,7 +31,8 @@ async def doctor(around: Surroundings, *, residue: RESIDUE = None) -> None:
     if residue is not None:
         await _search(around, residue)
         return
-    from mnemolog.diagnostics.checks import Check, checked  # noqa: PLC0415 - --help needs none of the engines
+    from mnemolog.diagnostics.check import Check  # noqa: PLC0415 - --help needs none of the engines
+    from mnemolog.diagnostics.checks import checked  # noqa: PLC0415 - as above
     from mnemolog.diagnostics.server_checks import of_server  # noqa: PLC0415 - as above
 
     checks = []

@@ -48,7 +48,7 @@ from mnemolog.http.problems import Problem
 from schemas.identity import derived_id
 from schemas.inputs.nesting import check_depth
 from schemas.instant import END_OF_DAY, instant, read_instant
-from schemas.messages.observations import EXPIRES_AT, INSTRUCTIONS
+from schemas.messages.observations import EXPIRES_AT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -113,13 +113,12 @@ class Memories:
         adding = Adding(whose.user_id, self._key, len(messages))
         expires_at = _end_of(body["expiration_date"]) if body.get("expiration_date") is not None else None
         said_at = _said_at(body)
+        instructions = instructions_of(body, is_of_agent=USER not in whose.named)
         if body.get("infer") is False:
             times = _without_none({"expires_at": expires_at, "occurred_at": said_at})
             return adding, await self._keep(adding, messages, owner, metadata, times)
         if expires_at is not None:
             metadata[EXPIRES_AT] = expires_at
-        if instructions := instructions_of(body, is_of_agent=USER not in whose.named):
-            metadata[INSTRUCTIONS] = instructions
         if len(orjson.dumps(metadata)) * len(messages) > MAX_BODY_BYTES:  # each message has them, before any is counted
             detail = "the metadata are too large for so many messages: send fewer at once"
             raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
@@ -134,7 +133,12 @@ class Memories:
             }
             for message, event_id in zip(messages, adding.event_ids, strict=True)
         ]
-        said = {**_without_none(owner), "session_id": session_of(whose), "messages": turns}
+        said = {
+            **_without_none(owner),
+            "session_id": session_of(whose),
+            "messages": turns,
+            "instructions": instructions,
+        }
         await self._told("POST", "/v1/conversations", body=said)
         return adding, None
 
@@ -155,33 +159,36 @@ class Memories:
     async def wait(self, adding: Adding, seconds: float) -> list[Body]:
         """Return the results of messages, waiting for them for at most so many seconds."""
         deadline = asyncio.get_running_loop().time() + seconds
-        while True:
-            event = await self.event(adding.name)
-            if event["status"] != PENDING or asyncio.get_running_loop().time() >= deadline:
-                results: list[Body] = event["results"]
-                return results
+        while asyncio.get_running_loop().time() < deadline:
+            if _status_of(await self._states(adding, is_free=True)) != PENDING:
+                break
             await asyncio.sleep(0.05)
+        results: list[Body] = (await self.event(adding.name))["results"]
+        return results
 
     async def event(self, name: str) -> Body:
         """Return the state of accepted messages, and the memories that resulted from them."""
         adding = adding_of(name)
-        asked = {"user_id": adding.user_id, "event_ids": adding.event_ids}
-        states = (await self._told("POST", "/v1/events/status", body=asked))["items"]
-        if not states:
-            raise Problem(HTTPStatus.NOT_FOUND, "there is no such event, or it is older than RETENTION_DAYS")
-        told = [STATUSES.get(state["state"], PENDING) for state in states]
-        status = next((one for one in (PENDING, FAILED) if one in told), SUCCEEDED)
+        states = await self._states(adding)
         ids = dict.fromkeys(memory_id for state in states for memory_id in state["memory_ids"])
         found = await _several(self._one(memory_id) for memory_id in ids)
         failed = next((state["reason"] for state in states if STATUSES.get(state["state"]) == FAILED), None)
         return {
             "id": name,
             "event_type": "ADD",
-            "status": status,
+            "status": _status_of(states),
             "results": [result_shown(memory, is_new=True) for memory in found if memory is not None],
             "metadata": None,
             **({"error": failed} if failed else {}),
         }
+
+    async def _states(self, adding: Adding, *, is_free: bool = False) -> list[Body]:
+        """Return the states of accepted messages. Raises Problem if there are none."""
+        asked = {"user_id": adding.user_id, "event_ids": adding.event_ids}
+        states: list[Body] = (await self._told("POST", "/v1/events/status", body=asked, is_free=is_free))["items"]
+        if not states:
+            raise Problem(HTTPStatus.NOT_FOUND, "there is no such event, or it is older than RETENTION_DAYS")
+        return states
 
     # -- finding
 
@@ -494,6 +501,12 @@ class Foremost:
     def in_order(self) -> list[Body]:
         """Return those that are held, the foremost first."""
         return sorted(self.items, key=lambda one: (one[self._member], one["memory_id"]), reverse=True)
+
+
+def _status_of(states: Iterable[Body]) -> str:
+    """Return mem0's status of messages in these states."""
+    told = [STATUSES.get(state["state"], PENDING) for state in states]
+    return next((one for one in (PENDING, FAILED) if one in told), SUCCEEDED)
 
 
 def _checked(answered: Answered) -> Answered:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 from mnemolog.http.own_routes import Requested, ask
 from mnemolog.http.problems import Problem
+from schemas.messages.observations import MAX_INSTRUCTIONS_CHARACTERS
 from schemas.vocabulary.words import Category
 
 if TYPE_CHECKING:
@@ -26,15 +27,19 @@ _AGENTS: Final = "agent_custom_instructions: set the policy of the agent instead
 def instructions_of(body: Mapping[str, Any], *, is_of_agent: bool) -> str:
     """Return the instructions for the extraction of an added conversation. Raises Problem.
 
-    Unknown categories are ignored.
+    Categories that there are not are passed over: nothing that a mem0 client adds is lost for them.
     """
     own = body.get("agent_custom_instructions") if is_of_agent else None
     said = [own or body.get("custom_instructions")]
     for name, words in (("includes", "Remember only: {}"), ("excludes", "Do not remember: {}")):
         said.append(words.format(body[name]) if body.get(name) else None)
     described = categories_of(body.get("custom_categories"))
-    said += [f"- category {name}: {what}" for name, what in described.items() if name in CATEGORIES]
-    return "\n".join(one for one in said if isinstance(one, str) and one.strip())
+    said += [f"- category {name}: {what}" for name, what in described.items() if what and name in CATEGORIES]
+    words = "\n".join(one for one in said if isinstance(one, str) and one.strip())
+    if len(words) > MAX_INSTRUCTIONS_CHARACTERS:
+        detail = f"the instructions have {len(words)} characters: at most {MAX_INSTRUCTIONS_CHARACTERS} are allowed"
+        raise Problem(HTTPStatus.BAD_REQUEST, detail)
+    return words
 
 
 def categories_of(given: object) -> dict[str, str]:
@@ -78,7 +83,8 @@ class Projects:
         if body.get("custom_categories") is not None:
             described = categories_of(body["custom_categories"])
             if unknown := [name for name in described if name not in CATEGORIES]:
-                detail = f"there is no category {unknown[0]!r} here: describe those there are, {', '.join(CATEGORIES)}"
+                there = ", ".join(CATEGORIES)
+                detail = f"there is no category {unknown[0][:64]!r} here, only {there}: use metadata"
                 raise Problem(HTTPStatus.BAD_REQUEST, detail)
             changes["categories"] = described
         if not changes:

@@ -28,7 +28,7 @@ from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_
 from schemas.inputs.nesting import check_depth
 from schemas.inputs.strict_object import StrictObject
 from schemas.instant import read_instant
-from schemas.messages.observations import APP_ID
+from schemas.messages.observations import APP_ID, MAX_INSTRUCTIONS_CHARACTERS
 from schemas.text import is_blank, refuse_marks
 from schemas.vocabulary.words import AnyKind, Category, MemoryType, Scope, SourceType, Status
 from streams.decisions.decay_policies.registry import TickName
@@ -322,7 +322,7 @@ class Search(Body):
     user_id: UserId
     query: Question
     agent_id: Id | None = None
-    session_id: Annotated[Id, Field(description="who asks; memories of all sessions are searched")] | None = None
+    session_id: Annotated[Id, Field(description="only memories and turns of this session")] | None = None
     app_id: AppId | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5
     scope: Literal["all", "personal", "global"] = "all"
@@ -362,6 +362,13 @@ class Conversation(Body):
     messages: Annotated[list[Message], Field(max_length=MAX_EVENTS)]
     end_session: bool = True
     infer: bool = True
+    instructions: Annotated[
+        str,
+        Field(
+            max_length=MAX_INSTRUCTIONS_CHARACTERS,
+            description="words for the model about these messages, behind the policy; for keys of all users and agents",
+        ),
+    ] = ""
 
 
 class EventsAsked(Body):

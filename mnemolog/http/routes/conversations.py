@@ -1,14 +1,15 @@
 """Conversations over HTTP: messages become turns with derived ids, so that a context may be sent again and again."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
 from fastapi import Response
 
-from mnemolog.http.bounds.redacted import redacted_event, with_counts
-from mnemolog.http.dependencies import CurrentQuota, CurrentWorker, Tenant
+from mnemolog.http.bounds.redacted import redacted_event, redacted_fields, with_counts
+from mnemolog.http.dependencies import Caller, CurrentQuota, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Conversation
 from mnemolog.http.permissions import OF_USERS
@@ -19,10 +20,12 @@ from mnemolog.log.word_ids import WordIds
 from schemas.identity import derived_id
 from schemas.inputs.input_events import Fault, InvalidEvent, new_event
 from schemas.inputs.slices import in_slices
-from schemas.messages.observations import APP_ID
+from schemas.messages.observations import APP_ID, Observation, TurnRecorded
 
-if TYPE_CHECKING:
-    from schemas.messages.observations import Observation
+NOT_TO_INSTRUCT: Final = (
+    "the key is for some users or agents only, and instructions say what is remembered of them: take a key for all, or "
+    "leave the instructions out"
+)
 
 router = routes("publishing", access=OF_USERS)
 
@@ -34,11 +37,20 @@ router = routes("publishing", access=OF_USERS)
     responses=answers(s200=responses.ConversationAccepted) | refused(HTTPStatus.CONFLICT),
 )
 async def converse(
-    body: Conversation, worker: CurrentWorker, tenant: Tenant, quota: CurrentQuota, wait: Wait = 0.0
+    *,
+    body: Conversation,
+    worker: CurrentWorker,
+    caller: Caller,
+    tenant: Tenant,
+    quota: CurrentQuota,
+    wait: Wait = 0.0,
 ) -> Response:
     """Accept a conversation. Without a session the user and the agent have one; by default it ends with the request."""
+    if body.instructions and caller.is_narrowed:
+        raise Problem(HTTPStatus.FORBIDDEN, NOT_TO_INSTRUCT)
     session_id = body.session_id or derived_id("session", tenant, body.user_id, body.agent_id or "")
     now, redaction = worker.clock.now(), worker.redactions.of(tenant, body.agent_id)
+    instructions = redacted_fields(redaction, {"instructions": body.instructions}, ["instructions"])["instructions"]
     events: list[Observation] = []
     faults: list[Fault] = []
     occurrences: Counter[tuple[str, str]] = Counter()
@@ -49,7 +61,7 @@ async def converse(
             turn, counted = redacted_event(redaction, raw)
             event_id = _id(worker.sealing.word_ids, turn, body.agent_id, session_id, occurrences)
             event = new_event(turn, tenant=tenant, accepted_at=at, event_id=event_id)
-            events.append(with_counts(event, counted))
+            events.append(_instructed(with_counts(event, counted), instructions))
         except InvalidEvent as error:
             root = f"$.messages[{place}]"
             faults += [Fault(root + f.path.removeprefix("$"), f.message) for f in error.faults]
@@ -67,6 +79,11 @@ async def converse(
         events.append(new_event(raw, tenant=tenant, accepted_at=at, event_id=end_id))
         paths.append("$.end_session")
     return await publish_checked(worker.publish_router, events, wait, paths, session_id=session_id)
+
+
+def _instructed(turn: Observation, instructions: str) -> Observation:
+    """Return a turn with what a model is told about its extraction."""
+    return replace(turn, instructions=instructions) if instructions and isinstance(turn, TurnRecorded) else turn
 
 
 def _turns(body: Conversation, session_id: str) -> list[dict[str, Any]]:

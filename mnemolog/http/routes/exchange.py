@@ -161,7 +161,7 @@ async def erase(
     check_user_id(user_id)
     owner = Owner(tenant, user_id)
     if preview:
-        return answer(worker.erasures.preview(owner))
+        return answer(await worker.erasures.preview(owner))
     try:
         return answer(await worker.erasures.erase(owner, command_id))
     except (ErasureRunning, ErasedBefore) as error:

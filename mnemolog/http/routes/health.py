@@ -55,5 +55,6 @@ async def metrics(request: Request) -> Response:
 async def checks(request: Request) -> Response:
     """Reach every component that the worker's settings name, and say what to do about what is wrong."""
     worker = request.app.state.worker
-    checks = await checked(worker.settings, worker.log_watch.away)
+    own = worker.keyed_log if is_ready(worker) else None
+    checks = await checked(worker.settings, worker.log_watch.away, own)
     return answer(asdict(Checks(all(check.ok for check in checks), checks)))

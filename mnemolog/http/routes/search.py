@@ -34,7 +34,12 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
         if body.scope == "global" or body.include_global:
             await worker.fold_globals()
         scoped = body.filters.within(app_id=body.app_id)
-        filters = Filters(agent_id=body.agent_id, exclude_sources=body.exclude_sources, **dict(scoped))
+        filters = Filters(
+            agent_id=body.agent_id,
+            session_id=body.session_id,
+            exclude_sources=body.exclude_sources,
+            **dict(scoped),
+        )
         question = Question(
             text=body.query,
             filters=filters,

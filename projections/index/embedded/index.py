@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from projections.index.protocol import IndexEntry, IndexQuery, LoadEntries
 
 DEFAULT_BYTES: Final = 1536 * 1024 * 1024
+WORDS_A_TURN: Final = 5_000
+"""Words that are taken apart before the event loop has its turn: some 20 ms."""
 
 
 class EmbeddedIndex:
@@ -22,13 +25,13 @@ class EmbeddedIndex:
     Nothing is stored: dropping a table is always safe, the next search loads it again. So when the tables need more
     than `max_bytes`, those searched longest ago are dropped; the one in use is kept however large it is.
 
-    Every method runs to its end on the event loop, without waiting: a search reads one state, and needs no lock. It
-    takes about as long as one matrix product over the user's vectors; a load about 15 microseconds a memory, besides
-    what the loader takes.
+    A search of a loaded user runs to its end on the event loop, without waiting: it reads one state. It takes about as
+    long as one matrix product over the user's vectors; a load about 15 microseconds a memory, besides what the loader
+    takes. Long texts are taken apart between other work: others are answered during a load, and during a put of many.
 
-    The shard must hold a change before it is put or removed here, or a load in between would not see it. Of what was
-    removed nothing is kept, so a put that arrives after it, late, brings the memory back: the reader drops hits whose
-    version is not the shard's.
+    The shard must hold a change before it is put or removed here, or a load in between would not see it. A change
+    during a load holds for what is loaded. Of what was removed nothing is kept, so a put that arrives after it, late,
+    brings the memory back: the reader drops hits whose version is not the shard's.
     """
 
     def __init__(self, load: LoadEntries, *, max_bytes: int = DEFAULT_BYTES) -> None:
@@ -36,6 +39,7 @@ class EmbeddedIndex:
         self._load = load
         self._max_bytes = max_bytes
         self._tables: OrderedDict[tuple[str, str], UserTable] = OrderedDict()
+        self._loading: dict[tuple[str, str], _Loading] = {}
         self._sizes: dict[tuple[str, str], int] = {}
         self._bytes = 0
 
@@ -54,16 +58,19 @@ class EmbeddedIndex:
         return
 
     def needs_changes(self, tenant: str, user_id: str) -> bool:
-        """Return whether the user's table is loaded."""
-        return (tenant, user_id) in self._tables
+        """Return whether the user's table is loaded, or is being loaded."""
+        return (tenant, user_id) in self._tables or (tenant, user_id) in self._loading
 
     async def put(self, entries: Sequence[IndexEntry]) -> None:
         """Store each entry unless the same or a later version is held; nothing for users that are not loaded."""
         changed = set()
+        turn = _Turn()
         for entry in entries:
             user = (entry.tenant, entry.user_id)
-            table = self._tables.get(user)
+            loading = self._loading.get(user)
+            table = self._tables.get(user) if loading is None else loading.table
             if table is not None:
+                await turn.before(entry)
                 table.put(entry)
                 changed.add(user)
         for user in changed:
@@ -72,6 +79,8 @@ class EmbeddedIndex:
     async def remove(self, tenant: str, user_id: str, memory_ids: Mapping[str, int]) -> None:
         """Drop memories, each unless it is held at a later version; unknown ids and users are no error."""
         user = (tenant, user_id)
+        if (loading := self._loading.get(user)) is not None:
+            loading.remove(memory_ids)
         table = self._tables.get(user)
         if table is not None:
             for memory_id, version in memory_ids.items():
@@ -81,20 +90,34 @@ class EmbeddedIndex:
     async def search(self, query: IndexQuery) -> Legs:
         """Search one user's memories; an unknown user has empty legs."""
         user = (query.tenant, query.user_id)
-        table = self._tables.get(user)
+        table = await self._table(user)
         if table is None:
-            entries = self._load(*user)
-            if not entries:
-                return Legs((), ())
-            table = UserTable(len(entries))
-            for entry in entries:
-                table.put(entry)
-            self._tables[user] = table
-            self._measure(user)
+            return Legs((), ())
         self._tables.move_to_end(user)
         legs = table.search(query)
         self._evict()
         return legs
+
+    async def _table(self, user: tuple[str, str]) -> UserTable | None:
+        """Return a user's table, loaded if it is not, or None for a user without memories."""
+        while (table := self._tables.get(user)) is None:
+            if (other := self._loading.get(user)) is not None:
+                await other.ended.wait()
+                continue
+            entries = self._load(*user)
+            if not entries:
+                return None
+            loading = self._loading[user] = _Loading(UserTable(len(entries)))
+            try:
+                await loading.put(entries)
+                if self._loading.get(user) is loading:  # else it was dropped meanwhile
+                    self._tables[user] = loading.table
+                    self._measure(user)
+            finally:
+                if self._loading.get(user) is loading:
+                    del self._loading[user]
+                loading.ended.set()
+        return table
 
     @property
     def generations(self) -> None:
@@ -108,6 +131,7 @@ class EmbeddedIndex:
     async def reopen(self) -> None:
         """Drop all tables: each is loaded again when it is asked for."""
         self._tables.clear()
+        self._loading.clear()
         self._sizes.clear()
         self._bytes = 0
 
@@ -137,5 +161,43 @@ class EmbeddedIndex:
             self._drop(next(iter(self._tables)))
 
     def _drop(self, user: tuple[str, str]) -> None:
+        self._loading.pop(user, None)
         self._tables.pop(user, None)
         self._bytes -= self._sizes.pop(user, 0)
+
+
+class _Turn:
+    """Lets others have their turn at the event loop after so many words."""
+
+    def __init__(self) -> None:
+        self._words = 0
+
+    async def before(self, entry: IndexEntry) -> None:
+        """Read the words of an entry that is put next, with others' turn before where many were read."""
+        if self._words >= WORDS_A_TURN:
+            self._words = 0
+            await asyncio.sleep(0)
+        self._words += len(entry.tokens)
+
+
+class _Loading:
+    """A user's table while it is loaded, and what was removed meanwhile."""
+
+    def __init__(self, table: UserTable) -> None:
+        self.table = table
+        self.ended = asyncio.Event()
+        self._removed: dict[str, int] = {}
+
+    async def put(self, entries: Sequence[IndexEntry]) -> None:
+        """Put what the shard had, except for what was removed since."""
+        turn = _Turn()
+        for entry in entries:
+            await turn.before(entry)
+            if self._removed.get(entry.memory_id, -1) < entry.version:
+                self.table.put(entry)
+
+    def remove(self, memory_ids: Mapping[str, int]) -> None:
+        """Remove memories, also those that are still to be put."""
+        for memory_id, version in memory_ids.items():
+            self._removed[memory_id] = max(version, self._removed.get(memory_id, -1))
+            self.table.remove(memory_id, version)

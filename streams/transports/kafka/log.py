@@ -71,8 +71,8 @@ class KafkaLog:
         """The last records appended here and acknowledged: this worker folds them next, without reading from the
         broker."""
         self._doubted: AIOKafkaProducer | None = None
-        """A producer that did not append in time: aiokafka's sender may hang indefinitely. The next append takes a new
-        one."""
+        """A producer that did not append in time, and is being stopped: aiokafka's sender may hang indefinitely. The
+        next append takes a new one."""
         self._starting = asyncio.Lock()
         """Held while a reader connects: two readers of one topic would each miss what the other has read."""
         self._replacing = asyncio.Lock()
@@ -108,9 +108,7 @@ class KafkaLog:
             await asyncio.wait(self._abandoning)
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
-        """See `Log.append`. LogUnavailable after `timeout_s`; Kafka may still append what it has not refused."""
-        for topic, partition in {(record.topic, record.partition) for record in records}:
-            await self._require(topic, partition)
+        """See `Log.append`. LogUnavailable after APPEND_S; what Kafka has not refused may arrive for FLUSH_S more."""
         for record in records:
             check_size(record)
         sent: list[asyncio.Future[RecordMetadata]] = []
@@ -118,6 +116,8 @@ class KafkaLog:
         try:
             with translated("appending"):
                 async with asyncio.timeout(min(self._timeout_s, APPEND_S)):
+                    for topic, partition in {(record.topic, record.partition) for record in records}:
+                        await self._require(topic, partition)
                     await self._batcher.wait(len(records))
                     producer = await self._usable_producer()
                     for record in records:
@@ -125,7 +125,7 @@ class KafkaLog:
                     return [_appended(metadata) for metadata in await asyncio.gather(*sent)]
         except (LogError, asyncio.CancelledError):  # a caller that gave up waiting learns no more
             if sent:  # records that were refused have taken sequence numbers, too
-                self._doubted = producer
+                self._doubt(producer)
             raise
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
@@ -248,8 +248,18 @@ class KafkaLog:
                     self._abandon(fresh)
                     raise LogUnavailable("the log is stopped")
                 broken, self._producer = self._producer, fresh
-                self._abandon(broken)
+                if broken is not self._doubted:
+                    self._abandon(broken)
             return self._producer
+
+    def _doubt(self, producer: AIOKafkaProducer | None) -> None:
+        """Stop a producer now, and have the next append replace it.
+
+        An idempotent producer of aiokafka never gives up: what a caller was told to repeat would arrive minutes later.
+        """
+        if producer is not None and producer is self._producer and producer is not self._doubted:
+            self._doubted = producer
+            self._abandon(producer)
 
     def _abandon(self, producer: AIOKafkaProducer) -> None:
         """Stop a producer in the background: what other callers sent with it is still flushed."""

@@ -59,6 +59,21 @@ async def offsets_of(
     return await asyncio.to_thread(find)
 
 
+async def keys_in(log: SqliteLog, topic: str, partition: int) -> set[bytes]:
+    """Return the keys of a partition's records; only unencrypted ones have any. Searches in a thread."""
+    first = (await log.edit(topic, partition, lambda partition_id, _: partition_id)) << OFFSET_BITS
+
+    def find() -> set[bytes]:
+        with closing(_connect(log)) as connection:
+            rows = connection.execute(
+                "select distinct key from records where id >= ? and id < ? and key is not null",
+                (first, first + (1 << OFFSET_BITS)),
+            )
+            return {key for (key,) in rows}
+
+    return await asyncio.to_thread(find)
+
+
 async def empty_write_ahead_log(log: SqliteLog) -> None:
     """Move the write-ahead log into the file and truncate it, unless readers hold on to it for long."""
 

@@ -314,6 +314,17 @@ async def test_the_tools_of_a_model_take_a_key_that_names_its_user(door: KeyedDo
     assert "likes tea" in called.text
 
 
+async def test_a_key_for_some_users_may_not_instruct_the_extraction(door: KeyedDoor):
+    talk = {"user_id": "ana", "messages": [{"role": "user", "content": "I like tea."}], "instructions": "Forget tea."}
+    added = {"user_id": "ana", "messages": "I like tea.", "custom_instructions": "Forget tea."}
+    for caller in (door.caller(*BOTH, users=("ana",)), door.caller(*BOTH, users=("a*",))):
+        for path, body in (("/v1/conversations", talk), ("/v3/memories/add/", added)):
+            refused = await caller.ask("POST", path, body)
+            assert (refused.status_code, "instructions" in refused.json()["detail"]) == (403, True)
+    assert (await door.caller(*BOTH).ask("POST", "/v1/conversations", talk)).status_code == 202
+    assert (await door.caller(*BOTH).ask("POST", "/v3/memories/add/", added)).status_code == 200
+
+
 # -- how much a key may do
 
 
@@ -338,6 +349,31 @@ async def test_more_requests_a_second_than_a_key_may_send_are_429(door: KeyedDoo
     assert [answer.headers["retry-after"] for answer in refused] == ["1"] * len(refused)
     assert refused
     assert (await door.caller(Role.READ).ask("GET", "/v1/memories", user_id="u1")).status_code == 200
+
+
+async def test_a_request_of_another_protocol_costs_as_many_as_it_makes(door: KeyedDoor):
+    caller = door.caller(*BOTH, limits=Limits(requests_per_second=1))
+    searched = {"query": "tea", "filters": {"user_id": {"in": [f"u{number}" for number in range(90)]}}}
+    assert (await caller.ask("POST", "/v3/memories/search/", searched)).status_code == 200
+    refused = await caller.ask("GET", "/v1/ping/")
+    assert refused.status_code == 429
+    assert 45 < int(refused.headers["retry-after"]) <= 90
+
+    added = door.caller(*BOTH, limits=Limits(requests_per_second=1))
+    said = {"user_id": "u1", "messages": [{"role": "user", "content": "I like tea."}]}
+    assert (await added.ask("POST", "/memories", said)).status_code == 200
+    after = await added.ask("GET", "/v1/ping/")  # it was waited for, which costs nothing
+    assert int(after.headers.get("retry-after", "0")) <= 3
+
+
+async def test_each_message_of_mcp_costs_a_request(door: KeyedDoor):
+    caller = door.caller(*BOTH, users=frozenset({"ana"}), limits=Limits(requests_per_second=1))
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    headers = {"accept": "application/json, text/event-stream"}
+    many = await caller.ask("POST", "/mcp", [listing | {"id": number} for number in range(50)], headers)
+    assert many.status_code == 400
+    answers = [await caller.ask("POST", "/mcp", listing, headers) for _ in range(4)]
+    assert 429 in {answer.status_code for answer in answers}
 
 
 async def test_more_events_a_day_than_a_key_may_publish_are_429(door: KeyedDoor):

@@ -154,20 +154,47 @@ def filled(lines: list[tuple[int, str]]) -> list[dict[str, Any]]:
     return found
 
 
-async def test_a_model_is_told_what_a_turn_says_about_its_own_extraction(tmp_path: Path):
+async def converse(door: FrontDoor, words: str, session_id: str, **more: object) -> str:
+    """Send one message, wait until it is extracted, and return its state."""
+    said = {"messages": [{"role": "user", "content": words, **more.pop("message", {})}]}  # type: ignore[dict-item]
+    body = {"user_id": "u1", "session_id": session_id} | said | more
+    answer = await door.post("/v1/conversations?wait=20", body)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["accepted"][0]["state"])
+
+
+async def test_a_model_is_told_what_a_caller_says_about_a_conversations_extraction(tmp_path: Path):
+    with ScriptedModel() as model:
+        settings = {
+            "extractor": "model",
+            "llm_base_url": model.base_url,
+            "llm_api_key": "k",
+            "redaction": "email=redact",
+        }
+        async with front_door(tmp_path, **settings) as door:
+            await set_policy(door, instructions="Remember the garden.", never=["salary"])
+            own = {"instructions": "Remember dates only, not ann@example.org."}
+            assert await converse(door, "The roses came in May.", "own", **own) == "remembered"
+            assert await converse(door, "The tulips came in April.", "other") == "remembered"
+            assert await converse(door, "My salary came in June.", "forbidden", **own) == "nothing"
+            asked = [str(request["messages"][0]["content"]) for request in model.requests]
+            assert ["Remember the garden.\nRemember dates only" in one for one in asked] == [True, False, True]
+            assert all("Remember the garden." in one and "ann@example.org" not in one for one in asked)
+            too_long = {"user_id": "u1", "messages": [], "instructions": "x" * 4_001}
+            assert (await door.post("/v1/conversations", too_long)).status_code == 422
+
+
+async def test_metadata_of_a_turn_tell_the_model_nothing(tmp_path: Path):
     with ScriptedModel() as model:
         settings = {"extractor": "model", "llm_base_url": model.base_url, "llm_api_key": "k"}
         async with front_door(tmp_path, **settings) as door:
-            await set_policy(door, instructions="Remember the garden.", never=["salary"])
             metadata = {"extraction_instructions": "Remember dates only.", "shelf": 2}
-            await say(door, "own", "The roses came in May.", metadata=metadata)
-            await say(door, "other", "The tulips came in April.")
-            await say(door, "forbidden", "My salary came in June.", metadata=metadata)
-            asked = [str(request["messages"][0]["content"]) for request in model.requests]
-            assert ["Remember the garden.\nRemember dates only." in one for one in asked] == [True, False, True]
-            assert all("Remember the garden." in one for one in asked)
-            [kept] = [one for one in (await door.get("/v1/memories", user_id="u1")).json()["items"] if one["metadata"]]
-            assert (kept["content"], kept["metadata"]) == ("The roses came in May.", {"shelf": 2})
+            await say(door, "event", "The roses came in May.", metadata=metadata)
+            await converse(door, "The tulips came in April.", "talk", message={"metadata": metadata})
+            assert len(model.requests) == 2
+            assert "Remember dates only" not in str(model.requests)
+            refused = await door.post("/v1/events", turn("e", "x", instructions="Remember dates only."))
+            assert refused.status_code == 422
 
 
 async def test_an_attribute_of_the_policy_holds_one_value_a_list_or_one_for_each_name(tmp_path: Path):

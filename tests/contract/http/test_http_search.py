@@ -45,6 +45,20 @@ async def test_a_result_is_the_memory_with_its_scores(door: FrontDoor):
     assert 0 < result["score"] <= 1
 
 
+async def test_a_session_narrows_a_search_before_its_limit_as_the_filter_does(door: FrontDoor):
+    for number in range(12):
+        await door.remember(f"likes tea of the kind {number}", "session", session_id="mornings")
+    evening = await door.remember("likes a tea at night, which is of the weaker kind", "session", session_id="evenings")
+    await door.remember("likes tea of no session", "session")
+    found = await search(door, "session", "kind of tea", session_id="evenings", limit=2)
+    assert [one["memory_id"] for one in found] == [evening["memory_id"]]
+    filtered = await search(door, "session", "kind of tea", filters={"session_id": "evenings"}, limit=2)
+    assert [one["memory_id"] for one in filtered] == [evening["memory_id"]]
+    both = {"session_id": "mornings", "filters": {"content": {"contains": "11"}}}
+    assert [one["content"] for one in await search(door, "session", "tea", **both)] == ["likes tea of the kind 11"]
+    assert await search(door, "session", "tea", session_id="nights") == []
+
+
 async def test_the_best_come_first_and_the_limit_holds(door: FrontDoor):
     for content in ("likes green tea", "plays the cello", "lives in Berlin", "owns a red bicycle"):
         await door.remember(content, "best")

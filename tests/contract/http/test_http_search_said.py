@@ -159,6 +159,9 @@ async def test_filters_of_memories_leave_no_turn_and_those_of_time_choose(door: 
         ({"source_type": "photo"}, set()),
     ]:
         assert set(ids(await search(door, "filters", "quokka", filters=filters))) == expected, filters
+    assert ids(await search(door, "filters", "quokka", session_id="one")) == ["t-1"]
+    assert await search(door, "filters", "quokka", session_id="three") == []
+    assert await search(door, "filters", "quokka", session_id="one", filters={"category": "people"}) == []
     assert await search(door, "filters", "quokka", exclude_sources=["chat"]) == []
     assert await search(door, "filters", "quokka", scope="global") == []
     assert ids(await search(door, "filters", "quokka", as_of="2026-02-01T00:00:00Z")) == ["t-1"]

@@ -133,7 +133,7 @@ async def test_the_doctor_of_a_server_says_what_that_server_reaches(tmp_path: Pa
         asked = await asyncio.create_subprocess_exec(sys.executable, *doctor, stdout=asyncio.subprocess.PIPE)
         told, _ = await asked.communicate()
         checks = {check["name"]: check for check in json.loads(told)["checks"]}
-        reached = {"index", "schema registry", "extractor", "embedder", "shards"}
+        reached = {"index", "schema registry", "extractor", "embedder", "shards", "encryption"}
         assert set(checks) == {"server", "data directory", "log", *reached}
         assert str(tmp_path / "served") in checks["data directory"]["detail"]
         assert asked.returncode == 0

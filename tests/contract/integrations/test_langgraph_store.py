@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
 import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -15,18 +18,29 @@ from support.mnemolog_up import Up
 
 from mnemolog import Client, Refused
 from mnemolog.integrations.langgraph import MnemologStore
+from mnemolog.integrations.langgraph_items import key_of, put_call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+
+@contextmanager
+def own_server(folder: Path) -> Iterator[str]:
+    """Run a server, and yield its address."""
+    up = Up(folder, free_ports(1)[0])
+    try:
+        up.wait_until_ready()
+        yield up.url
+    finally:
+        up.end(signal.SIGTERM)
 
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Give the address of a server."""
-    up = Up(tmp_path_factory.mktemp("up"), free_ports(1)[0])
-    up.wait_until_ready()
-    yield up.url
-    up.end(signal.SIGTERM)
+    with own_server(tmp_path_factory.mktemp("up")) as url:
+        yield url
 
 
 @pytest.fixture
@@ -126,6 +140,60 @@ def test_namespaces_are_listed_over_users(store: MnemologStore, ann: str) -> Non
     assert {(ann, "a", "x"), (f"{ann}2", "a", "y")} <= set(store.list_namespaces(prefix=("*", "a")))
     assert {item.namespace[0] for item in store.search((), filter={"n": 1}, limit=200)} >= {ann, f"{ann}2"}
     assert {item.namespace[0] for item in store.search((ann,))} == {ann}
+
+
+def test_forgetting_a_user_called_langgraph_leaves_the_directory_of_users(
+    store: MnemologStore, client: Client, ann: str
+) -> None:
+    store.put((ann,), "k", {"n": 1})
+    assert client.forget_memories("langgraph", filters={"kind": "document"})["left"] == 0
+    assert (ann,) in store.list_namespaces()
+
+
+def test_users_whom_an_earlier_version_put_into_its_directory_are_known(
+    store: MnemologStore, client: Client, ann: str
+) -> None:
+    client.carry(put_call(PutOp((ann,), "k", {"n": 1}), ann, None, ["$"], datetime.now(UTC)))
+    assert (ann,) not in store.list_namespaces()
+    name = key_of((), ann)
+    client.remember(name, "langgraph", kind="document", attribute=name, value="forever", metadata={"user": ann})
+    assert (ann,) in store.list_namespaces()
+
+
+def letters(texts: Sequence[str]) -> list[list[float]]:
+    """Embed texts by how often they have the letters a, b and c."""
+    return [[float(text.count(letter)) for letter in "abc"] for text in texts]
+
+
+async def test_an_embedder_of_the_callers_ranks_items_by_its_own_cosines(url: str, ann: str) -> None:
+    index: Any = {"embed": letters, "dims": 3, "fields": ["title", "lines[*]"]}
+    with MnemologStore(url, index=index) as store:
+        store.put((ann,), "mixed", {"title": "aab", "lines": ["ccc"]})
+        store.put((ann,), "other", {"title": "bbb", "lines": []})
+        store.put((ann,), "hidden", {"title": "aaa"}, index=False)
+        found = store.search((ann,), query="aa")
+        assert [item.key for item in found] == ["mixed", "other", "hidden"]
+        assert [item.score for item in found] == [pytest.approx(2 / 5**0.5), pytest.approx(0.0), None]
+        assert [item.key for item in store.search((ann,), query="c", limit=1)] == ["mixed"]
+        assert [item.key for item in store.search((ann,), query="c", filter={"title": "bbb"})] == ["other"]
+        assert "vectors" not in found[0].value
+    async with MnemologStore(url, index=index) as store:
+        await store.aput((ann,), "late", {"title": "c"})
+        assert {item.key for item in await store.asearch((ann,), query="c", limit=2)} == {"late", "mixed"}
+
+
+def test_a_vector_of_another_length_is_refused_and_one_from_before_has_no_score(url: str, ann: str) -> None:
+    indexes: list[Any] = [
+        {"embed": letters, "dims": 3},
+        {"embed": letters, "dims": 4},
+        {"embed": lambda texts: [[1.0, 1.0] for _ in texts], "dims": 2},
+    ]
+    before, wrong, after = (MnemologStore(url, index=index) for index in indexes)
+    with before, wrong, after:
+        before.put((ann,), "a", {"text": "a"})
+        with pytest.raises(ValueError, match="no vector of 4 finite numbers"):
+            wrong.put((ann,), "b", {"text": "b"})
+        assert [(item.key, item.score) for item in after.search((ann,), query="a")] == [("a", None)]
 
 
 def test_what_has_ended_is_hidden_and_swept(store: MnemologStore, client: Client, ann: str) -> None:
@@ -242,3 +310,39 @@ async def test_thousands_of_operations_at_once_are_all_carried_out(url: str, ann
         found = await asyncio.gather(*(store.aget((ann,), f"k{number % 50}") for number in range(2_000)))
         assert all(found)
         assert len(await store.asearch((ann,), limit=100)) == 50
+
+
+def test_of_items_that_are_put_while_their_user_is_erased_only_the_later_ones_stay(tmp_path: Path) -> None:
+    with own_server(tmp_path) as url, Client(url) as client, MnemologStore(url) as store:
+        store.put(("bob",), "kept", {"text": "likes tea"})
+        without = client.digest()["total"]
+        puts: dict[str, tuple[float, float]] = {}
+        ended = threading.Event()
+
+        def put_many() -> None:
+            while not ended.is_set():
+                key, began = str(len(puts)), time.monotonic()
+                store.put(("ann", "notes"), key, {"text": f"note {key}"})
+                puts[key] = began, time.monotonic()
+
+        putting = threading.Thread(target=put_many)
+        putting.start()
+        for _ in range(3):
+            while_there_are = len(puts) + 5
+            while len(puts) < while_there_are:
+                time.sleep(0.01)
+            began = time.monotonic()
+            client.erase("ann")
+            erased = time.monotonic()
+        time.sleep(1)
+        ended.set()
+        putting.join()
+        there = {item.key for item in store.search(("ann",), limit=10_000)}
+        assert there >= {key for key, (begin, _) in puts.items() if begin > erased}
+        assert there.isdisjoint(key for key, (_, end) in puts.items() if end < began)
+        client.erase("ann")
+        assert store.search(("ann",)) == []
+        named = {"kind": "document", "metadata.user": "ann"}
+        assert len(client.forget_memories("langgraph", filters=named, forever=True)["items"]) == 1
+        assert client.digest()["total"] == without
+        assert client.rebuild()["equal"]

@@ -26,6 +26,8 @@ FACTS: Final = 10
 KILLS, SHORT_KILLS = 10, 3
 AT_ONCE: Final = 4
 PAUSE_SECONDS: Final = 0.2
+ERASED_SECONDS: Final = 5 * RECOVERY_SECONDS
+"""An erasure takes half a minute, and begins anew where its worker is killed."""
 WORD: Final = "Quirinius"
 """Stands in all that these users say, and in their ids."""
 NO_TRUTH: Final = frozenset({"acknowledged", "log.txt"})
@@ -161,7 +163,7 @@ class Gone:
 
     async def _asked(self, method: str, path: str, body: object, url: str | None = None) -> dict[str, Any]:
         """Ask until it is answered; a repeat has the same key. Raises AssertionError."""
-        deadline, last = time.monotonic() + RECOVERY_SECONDS, ""
+        deadline, last = time.monotonic() + (ERASED_SECONDS if method == "DELETE" else RECOVERY_SECONDS), ""
         while time.monotonic() < deadline:
             with suppress(httpx.TransportError, IndexError):
                 whom = url or self._cluster.pick.choice(self._cluster.alive())

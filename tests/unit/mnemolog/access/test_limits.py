@@ -50,6 +50,21 @@ def granted(rates: Rates, key: Key, asked: int) -> int:
     return done
 
 
+def test_what_a_request_makes_within_is_never_refused_and_has_the_next_wait():
+    clock = Clock()
+    rates, key = Rates(clock=clock.monotonic), key_with(requests_per_second=2)
+    rates.take_request(key)
+    for _ in range(10):
+        rates.add_request(key)
+    clock.seconds = 4.9
+    assert granted(rates, key, 1) == 0
+    clock.seconds = 5.0
+    assert granted(rates, key, 2) == 1
+    without = key_with()
+    rates.add_request(without)
+    assert granted(rates, without, 50) == 50
+
+
 @pytest.mark.parametrize(("workers", "share"), [(1, 10), (2, 5), (100, 1)])
 def test_each_worker_grants_its_share_of_a_second(workers: int, share: int):
     clock = Clock()

@@ -9,7 +9,7 @@ import pytest
 from support.tiny_encoder import write_encoder
 
 from mnemolog.diagnostics import checks
-from mnemolog.diagnostics.checks import Check
+from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.server_checks import explained
 from mnemolog.settings import from_environment
 
@@ -109,7 +109,7 @@ async def test_of_a_folder_that_cannot_be_made_it_says_what_to_do_and_makes_noth
 
 
 async def test_encoders_on_this_machine_are_tried_and_what_they_lack_is_said(tmp_path: Path):
-    async def embedder(setting: str) -> checks.Check:
+    async def embedder(setting: str) -> Check:
         given = {"MNEMOLOG_EMBEDDING_MODEL": setting}
         found = await checks.checked(from_environment(given, data_dir=tmp_path / "data"))
         return next(one for one in found if one.name == "embedder")

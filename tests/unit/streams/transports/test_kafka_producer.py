@@ -12,9 +12,10 @@ import pytest
 from aiokafka.errors import KafkaConnectionError
 
 from schemas.log import LogUnavailable, NewRecord, Record
+from streams.sealing.user_keys import ARRIVAL_SECONDS
 from streams.transports.kafka.clients import KafkaClients
-from streams.transports.kafka.log import KafkaLog
-from streams.transports.kafka.producer import start_producer
+from streams.transports.kafka.log import APPEND_S, KafkaLog
+from streams.transports.kafka.producer import FLUSH_S, start_producer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -153,6 +154,19 @@ async def test_a_healthy_partition_does_not_wait_for_the_flush_of_a_silent_one(l
     assert not first.closed
     await log.stop()
     assert (first.closed, second.closed) == (True, True)
+
+
+async def test_what_was_given_up_is_not_sent_for_ever(log: KafkaLog, clients: Clients):
+    with pytest.raises(LogUnavailable):
+        await log.append(record(SILENT))
+    async with asyncio.timeout(5):
+        while not clients.producers[0].closed:  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0.01)
+    await log.stop()
+
+
+def test_a_log_gives_up_before_an_erasure_destroys_the_key():
+    assert APPEND_S + FLUSH_S <= ARRIVAL_SECONDS
 
 
 async def test_a_producer_on_which_nothing_was_sent_is_not_doubted(log: KafkaLog, clients: Clients):

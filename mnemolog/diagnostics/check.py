@@ -1,0 +1,15 @@
+"""A check: how one component is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The state of a component; `advice` says what to do where it is not `ok`."""
+
+    name: str
+    ok: bool
+    detail: str
+    advice: str = ""
