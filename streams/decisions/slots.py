@@ -5,6 +5,7 @@ A single-valued attribute is a slot. So is each thing that is liked or disliked:
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,7 @@ from schemas.vocabulary.attributes import BY_NAME, OPPOSITES, name_and_date, pla
 from schemas.vocabulary.tastes import says_taste
 from schemas.vocabulary.words import DOCUMENT
 from streams.decisions.duplicates import matching, statement_keys
-from streams.decisions.duplicates.contradiction import end_keys, ends, taken_back
+from streams.decisions.duplicates.contradiction import ANY, end_keys, ends, taken_back
 from streams.decisions.duplicates.equivalence import content_words
 
 if TYPE_CHECKING:
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
 EXTRACTED: Final = ("chat", "photo", "inferred")
 """Source types of what was extracted, by a model or by rules, and not written by a client."""
 
-
-OF_OCCASIONS = ("schedule", "finance")
+OF_OCCASIONS: Final = ("schedule", "finance")
+"""Categories whose memories are each of one occasion."""
+OF_PEOPLE: Final = ("family", "friends")
+"""Attributes whose values name somebody, and may say who that is to the user."""
 
 
 def occupants(state: UserState, statement: Statement) -> list[Memory]:
@@ -82,12 +85,17 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
     keys: list[Hashable] = [*end_keys(content_words(statement.content))]
     if statement.attribute is not None and statement.value is not None:
         keys.append(statement_keys.of_taking_back(statement.attribute))
-    if back is not None:
-        keys += [statement_keys.of_value(attribute, back[1]) for attribute in back[0]]
-    perhaps = (state.memories[i] for i in matching.found(state, keys))
+    perhaps: set[str] = set()
+    attributes, taken = back or ((), ANY)
+    for attribute in attributes:
+        if taken == ANY or attribute in OF_PEOPLE:
+            perhaps.update(state.by_attribute.get(attribute, ()))
+        else:
+            keys.append(statement_keys.of_value(attribute, taken))
+    perhaps |= matching.found(state, keys)
     found = [
         m
-        for m in perhaps
+        for m in map(state.memories.__getitem__, perhaps)
         if m.kind == "semantic"
         and m.status in (ACTIVE, FORGOTTEN)
         and m.category not in OF_OCCASIONS
@@ -102,11 +110,33 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
 def _contradicts(memory: Memory, statement: Statement, back: tuple[tuple[str, ...], str] | None) -> bool:
     if memory.said_at > statement.effective:
         return ends(memory.content, statement.content) or _takes_back(taken_back(memory.content), statement)
-    if back is not None and memory.slot in back[0] and holds(memory, back[1]):
+    if back is not None and memory.slot in back[0] and _is_taken(memory, back[1], statement):
         return True
     if statement.attribute and statement.attribute == memory.slot:  # two numbers in one slot are its own affair
         return False
     return ends(statement.content, memory.content) or _gives_again(memory, statement)
+
+
+_PARTNER: Final = re.compile(
+    r"(?:ex-?)?(?:girlfriend|boyfriend|partner|fianc[eé]e?|husband|wife|spouse) (?P<name>.+)"
+    r"|(?:女朋友|男朋友|女友|男友|对象|爱人|老婆|老公|妻子|丈夫|未婚妻|未婚夫)(?P<also>.+)",
+    re.IGNORECASE,
+)
+"""The value of a partner in `family`: relation and name."""
+
+
+def _is_taken(memory: Memory, value: str, statement: Statement) -> bool:
+    """Return whether a memory holds the value that a statement takes back: a partner's also by the name alone.
+
+    Where any value is taken back, what was said at the same time stays: it is what takes its place.
+    """
+    if value == ANY:
+        return memory.said_at < statement.effective
+    partner = _PARTNER.fullmatch(memory.value or "")
+    name = partner["name"] or partner["also"] if partner else None
+    if memory.slot in OF_PEOPLE:
+        return name is not None and same_value(name, value)
+    return holds(memory, value)
 
 
 def _takes_back(back: tuple[tuple[str, ...], str] | None, statement: Statement) -> bool:
@@ -114,13 +144,14 @@ def _takes_back(back: tuple[tuple[str, ...], str] | None, statement: Statement) 
         back is not None
         and statement.attribute in back[0]
         and statement.value is not None
-        and same_value(back[1], statement.value)
+        and (back[1] == ANY or same_value(back[1], statement.value))
     )
 
 
 def _gives_again(memory: Memory, statement: Statement) -> bool:
     """Return whether a memory took back what the statement says is so again."""
-    return memory.slot is None and _takes_back(taken_back(memory.content), statement)
+    back = taken_back(memory.content)
+    return memory.slot is None and back is not None and back[1] != ANY and _takes_back(back, statement)
 
 
 def _of_attribute(state: UserState, attribute: str) -> Iterator[Memory]:

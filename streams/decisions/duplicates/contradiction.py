@@ -53,12 +53,31 @@ _OF_TIME: Final = frozenset(
 )
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 
-_MAY_TAKE_BACK: Final = re.compile(r"no longer|not|n['’]t|quit|left|lost|resigned|[不没离辞跳退]", re.IGNORECASE)
+_NOW: Final = frozenset({"now", "already", "currently"})
+_ZH_NOW: Final = (("现", "在"), ("目", "前"), ("已", "经"), ("如", "今"))
+"""Words that say only that a number is of now: I have three cats now."""
+
+_MAY_TAKE_BACK: Final = re.compile(
+    r"no longer|not|n['’]t|quit|left|lost|resigned|broke|split|stopped|gave up|given up|retired|fired|laid off"
+    r"|[不没离辞跳退戒分裁失]",
+    re.IGNORECASE,
+)
+_DAYS_IN_BRACKETS: Final = re.compile(r"\s?[（(]\d{4}-[\d/-]{2,20}[）)]")
+"""What the rules write behind "last week"."""
+ANY: Final = "*"
+"""Whatever the value was: "User quit their job"."""
 _I: Final = r"^(?:the )?(?:user|i)(?: has| have)? (?:now |just |recently )?"
 _NO_MORE: Final = r"(?:is |am |does |do )?(?:no longer|not)"
 _REST: Final = r"(?P<value>[^,;]{1,60}?)(?: any ?more| any longer| at all| after all)?[.!]*$"
 _WO: Final = r"^(?:用户|我)(?:们)?(?:已经|现在|目前|后来|今年)*"
 _ZH: Final = r"(?P<value>[^,。;、]{1,20}?)"
+_LATELY: Final = (
+    r"(?: (?:today|yesterday|recently|again|for good|(?:last|this) (?:week|month|summer|winter|spring|autumn|fall)"
+    r"|(?:on|in) [A-Z]\w{2,9}|(?:a|one|two|three|\d{1,2}|a few) (?:days?|weeks?|months?) ago))?[.!]*$"
+)
+_ZH_LATELY: Final = r"(?:今天|昨天|前天|上周|上个?月|上个?星期|这个?月|这周|刚刚?|终于|最近|\d{1,2}月|月初|月底){0,3}"
+_TAKES: Final = r"(?:drink|eat|watch|play|smoke|wear|read|listen to|use|practi[cs]e|go to|do)"
+_TAKING: Final = r"(?:drinking |eating |watching |playing |wearing |reading |listening to |using |doing |going to )?"
 _TAKEN_BACK: Final = tuple(
     (attributes, re.compile(pattern, re.IGNORECASE))
     for attributes, pattern in (
@@ -68,6 +87,24 @@ _TAKEN_BACK: Final = tuple(
         (
             ("employer",),
             rf"{_I}left (?P<value>[^,;]{{1,60}}?) last (?:week|month|year|summer|winter|spring|autumn|fall)[.!]*$",
+        ),
+        (("employer",), rf"{_I}left (?P<value>[^,;]{{1,60}}?)(?: for good)?[.!]*$"),
+        (("employer",), rf"{_I}(?:quit|resigned|left|lost) (?:my|his|her|their|the) job(?P<value>){_LATELY}"),
+        (("employer",), rf"{_I}(?:resigned|retired)(?P<value>){_LATELY}"),
+        (("employer",), rf"{_I}(?:(?:was|got|is|has been) )?(?:fired|laid off|let go)(?P<value>){_LATELY}"),
+        (("family", "friends"), rf"{_I}(?:broke|split) up with (?:(?:my|their) \w+ )?(?P<value>[A-Z]\w+){_LATELY}"),
+        (
+            ("family", "friends"),
+            (
+                rf"^(?:the )?(?:(?:user|i) and )?(?P<value>[A-Z]\w+)(?: and (?:the )?(?:user|i))? (?:broke"
+                rf"|split) up{_LATELY}"
+            ),
+        ),
+        (("likes", "interests"), rf"{_I}(?:is |am )?no longer {_TAKES}e?s? {_REST}"),
+        (("likes", "interests"), rf"{_I}(?:do|does) not {_TAKES} (?P<value>[^,;]{{1,60}}?) any ?(?:more|longer)[.!]*$"),
+        (
+            ("likes", "interests"),
+            rf"{_I}(?:quit|stopped|gave up|have given up|has given up) {_TAKING}(?P<value>[^,;]{{1,60}}?){_LATELY}",
         ),
         (("occupation",), rf"{_I}{_NO_MORE} (?:works?|working) as (?:an? )?{_REST}"),
         (("city",), rf"{_I}{_NO_MORE} (?:lives?|living|based) in {_REST}"),
@@ -83,6 +120,14 @@ _TAKEN_BACK: Final = tuple(
         (("employer",), rf"{_WO}不再?在{_ZH}(?:工作|上班|任职|就职|干|做)了?$"),
         (("employer",), rf"{_WO}离开了?{_ZH}了?$"),
         (("employer",), rf"{_WO}从{_ZH}(?:离职|辞职|跳槽|退休)了?$"),
+        (
+            ("employer",),
+            rf"{_WO}{_ZH_LATELY}(?:辞职|离职|辞了?工作|被裁员?|失业|退休|被辞退|被开除|下岗|辞)(?P<value>)了[.!。]*$",
+        ),
+        (("family", "friends"), rf"{_WO}{_ZH_LATELY}[和跟与]{_ZH}{_ZH_LATELY}(?:分手|离婚)了[.!。]*$"),
+        (("likes", "interests"), rf"{_WO}不再(?:吃|喝|看|听|玩|抽|打|练|穿|用|追){_ZH}了?$"),
+        (("likes", "interests"), rf"{_WO}不(?:吃|喝|看|听|玩|抽|打|练|追){_ZH}了$"),
+        (("likes", "interests"), rf"{_WO}{_ZH_LATELY}戒掉?了?(?:喝|吃|抽)?{_ZH}了?$"),
         (("city",), rf"{_WO}不再?住在?{_ZH}了?$"),
         (("likes", "interests"), rf"{_WO}不再?(?:喜欢|爱)(?:吃|喝|看|听|玩)?{_ZH}了?$"),
         (("interests",), rf"{_WO}(?:不再?|没有?)对{_ZH}感?兴趣了?$"),
@@ -96,23 +141,24 @@ _TAKEN_BACK: Final = tuple(
 def taken_back(content: str) -> tuple[tuple[str, ...], str] | None:
     """Return the slots and the value that a statement of the user takes back; None where it takes back nothing.
 
-    "User is no longer allergic to nuts" takes back `nuts` in `allergies`.
+    "User is no longer allergic to nuts" takes back `nuts` in `allergies`; "User quit their job" takes back `ANY`
+    employer.
     """
     if not _MAY_TAKE_BACK.search(content):
         return None
-    plain = expanded(" ".join(nfkc(content).split()))
+    plain = expanded(" ".join(nfkc(_DAYS_IN_BRACKETS.sub("", content)).split()))
     for attributes, pattern in _TAKEN_BACK:
         if match := pattern.match(plain):
-            return attributes, match["value"].strip()
+            return attributes, match["value"].strip() or ANY
     return None
 
 
 def end_keys(words: tuple[str, ...]) -> Iterator[tuple[object, ...]]:
     """Yield keys of content words, of which two statements share one wherever one `ends` the other."""
-    if not _comparable(words):
-        return
-    yield "affirmed", _affirmed(words)[1]
-    for at in range(len(words)):
+    if _comparable(words):
+        yield "affirmed", _affirmed(words)[1]
+    words = _of_now(words)
+    for at in range(len(words) if _comparable(words) else 0):
         if _tells_number(words, at):
             yield "number", words[:at], words[at + 1 :]
 
@@ -120,9 +166,21 @@ def end_keys(words: tuple[str, ...]) -> Iterator[tuple[object, ...]]:
 def ends(newer: str, older: str) -> bool:
     """Return whether a statement that is said after another one, of the same user, contradicts it."""
     one, other = content_words(newer), content_words(older)
-    if not _comparable(one) or not _comparable(other) or one == other:
+    if one == other:
         return False
-    return _denies(one, other) or _other_number(one, other)
+    if _comparable(one) and _comparable(other) and _denies(one, other):
+        return True
+    one, other = _of_now(one), _of_now(other)
+    return _comparable(one) and _comparable(other) and _other_number(one, other)
+
+
+def _of_now(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the words without those that only say that it is so now."""
+    rest = [word for word in words if word not in _NOW]
+    for now in _ZH_NOW:
+        if (at := _position(rest, now)) is not None:
+            del rest[at : at + len(now)]
+    return tuple(rest[:-1] if rest[-1:] == ["了"] else rest)
 
 
 def _comparable(words: Sequence[str]) -> bool:

@@ -22,11 +22,21 @@ _Readers: TypeAlias = "tuple[tuple[re.Pattern[str], Callable[[re.Match[str], dat
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """A date in a text, and the span (half open) of its words."""
+    """A date in a text, and the span (half open) of its words; `last` is the last of several days."""
 
     day: date
     start: int
     end: int
+    last: date | None = None
+
+    @property
+    def written(self) -> str:
+        """The day or the days in ISO 8601: `2026-11-09`, `2026-11`, `2026-11-02/2026-11-08`."""
+        if self.last is None or self.last == self.day:
+            return self.day.isoformat()
+        if self.day.day == 1 and self.last == _last_of_month(self.day):
+            return self.day.isoformat()[:7]
+        return f"{self.day}/{self.last}"
 
 
 _YEARS: Final = (1000, 9000)
@@ -80,6 +90,114 @@ _EN_DAY = re.compile(
 _EN_IN = re.compile(
     r"\bin (?P<n>\d{1,3}|an?|one|two|three|four|five|six|ten)\s+(?P<unit>days?|weeks?)(?:'s? time)?\b", re.IGNORECASE
 )
+
+
+_ZH_SPAN = re.compile(
+    r"(?<!每)(?:(?P<rel>上上|下下|上|下|这|本)个?(?P<unit>周(?!年)|星期|礼拜"
+    r"|月)(?P<end>(?<!月)末)?(?!(?:个?[一二三四五六日天](?![个直些次]))"
+    r"|\d|[零〇一二三四五六七八九十]{1,3}[日号])"
+    rf"|(?P<n>{NUMERAL}|半(?=年))(?P<of>天|周|个?(?:星期|礼拜)|个月|(?<=半)年)(?P<way>以?前|之前|以?后|之后))"
+)
+"""A week or month by its distance, and so many days, weeks or months ago or ahead."""
+_EN_SPAN = re.compile(
+    r"\b(?:(?P<rel>last|next|this|this past|this coming) (?P<unit>weekend|week|month)\b|the (?P<over>week|month) "
+    r"(?P<side>before last|after next)\b|(?P<n>\d{1,3}|an?|one|two|three|four|five|six|ten|a couple of) "
+    r"(?P<of>days?|weeks?|months?) (?P<way>ago|from now)\b)",
+    re.IGNORECASE,
+)
+_SATURDAY: Final = 5
+_FURTHEST: Final = 400
+"""Days, weeks or months: more are not counted so."""
+
+
+def spoken_span(text: str, today: date) -> Dated | None:
+    """Return the week, weekend, month or day that a text of either language names by its distance from today, or None.
+
+    `last week` is the one from Monday to Sunday before this one; `two weeks ago` is the day fourteen days back, and
+    `two months ago` the whole month.
+    """
+    if not _YEARS[0] <= today.year <= _YEARS[1]:
+        return None
+    return _chinese_span(text, today) or _english_span(text, today)
+
+
+def _chinese_span(text: str, today: date) -> Dated | None:
+    m = _ZH_SPAN.search(text)
+    if m is None:
+        return None
+    if m["rel"]:
+        count = {"上上": -2, "上": -1, "下": 1, "下下": 2}.get(m["rel"], 0)
+        return _span(m, "weekend" if m["end"] else "month" if m["unit"] == "月" else "week", count, today)
+    count = 6 if m["n"] == "半" else number(m["n"]) or 0
+    return _span(m, _unit(m["of"]), -count if "前" in m["way"] else count, today, ago=True)
+
+
+def _english_span(text: str, today: date) -> Dated | None:
+    m = _EN_SPAN.search(text)
+    if m is None:
+        return None
+    if m["rel"]:
+        said = m["rel"].lower()
+        return _span(m, m["unit"].lower(), {"last": -1, "next": 1}.get(said, -1 if "past" in said else 0), today)
+    if m["over"]:
+        return _span(m, m["over"].lower(), -2 if "before" in m["side"].lower() else 2, today)
+    count = _count(m["n"])
+    return _span(m, m["of"].lower().rstrip("s"), -count if m["way"].lower() == "ago" else count, today, ago=True)
+
+
+_SURE = re.compile(
+    r"(?:大后|明|后|昨|(?<![目以之])前|今)天(?!生)|(?:昨|今|明)晚|(?:上上?|下下?)个?(?:周|星期"
+    r"|礼拜)[一二三四五六日天](?!个)"
+    r"|\b(?:the day (?:after tomorrow|before yesterday)|tomorrow|tonight|today|yesterday|last night"
+    r"|(?:last|next) (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    re.IGNORECASE,
+)
+_REPEATED = re.compile(r"每|天天|总是|经常|\b(?:every|each|usually|always|often|never)\b", re.IGNORECASE)
+
+
+def certain_day(text: str, today: date) -> Dated | None:
+    """Return the day that a text of either language names by words for one day only (昨天, next Friday), or None."""
+    m = None if _REPEATED.search(text) else _SURE.search(text)
+    if m is None:
+        return None
+    said = m.group()
+    found = days_ago(said, today) or chinese_date(said, today) or english_date(said, today)
+    return Dated(found.day, m.start(), m.end()) if found else None
+
+
+def span_ahead(text: str, today: date) -> Dated | None:
+    """Return the week or month after this one that a text names by its distance, or None."""
+    far = spoken_span(text, today)
+    return far if far and far.day > today else None
+
+
+def _unit(said: str) -> str:
+    return "day" if said == "天" else "month" if said in ("个月", "年") else "week"
+
+
+def _count(said: str) -> int:
+    low = said.lower()
+    return int(low) if low.isdigit() else 2 if "couple" in low else _EN_NUMBERS.get(low, 1)
+
+
+def _span(m: re.Match[str], unit: str, count: int, today: date, *, ago: bool = False) -> Dated | None:
+    """Return the days of a unit so many ahead (or back); counted from today, days and weeks are a day."""
+    if abs(count) > _FURTHEST or (ago and count == 0):
+        return None
+    if unit == "month":
+        years, month = divmod(today.month - 1 + count, 12)
+        first = date(today.year + years, month + 1, 1)
+        return Dated(first, m.start(), m.end(), _last_of_month(first))
+    if ago:
+        return Dated(today + timedelta(days=count * (7 if unit == "week" else 1)), m.start(), m.end())
+    monday = today - timedelta(days=today.weekday()) + timedelta(weeks=count)
+    if unit == "weekend":
+        return Dated(monday + timedelta(days=_SATURDAY), m.start(), m.end(), monday + timedelta(days=6))
+    return Dated(monday, m.start(), m.end(), monday + timedelta(days=6))
+
+
+def _last_of_month(first: date) -> date:
+    return (first.replace(day=1) + timedelta(days=31)).replace(day=1) - timedelta(days=1)
 
 
 def chinese_date(text: str, today: date) -> Dated | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from streams.extraction.rules.account import Account, names_within
 from streams.extraction.rules.addressed import SHARED, addressed
 from streams.extraction.rules.finding import without_parts
 
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 
 class _Claim(Protocol):
+    @property
+    def text(self) -> str:
+        """The clause."""
+
     @property
     def continues(self) -> bool:
         """Whether a clause leaves out its subject and goes on from the clause before it."""
@@ -43,6 +49,14 @@ class LanguageRules(Generic[Clause]):
     """What happened."""
     biography: Callable[[Clause], Iterator[Finding]]
     """What a clause tells of the user's life, where nothing else was found in it."""
+    only_names: Callable[[str], bool]
+    """Whether a clause says how somebody is called, and no more."""
+    of_them: Callable[[Clause, Finding], Finding | None]
+    """What a clause says by a pronoun of somebody whom a finding before it names."""
+    context: Callable[[Clause], str | None]
+    """What a clause adds to one that told something of the user, in its words."""
+    plainly: Callable[[Clause], Iterator[Finding]]
+    """What a clause says of the user where no rule found anything in its sentence so far."""
     topics: Callable[[Clause], Iterator[Finding]]
     """What else a clause tells of the user, known by what it speaks of, where the sentence tells no event."""
     liked: Callable[[Sentence], Iterator[Finding]]
@@ -68,28 +82,49 @@ class LanguageRules(Generic[Clause]):
         confided = list(self.confided(sentence, today))
         events = [*confided]
         shared = list(addressed(sentence, today))
-        found: list[Finding] = []
-        told: Finding | None = None
+        account = Account()
         for clause in self.claims(sentence):
             said = [finding for rule in self.statements for finding in rule(clause)]
             said += self.life(clause, today)
-            happened = list(self.events(clause, today))
-            found += said
+            happened = [_with_cause(event, account.told) for event in self.events(clause, today)]
             events += happened
-            more: list[Finding] = []
-            if not said and not happened and not confided:
-                more = list(self.biography(clause)) or ([] if shared else list(self.topics(clause)))
-            if told and more and clause.continues:  # 我想学游泳，暑假报了班: the second makes no sense alone
-                found.remove(told)
-                more = [_joined(told, more[0])]
-            found += more
-            last = (said + more)[-1:]
-            told = last[0] if last and last[0].attribute is None else None
-        yield from found
+            unread = not happened and not confided
+            more = list(self._more(clause, said, shared=bool(shared))) if unread else []
+            if unread and not said and not more and self._goes_on(clause, account):
+                continue
+            if unread and not said and not more and not account.found and not events and not shared:
+                more = list(self.plainly(clause))
+            account.add(said, more, goes_on=clause.continues)
+        yield from account.found
         yield from self.liked(sentence)
         if all(event.event_type == SHARED for event in events):  # a feeling about an event is a part of it
             events += shared
         yield from without_parts(events)
+
+    def _more(self, clause: Clause, said: list[Finding], *, shared: bool) -> Iterator[Finding]:
+        """Yield what a clause tells beyond its statements, in its words: where these are none, or names alone."""
+        if said and (self.only_names(clause.text) or not names_within(said, clause.text)):
+            return
+        found = list(self.biography(clause))
+        yield from found if found or shared else self.topics(clause)
+
+    def _goes_on(self, clause: Clause, account: Account) -> bool:
+        """Join a clause that tells nothing by itself to what it goes on from; return whether it does."""
+        if account.named and (also := self.of_them(clause, account.named)):
+            account.add_of_named(also)
+            return True
+        if account.told and (words := self.context(clause)):
+            account.join(words)
+            return True
+        return False
+
+
+def _with_cause(event: Finding, told: Finding | None) -> Finding:
+    """Return a feeling with what was told before it: 我奶奶去世了，我特别难过."""
+    if event.event_type != "personal_share" or told is None or told.content in event.content:
+        return event
+    mark = "，" if re.search(r"[一-鿿]", told.content) else ", "
+    return replace(event, content=f"{told.content}{mark}{event.content}")
 
 
 def _one_style(styles: list[Finding]) -> Iterator[Finding]:
@@ -102,10 +137,3 @@ def _one_style(styles: list[Finding]) -> Iterator[Finding]:
             value=mark.join(style.value or "" for style in styles),
             content=mark.join([first.content, *(style.value or "" for style in styles[1:])]),
         )
-
-
-def _joined(told: Finding, more: Finding) -> Finding:
-    """Return a finding with the words of the one that goes on from it, whose subject is the same."""
-    chinese = told.content.startswith("用户")
-    words = more.content.removeprefix("用户" if chinese else "User ")
-    return replace(told, content=f"{told.content}{'，' if chinese else ', '}{words}")

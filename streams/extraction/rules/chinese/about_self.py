@@ -37,12 +37,18 @@ _CALLED = re.compile(
     rf"^(?:叫做?|名叫|名字[是叫]|[英中]文名[是叫]?|真名[是叫]?|的?名字[是叫]|全名[是叫]|本名)({_NAME})$"
 )
 _CALL_ME = re.compile(
-    r"^(?:大家|朋友们?|同事们?|同学们?|你|你们)?(?:就|都|一般|通常|平时|可以|以后)*(?:叫|喊|"
-    rf"称呼)我({_NAME})(?<!就)(?:就行|就好|就可以|好|吧|即可|都行)*$"
+    r"^(?:大家|朋友们?|同事们?|同学们?|你|你们)?(?:就|都|一般|通常|平时|可以|以后)*(?:管我叫|叫我|喊我|"
+    rf"称呼我)({_NAME})(?<!就)(?:就行|就好|就可以|好|吧|即可|都行)*$"
 )
 _IS_NAMED = re.compile(rf"^是([{_SURNAMES}][一-鿿]{{2}})$")
 _NAMED_SO = re.compile(rf"^([{_SURNAMES}][一-鿿]{{1,2}})$")
 _AGE = re.compile(rf"^(?:刚好|正好|刚满|满|虚岁|周岁)?({NUMERAL})(?:周?岁)(?:多)?(?:$|的(?=$|人|男|女|程序|学生))")
+_YEARS: Final = r"[1-9]\d|[二三四五六七八]?十[一二三四五六七八九]?"
+_YEARS_NOW = re.compile(
+    rf"^我(?P<bare>{_YEARS})$|^(?:我|本人)?刚满?(?P<full>{_YEARS})(?:周?岁)(?:了|啦)?$"
+    rf"|^(?:我|本人)?(?:今年|已经|都|马上|眼看)*(?P<age>{_YEARS})(?:岁)?(?:了|啦)(?:还|$|的|依然|才)"
+)
+_TODAY = re.compile(r"^今天(?:刚|就|正好)?(?=满|[\d一二三四五六七八九十])")
 _AGE_BARE = re.compile(r"^(?:刚好|正好|刚满|满|虚岁|周岁)?([1-9]\d|[二三四五六七八]?十[一二三四五六七八九]?)$")
 _AGES: Final = (3, 120)
 """Years, of someone who writes."""
@@ -61,11 +67,20 @@ _WORKS_AT = re.compile(
 _LEFT_WORK = re.compile(
     r"^(?!.*(?:想|打算|准备|考虑|快要?|没)).*(?:离职|辞职|辞掉?|退休|跳槽|被裁员?|被辞退|走人|不干|离开)了"
 )
+_IN_NOW = re.compile(
+    r"^(?:我)?(?:现在|目前|如今|跳槽?[到去]了?|去了|入职了?)(?:我)?在?(?P<at>[一-鿿A-Za-z0-9·&]{2,10}?)(?:上班|工作)?$"
+)
+_GONE_FROM = re.compile(
+    r"离开(?!了?家)|从.{1,8}(?:离职|辞职|跳槽)|(?:离职|辞职|辞了|跳槽|被裁)|不在.{1,8}(?:了|干|做|上班|工作)"
+)
+"""A firm that was left, behind which 现在在华为 names another."""
 _DELIVERS = re.compile(r"^在(?P<at>[一-鿿A-Za-z0-9]{2,8}?)(?:送(?:外卖|快递|餐)|跑外卖)$")
 _OUR_COMPANY = re.compile(
     r"^我们?的?公司(?:的?名字)?叫做?(?P<at>(?!停|我|你|大家|人|外卖|车|什么|不|来|去|员工|全|苦|了|他|她|好|回|上)"
     r"[一-鿿A-Za-z0-9·&]{2,12})(?<![了过])$"
 )
+_MAIN_JOB = re.compile(r"^(?:我的?)?(?:本职工作|本职|主业|职业|工作)(?:是|就是)(?P<what>[一-鿿A-Za-z]{2,10})$")
+_FREE = re.compile(r"^(?:做|是|干|算是?|属于)?(?P<what>自由职业)者?$")
 _CHANGED_TO = re.compile(r"^(?:后来)?(?:就)?(?:转行|改行)(?:去|来)?(?:做|当)了?(?P<what>[一-鿿A-Za-z]{2,12})$")
 _BOUND: Final = r"(?:公司|集团|银行|大学|医院|研究院|事务所|科技|中学|小学)"
 _NO_EMPLOYER = re.compile(
@@ -79,6 +94,25 @@ _DUTY = re.compile(
     r"|事务所|超市|幼儿园|工地)(?:里|上)?"
     r"(?:做|当|干|跑)(?P<what>[一-鿿A-Za-z]{2,6})$"
 )
+_AT_DOES = re.compile(
+    r"^(?:留)?在(?P<at>[一-鿿A-Za-z0-9·&]{2,12}?)(?:里|上)?(?P<verb>跑|送|做|当|干|教|卖|开|搞|修|写)了?(?:"
+    rf"(?:快|都|有|差不多)?{NUMERAL}多?年(?:的|半)?)?(?P<what>(?![一二三四五六七八九十几半两\d]|了|的|过|事|饭"
+    rf"|梦|项目|东西|活|什么|自己|兼职|检查|手术|题|作业|活动|体检|志愿|义工|点|一|这"
+    rf"|那)[一-鿿A-Za-z]{{2,6}}?)(?P<of>的)?$"
+)
+"""What is done somewhere: 在美团跑了三年外卖, 在非遗工坊做漆器的."""
+_SELLS = re.compile(
+    r"^(?:(?:毕业|现在|后来|目前|转行|改行|就|却|跑){0,4}去?)(?P<what>(?:卖|跑)(?:保险|房子?|车|货|菜|水果|衣服"
+    r"|手机|早点|煎饼|奶茶|房产|滴滴|出租|货运|外卖|网约车|业务|长途|快递))了?的?$"
+)
+_KEEPS_SHOP = re.compile(
+    r"^(?:自己|我自己|跟.{1,4}|和.{1,4})?开了?(?:一?[家个间]|着)?(?P<what>(?!会|车)[一-鿿]{0,8}?(?:店|铺|馆|厂"
+    r"|民宿|公司|工作室|诊所|餐厅|饭店|超市|网店|咖啡厅|作坊|农场|"
+    r"补习班|律所))(?:的)?$"
+)
+_ENDS_AS_INSTITUTION = re.compile(r"(?:医院|学校|中学|小学|大学|高中|初中|幼儿园|银行|药房|公司|机构|工作室)$")
+_SHORTEST_INSTITUTION: Final = 4
+"""Characters: 中学 alone names none."""
 _NO_DUTY = re.compile(r"了|的|过|事|饭|梦|项目|东西|活$|什么|自己|人$|兼职|检查|手术|题|作业|活动|体检")
 _TRADE = re.compile(
     rf"^(?:干|做)(?P<what>[一-鿿A-Za-z]{{2,6}}?)这一?行(?:都|也|快|有|已经|干|做)*了?(?:{NUMERAL}多?年)?$"
@@ -91,6 +125,9 @@ _CITY = re.compile(
     r"|回到了?|在)(?P<place>[一-鿿].*)$"
 )
 _OUR_HOME = re.compile(r"^我?们?(?:一?全?家人?)?(?:现在|都|也|就|刚)*((?:住在|住|定居|搬到|搬来).+)$")
+_WE_MOVED = re.compile(
+    r"^(?:去年|前年|今年|上个?月|[春夏秋冬]天|年初|年底|后来|毕业后|婚后|\d{4}年)+我们(?:全家|一家|就|又|才|也)*(?P<home>(?:搬到|搬来|搬去|定居在?).+)$"
+)
 _MOVED = re.compile(r"^从.{2,6}?(?:搬到|搬去|搬来)了?(?P<place>[一-鿿].*)$")
 _STAYS = re.compile(
     r"^$|^(?:市|[一-鿿]{1,4}[区县路])?(?:生活|工作|上班|定居|居住|住|安家|一[家个所].{1,8}(?:当|做|上班"
@@ -100,6 +137,16 @@ _STAYS = re.compile(
 _WORKS_THERE = re.compile(
     r"^(?:市|[一-鿿]{1,4}[区县路])?(?:工作|上班|打工|一[家个所].{1,8}(?:当|做|上班|工作|任职)|做|当)"
 )
+_SETTLED = re.compile(
+    r"^(?:从.{2,8}?)?(?:刚|才|又|已经|全家|举家|现在|目前|后来|毕业后?|去年|今年|前年|年底|年末|春天|夏天"
+    r"|秋天|冬天|月底|月初|年初|上个?月){0,6}(?:搬到"
+    r"|搬来|搬去|搬回|搬家到|定居在?|落户在?|移居到?|移民到?|移民去|"
+    r"留在|扎根在?|回了?老家|人在|常住|家住|现居|坐标|(?:在(?=[一-鿿]{2,12}(?:买了房|安了家|安家|定居|落户"
+    r"|租了?房|租了个|住了.{1,3}年|"
+    r"待了.{1,3}年|生活了.{1,3}年))))了?(?P<place>[一-鿿]{2,30})$"
+)
+_MOVES_AWAY = re.compile(r"回(?:了)?老家|离开|搬走|搬[到回去]|不在那|又去了|后来去|现在[在住]")
+_VISIT = re.compile(r"玩|旅[游行]|出差|度假|看病|开会|几天游|酒店|机场|(?<!没)[几两三\d]天$|一周$|想|打算|计划|准备|要")
 _DISTRICT = re.compile(
     r"^(?!之|以|多|算|酒|饭|宾|旅|亲|朋|同|的|很|太|真|好|也|都|不|没|过|着|快|[一二两三四五六七八九十几半])"
     r"[一-鿿]{2}(?<![店家院楼校馆天周夜晚月年后前了吗呢吧过着久])(?:那边|这边|附近|一带)?$"
@@ -113,7 +160,8 @@ _REACTS = re.compile(
     r"|要)*(?:起疹子|起红疹|过敏|嘴肿|肿|浑身痒|全身痒|长疹子|不能碰|不敢碰)(?:的|了)?$"
 )
 _OWN_ALLERGY = re.compile(
-    r"^(?:一.{1,4}就)?(?:有)?(?P<what>(?!体质|严重|容易|皮肤|别人|的|对|不|没|也|会|就)(?:(?![不没无])[一-鿿]){2,4}?)(?:严重|会)?过敏$"
+    r"^(?:一.{1,4}就)?(?:有)?(?P<what>(?!体质|严重|容易|皮肤|别人|的|对|不|没|也|会"
+    r"|就)(?:(?![不没无])[一-鿿]){2,4}?)(?:严重|会)?过敏$"
 )
 _INTOLERANT = re.compile(r"^(?:有)?(乳糖|麸质|酒精|咖啡因)不耐受$")
 _CANNOT_EAT = re.compile(r"^不能[吃喝碰](.{1,6})$")
@@ -126,7 +174,28 @@ _SKILL = re.compile(
 )
 _STATUS: Final = (
     (re.compile(r"^(?:结婚了|结婚.{1,4}年了?|已经结婚了?|领证了?|已婚|是已婚.*)$"), "已婚"),
-    (re.compile(r"^(?:是)?单身(?:着|狗|汉|中)?(?:了?.{1,3}年)?$"), "单身"),
+    (
+        re.compile(
+            r"^(?:还是|还|是|一直|仍){0,3}(?:母胎)?(?:单身|solo)(?:着|狗|汉|中|至今|到现在)?(?:了?.{1,3}年)?了?$"
+        ),
+        "单身",
+    ),
+    (re.compile(r"^(?:还|至今|仍)?未婚(?:未育)?$|^(?:还)?没(?:结婚|结过婚|对象|谈过恋爱|有对象)$"), "单身"),
+    (
+        re.compile(
+            r"^(?:是)?(?:二婚|再婚|三婚)(?:家庭)?(?:了)?$|^(?:去年|前年|今年|上个?月|刚刚?|昨天)(?:结婚|领证"
+            r"|结的婚|领的证)了?$"
+        ),
+        "已婚",
+    ),
+    (
+        re.compile(
+            r"^(?:跟|和)?前(?:女友|男友|任|女朋友|男朋友)(?:分了|分手|掰了)(?:都|快|已经|有)?[^，]{0,6}了?$"
+            r"|^[跟和]前(?:女友|男友|任|夫|妻)"
+            r"(?:分了|分手|离婚|离了)(?:都|快|已经|有)*[^，]{0,6}了?$"
+        ),
+        "单身",
+    ),
     (
         re.compile(
             r"^(?:离婚了|离婚(?:快|已经|都|有)?[\d一二两三四五六七八九十半几]{1,3}年多?了?|离异(?:带.{1,4})?"
@@ -151,7 +220,8 @@ _MARRIED = re.compile(
     r"|有)?[\d一二两三四五六七八九十几多]{1,4}年多?了?$"
 )
 _PARTED = re.compile(
-    r"^[和跟](?:女朋友|男朋友|女友|男友|对象)(?:上个?(?:月|周|星期)|去年|今年|昨天|前天|前几天|最近|刚刚?"
+    r"^[和跟](?:我?(?:女朋友|男朋友|女友|男友|对象)[一-鿿]{0,3}?|(?!(?:他|她|它|你|公司|工作|老婆|老公|大家"
+    r"|朋友|谁|人)).{1,4}?)(?:上个?(?:月|周|星期)|去年|今年|昨天|前天|前几天|最近|刚"
     r"|已经|终于|和平)*分手了$"
 )
 
@@ -180,13 +250,15 @@ def about_self(clause: Clause) -> Iterator[Finding]:
     yield from _our_company(clause)
     if clause.subject == "we" and (m := _OUR_HOME.match(bare)):
         yield from _home(m[1], clause)
+    elif m := _WE_MOVED.match(without_particles(clause.text)):
+        yield from _home(m["home"], clause)
     if clause.mine:
         yield from _surnamed(clause)
         yield from _name_and_age(bare, clause)
         yield from _work(bare, clause)
         yield from _home(bare, clause)
         yield from _body_and_skills(bare, clause)
-        yield from _relationship(clause.core)
+        yield from _relationship(re.sub(r"^.{1,6}了(?=还是?)", "", clause.core))
 
 
 def _relationship(core: str) -> Iterator[Finding]:
@@ -213,23 +285,26 @@ def _affirmed(bare: str, clause: Clause) -> str:
 
 
 def _name_and_age(bare: str, clause: Clause) -> Iterator[Finding]:
-    this_year = "今年" in clause.adverbs
+    this_year = "今年" in clause.adverbs or (_TODAY.search(clause.adverbs + bare[:2]) is not None)
+    bare = _TODAY.sub("", bare)
     if _DENIED.match(bare) and _OWN.search(clause.adverbs):
         bare = without_particles(_RATHER.sub("", _affirmed(bare, clause)))
         this_year = True
     # 我养了一只仓鼠，叫花卷，三岁: a name or an age without 我 in its own clause may be somebody else's.
-    if _OWN.search(clause.adverbs):
+    if "本人" in clause.text and (m := _SEX.match(without_particles(clause.text))):
+        yield Finding(content=f"用户是{m[1]}性")
+        bare, this_year = without_particles(clause.rest[0]) if clause.rest else "", True
+    elif _OWN.search(clause.adverbs):
         named = _CALLED.match(bare)
         stated = _IS_NAMED.match(bare) or (_NAMED_SO.match(bare) if "本人" in clause.adverbs else None)
         if named and not _NO_NAME.match(named[1]):
             yield _name(named[1])
         elif stated and not chinese_occupation(stated[1]):
             yield _name(stated[1])
-    elif "本人" in clause.text and (m := _SEX.match(without_particles(clause.text))):
-        yield Finding(content=f"用户是{m[1]}性")
-        bare, this_year = clause.rest[0] if clause.rest else "", True
-    elif not this_year:
+    elif not this_year and not _YEARS_NOW.match(clause.text):
         return
+    if m := _YEARS_NOW.match(clause.text):
+        bare, this_year = m["age"] or m["bare"] or m["full"], True
     m = _AGE.match(bare) or (_AGE_BARE.match(bare) if this_year or clause.core.endswith("了") else None)
     age = number(m[1]) if m else None
     if age and _AGES[0] <= age <= _AGES[1]:
@@ -255,8 +330,9 @@ def _name(name: str) -> Finding:
 def _work(bare: str, clause: Clause) -> Iterator[Finding]:
     if any(map(_LEFT_WORK.search, clause.rest)):
         return
-    if changed := list(_delivers_or_changed(bare, clause)):
-        yield from changed
+    readers = (_delivers_or_changed, _does_somewhere, _new_firm)
+    if known_so := next(filter(None, (list(read(bare, clause)) for read in readers)), None):
+        yield from known_so
         return
     if m := _WORKS_AT.match(bare):
         place, job = m[1], re.sub(r"^的", "", m[2])
@@ -283,6 +359,47 @@ def _work(bare: str, clause: Clause) -> Iterator[Finding]:
         yield profile("occupation", role, f"用户的职业是{role}")
 
 
+def _new_firm(_: str, clause: Clause) -> Iterator[Finding]:
+    m = _IN_NOW.match(without_particles(clause.text)) if any(map(_GONE_FROM.search, clause.before[-1:])) else None
+    if m and not _NO_EMPLOYER.match(m["at"]) and chinese_city(m["at"]) is None:
+        yield profile("employer", m["at"], f"用户在{m['at']}工作")
+
+
+def _does_somewhere(bare: str, clause: Clause) -> Iterator[Finding]:
+    """Yield what is done for a living where the clause says so by its place, its years or its shop."""
+    shop = None if any("是" in said for said in clause.before) else _KEEPS_SHOP.match(bare)
+    if m := _SELLS.match(bare) or shop:
+        yield profile("occupation", m["what"], f"用户{without_particles(clause.core)}")
+        return
+    m = _AT_DOES.match(clause.core)
+    if m is None or _WORKS_AT.match(bare) is None or re.match(r"路上|家|外面|网上|床上|国外|这|那|哪", m["at"]):
+        return
+    at = m["at"]
+    role = chinese_occupation(m["what"])
+    if not role and m["verb"] in "写开" and not m["of"]:
+        return
+    known = chinese_city(at)
+    generic = len(at) < _SHORTEST_INSTITUTION and _ENDS_AS_INSTITUTION.search(at)
+    named = (
+        known is None
+        and not generic
+        and not _NO_EMPLOYER.match(at)
+        and not re.search(r"[店厂坊铺馆]$|家|工地|工业园|市场", at)
+    )
+    if named:
+        yield profile("employer", at, f"用户在{at}工作")
+    if (
+        role
+        or m["verb"] in "跑送当教"
+        or m["of"]
+        or "年" in clause.core
+        or known
+        or re.search(r"企|厂|公司|店|坊|园|局|队", at)
+    ):
+        what = role or (m["what"] if m["verb"] in "跑送做当搞干" else m["verb"] + m["what"])
+        yield profile("occupation", what, f"用户的职业是{what}")
+
+
 def _delivers_or_changed(bare: str, clause: Clause) -> Iterator[Finding]:
     if m := _DELIVERS.match(bare):
         if chinese_city(m["at"]) is None and not _NO_EMPLOYER.match(m["at"]):
@@ -290,11 +407,19 @@ def _delivers_or_changed(bare: str, clause: Clause) -> Iterator[Finding]:
     # 我在星河科技上班，做医疗软件的: after another clause it is what the company makes.
     elif m := _TRADE.match(bare) or (None if clause.continues else _LINE.match(clause.core)):
         yield profile("occupation", m["what"], f"用户的职业是{m['what']}")
-    elif (m := _CHANGED_TO.match(bare)) and (role := chinese_occupation(m["what"])):
+    elif m := _FREE.match(bare):
+        yield profile("occupation", m["what"], f"用户是{m['what']}者")
+    elif (m := _CHANGED_TO.match(bare) or _MAIN_JOB.match(without_particles(clause.text))) and (
+        role := chinese_occupation(m["what"])
+    ):
         yield profile("occupation", role, f"用户的职业是{role}")
 
 
 def _home(bare: str, clause: Clause) -> Iterator[Finding]:
+    m = None if any(map(_MOVES_AWAY.search, clause.rest)) else _SETTLED.match(bare)
+    if m and clause.subject != "none" and not _VISIT.search(clause.text) and (city := chinese_city(m["place"])):
+        yield profile("city", city, f"用户住在{city}")
+        return
     m = _CITY.match(bare) or _MOVED.match(bare)
     if not m or clause.subject == "none":
         return

@@ -6,6 +6,7 @@ They are read only where no other rule finds anything in the clause: the words s
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.chinese.clauses import without_idioms, without_particles
@@ -46,7 +47,8 @@ _DOES: Final = (
     r"|空|问题|什么|一?些|些|道理|趣|用|机会"
     r"|兴趣|必要|可能|感觉|感情)|住|租了?|攒|欠|借了|报了|报名|申请|准备考|备考|考(?:上|过|了|到|完)|毕业"
     r"|出生|生于|来自|老家|怕|害怕|恐|不能(?:吃|喝|碰|闻)|不吃|不喝|不抽"
-    r"|从没|从来没|没(?:去过|结婚|有(?:孩子|兄弟|驾照|房|车))|去过|到过|是(?:[ABO]{1,2}型|左撇子|右撇子"
+    r"|离开(?![家这那他她它你我])(?=[一-鿿A-Za-z]{2,8}了$)|从没|从来没|没(?:去过|结婚|有(?:孩子|兄弟|驾照|房"
+    r"|车))|去过|到过|是(?:[ABO]{1,2}型|左撇子|右撇子"
     r"|色盲|近视|.{1,4}座|独生|双胞胎|夜猫子|早起|吃货"
     r"|路痴|宅|社恐|.{0,3}族$|.{1,3}后$|"
     r".{1,6}人$|.{0,8}的(?:学生|会员|粉丝|铁粉|志愿者)|一?[个名位].{2,10}|.{2,10}专业|.{0,4}长大|素食|单亲"
@@ -108,7 +110,8 @@ _MINE: Final = re.compile(
 _NO_DOES: Final = re.compile(
     r"[你您]|^(?:说|觉得|让|叫我|骂|烦|吵|真|好|太|很|特别|超|非常|老|都说|不让|不同意|不懂|不理|不信"
     r"|不知道|也?没(?:说|办法)|在(?:吗|叫|催|等|干嘛)|要我"
-    r"|给我打|的(?:天|妈|错|意思|话|问题|想法|朋友|同事|同学|邻居|老板|领导|室友))|什么|怎么|气死|烦死"
+    r"|给我打|的(?:天|妈|错|意思|话|问题|想法|老婆|老公|孩子|儿子|女儿|对象|男朋友|女朋友|朋友|同事|同学|邻居"
+    r"|老板|领导|室友))|什么|怎么|气死|烦死"
     r"|笑死|可爱|漂亮|真好|太"
 )
 _AGE_OF: Final = re.compile(r"^我家(?:有|在|住|离).+|^我房东姓.+")
@@ -151,6 +154,22 @@ def biography(clause: Clause) -> Iterator[Finding]:
         return
     if _lives(text) or (len(text) >= _TOLD_FROM and clause.subject == "me" and _TOLD.search(text)):
         yield Finding(content=_said_of_user(text))
+
+
+_THEY: Final = re.compile(r"^(?P<who>[他她]们?)(?P<does>.{2,30})$")
+_CALLED: Final = re.compile(r"(?P<who>用户的.+?)叫(?P<name>.+)")
+
+
+def of_them(clause: Clause, named: Finding) -> Finding | None:
+    """Return what a clause says by 他 or 她 of somebody whom a finding names, with that one's words."""
+    m = _THEY.match(without_particles(clause.text))
+    if m is None or _NO_DOES.search(m["does"]):
+        return None
+    said = m["does"].replace("我", "用户")
+    if named.attribute is None:
+        return replace(named, content=f"{named.content}，{m['who']}{said}")
+    who = _CALLED.fullmatch(named.content)
+    return Finding(content=f"{who['who']}{who['name']}{said}", category="people") if who else None
 
 
 def advised(said: str) -> Iterator[Finding]:

@@ -72,8 +72,10 @@ _SUPPOSES = re.compile(
     r"(?<!没)梦见|想象|幻想|角色扮演|扮演|[上下]辈子|比如|例如|譬如|宁愿"
 )
 _HEARSAY = re.compile(
-    r"听说|据说|有人说|(?:新闻|预报|网上|电视|报道|报纸|专家)[里上]?说|没有?说过(?=我)|^我的?(?:同事|同学"
-    r"|邻居|室友|领导|老板|客户)说[他她]|游戏里(?=我是)|[他她你]们?(?:说|讲|觉得|以为)|别人.{0,3}说|人家说"
+    r"听说|据说|有人说|^(?:(?!老实)[小老阿][一-鿿]|[赵钱孙李周吴郑王冯陈杨朱张刘林黄何高马][一-鿿]{1,2})说"
+    r"|(?:新闻|预报|网上|电视|报道|报纸|专家)[里上]?说|没有?说过(?=我)|^我们?的?(?:同事|同学"
+    r"|邻居|室友|领导|老板|客户)(?:居然|竟然|又|还|老|总|非)?说[他她]|游戏里(?=我是)|[他她你]们?(?:说|讲|觉得"
+    r"|以为)|别人.{0,3}说|人家说"
     r"|都说|歌词|台词|唱的?[：:“]?$|"
     r"剧情|小说里|电影里|故事|^(?!我(?:想|要|再|先|也|就)*说$)(?!.*(?:[跟和对]你|来|实话|老实|怎么|这么"
     r"|按理|换句话|可以|不得不|是)说$).+(?<![小传学解演听评])说$"
@@ -82,6 +84,22 @@ _UNSURE = re.compile(
     r"可能|也许|或许|大概会|好像|似乎|我猜|怀疑|应该是|说不定|不确定|考虑|想要不要|在想|要不|觉得|以为|"
     r"假装|开玩笑|骗你|想当"
 )
+_NEARLY = re.compile(r"差(?:一)?点儿?(?!意思|的|劲|$)|险些|就差没|差不多就")
+"""What did not happen: 差点买了."""
+_OWN = re.compile(r"我|咱|俺|本人")
+_AS_I = re.compile(
+    r"^(?:(?:爷爷|奶奶|老头子?|老太太|老汉|大叔|大妈|阿姨|姐|哥|本人|小弟|小妹|在下)(?=我)我|俺(?!们|家|爸|妈"
+    r"|哥|姐)|咱(?=就|是|这|也|一|在|今年)|在下)"
+)
+"""Other words for 我 at the beginning of a clause."""
+_TASK = re.compile(
+    r"(?:改|改写|翻译|译|润色|缩写|扩写|续写|换)成(?!了)|举(?:一?个)?例|造(?:一?个)?句|第[一三]人称"
+    r"|^(?:帮我)?(?:写|编|生成|来)(?:一?[个段篇首条份封句]).{0,6}"
+    r"(?:故事|小说|剧本|对话|台词|文案|作文|笑话|诗|歌|朋友圈)"
+)
+"""A text is asked for: what stands beside it is of that text."""
+_SARCASM = re.compile(r"^(?:呵呵+|呵|是是是+|对对对+|好好好+)$|^我可(?:真是|太)|信(?:他|她|你)个?鬼|满意了吧$")
+"""Marks of what is not meant as it is said."""
 _SHORT: Final = 5
 """Characters of a word before the clause: 哈哈, 本人女."""
 _JOKES = re.compile(r"开玩笑的|(?<!没)骗你的|逗你的|逗你玩")
@@ -91,7 +109,8 @@ _PAST = re.compile(
     r"|那会儿|当年|原先|一度|前任|早年|过(?:一次|两次|几次)"
 )
 _REQUESTS = re.compile(
-    r"^(?:请|帮|给我(?=看|讲|说|推荐|写|来|找|查|发|一|个)|麻烦|能否|可以(?![叫喊]我)|提醒|记得|别忘|查|推荐|告诉我"
+    r"^(?:请|帮|起个|取个|想个|把(?:这|那|上面|下面|以上|以下)|给我(?=看|讲|说|推荐|写|来|找|查|发|一|个)|麻烦"
+    r"|能否|可以(?![叫喊]我)|提醒|记得|别忘|查|推荐|告诉我"
     r"|写|翻译|看看|讲|来个|来一|介绍)|(?<![来会在要给])(?:帮|提醒|告诉|教)(?:一?下)?我(?!们带)"
 )
 _PARTICLES = re.compile(
@@ -126,6 +145,8 @@ class Clause:
     """The clauses that follow in the sentence, at most MOST_AFTER."""
     continues: bool = False
     """It leaves out 我 and goes on from a clause before it."""
+    before: tuple[str, ...] = ()
+    """The clauses before it, of the sentence and of the one before."""
 
     @property
     def mine(self) -> bool:
@@ -156,7 +177,9 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
         return
     parts = [part for said in sentence.clauses for part in _JOIN.split(said) if part]
     for place, said in enumerate(parts):
-        text = _FILLER.sub("", said)
+        text = _AS_I.sub("我", _FILLER.sub("", said))
+        if _TASK.search(text) or _SARCASM.search(text):
+            return
         if _SUPPOSES.search(text) or _HEARSAY.search(text):
             return
         speaks_of = _subject(text, heir)
@@ -165,6 +188,8 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
         whole = restored(text, (*sentence.after, *parts[:place])) if goes_on and speaks_of in ("me", "none") else text
         left_out = whole != text
         text, speaks_of = whole, "me" if left_out else speaks_of
+        if asked and speaks_of == "none":  # 起个店名，卖手工饺子的: what is ordered
+            speaks_of = "other"
         mine = speaks_of == "me"
         asked = asked or _REQUESTS.search(text) is not None
         # 我知道他喜欢旅游，喜欢画画: what follows without a subject may be his.
@@ -173,6 +198,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             _ASKS.search(text)
             or (sentence.asks and place == len(parts) - 1)
             or _UNSURE.search(text)
+            or _NEARLY.search(text)
             or _REQUESTS.search(text)
         ):
             continue
@@ -185,7 +211,8 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             subject=speaks_of,
             past=_PAST.search(text) is not None,
             rest=tuple(parts[place + 1 : place + 1 + MOST_AFTER]),
-            continues=left_out and place > 0,
+            continues=place > 0 and (left_out or speaks_of == "none" or (mine and _OWN.search(said) is None)),
+            before=(*sentence.after, *parts[:place]),
         )
 
 

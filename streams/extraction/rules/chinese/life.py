@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.chinese.about_self import keeps_birthday
 from streams.extraction.rules.chinese.clauses import without_idioms, without_particles
-from streams.extraction.rules.dates import chinese_date
+from streams.extraction.rules.dates import chinese_date, span_ahead
 from streams.extraction.rules.finding import Finding, plan
 from streams.extraction.rules.places import chinese_city
 
@@ -100,7 +100,8 @@ def _third_person(text: str) -> str:
 def _plan(clause: Clause, today: date) -> Iterator[Finding]:
     if keeps_birthday(clause):
         return
-    when = None if _WEEKLY.search(clause.text) else chinese_date(clause.text, today)
+    weekly = _WEEKLY.search(clause.text)
+    when = None if weekly else chinese_date(clause.text, today) or span_ahead(clause.text, today)
     if when is None or when.day < today or not _PLANNED.search(clause.text) or _NO_PLAN.search(clause.text):
         return
     if clause.subject == "other" and re.match(

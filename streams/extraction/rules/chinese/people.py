@@ -51,6 +51,11 @@ _EACH = re.compile(r"^一[只条个]叫(?P<one>[一-鿿]{1,4}?)(?:和|还有)?(?
 _DAY_OF = re.compile(r"^(?:我们?的?)?(?P<who>[一-鿿]{0,4}?)(?:的)?(?P<what>生日|结婚纪念日|纪念日|忌日)(?:是|在)")
 
 
+def only_names(_: str) -> bool:
+    """Return whether a clause that names somebody says no more: the patterns here match whole clauses."""
+    return True
+
+
 def people(clause: Clause) -> Iterator[Finding]:
     """Yield the people and pets that the user names as theirs. The value of family is relation and name."""
     bare = without_particles(clause.text)
@@ -66,10 +71,8 @@ def people(clause: Clause) -> Iterator[Finding]:
     elif clause.subject in ("me", "none") and not clause.past:
         if m := _HAS_PET.match(core):
             yield from _pet(m["who"], m["name"])
-        elif (
-            (m := _KEEPS_PET.match(core))
-            and clause.rest
-            and (n := _THEN_NAMED.match(without_particles(clause.rest[0])))
+        elif (m := _KEEPS_PET.match(core)) and (
+            n := next(filter(None, map(_THEN_NAMED.match, map(without_particles, clause.rest[:2]))), None)
         ):
             yield from _pet(m["who"], n["name"])
         elif m := _HAS_NAMED.match(core):

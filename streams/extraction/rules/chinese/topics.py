@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.chinese.clauses import without_idioms, without_particles
-from streams.extraction.rules.chinese.ellipsis import tells_life
+from streams.extraction.rules.chinese.ellipsis import is_of_world, tells_life
 from streams.extraction.rules.chinese.people import FAMILY
 from streams.extraction.rules.finding import Finding, profile
 
@@ -137,7 +137,8 @@ _OWN_PERSON: Final = re.compile(
     rf"|{_PET}|老[大二三]|[大小]?[娃崽]|俩娃)(?P<does>.{{2,30}})$"
 )
 _NO_OWN: Final = re.compile(
-    r"^(?:[、和跟与]我(?!.)|们?(?:都|也)?(?:说|觉得|问|让|叫我|认为)|的(?:话|意思|想法|问题|错)|真|好|太|很|超"
+    r"^(?:[他她]|的(?:老婆|老公|朋友|同事|孩子|儿子|女儿|爸|妈|哥|姐|弟|妹|对象|男|女|邻居|老板)"
+    r"|[、和跟与]我(?!.)|们?(?:都|也)?(?:说|觉得|问|让|叫我|认为)|的(?:话|意思|想法|问题|错)|真|好|太|很|超"
     r"|特别|非常|最)"
 )
 _BARE_PERSON: Final = re.compile(
@@ -168,7 +169,8 @@ _AT_HOME: Final = re.compile(
 )
 _COUNT: Final = r"(?:\d{1,6}|[一二两三四五六七八九十百千万几半多]{1,4})"
 _CONCRETE: Final = re.compile(
-    rf"把[^我]{{1,10}}(?:了|掉|好|进|到|成|给)|有{_COUNT}?[块条道双只辆台间套位名门颗枚顶副]|{_COUNT}(?:多|来"
+    rf"(?:开始|在|去|报班)学.{{2}}|学了|学会|练了|把[^我]{{1,10}}(?:了|掉|好|进|到|成|给)"
+    rf"|有{_COUNT}?[块条道双只辆台间套位名门颗枚顶副]|{_COUNT}(?:多|来"
     rf"|几)?(?:个?(?:小时|钟头|月|星期)|年|岁|天|块|元|斤|公里|双|只|本|辆|台|家|层|楼|次|遍)"
     r"|每(?:天|周|月|年|晚|早|次|个月|个周末|到)|必须|从不|从来|总是|老是|一直|习惯|离不开|特别(?:会|能|怕"
     r"|容易)|很(?:会|能|怕|容易|少)|不敢|不会|最(?:怕|拿手|擅长|讨厌)|一.{1,6}就"
@@ -212,6 +214,42 @@ def topics(clause: Clause) -> Iterator[Finding]:
         yield Finding(content=_said(text, clause))
 
 
+def context(clause: Clause) -> str | None:
+    """Return what a clause of the user's adds to what was told before it in the sentence, or None."""
+    text = clause.text.rstrip("啊呀啦哦呢") if clause.text.endswith("了") else without_particles(clause.text)
+    if clause.subject not in ("me", "none", "we") or not _SHORTEST < len(text) <= _LONGEST or _NO_CONTEXT.search(text):
+        return None
+    return re.sub(r"我们|咱们|(?<!自)我", "用户", without_idioms(text))
+
+
+def plainly(clause: Clause) -> Iterator[Finding]:
+    """Yield what a clause says of the user where nothing was found in its sentence, unless it is of the moment."""
+    text = clause.text.rstrip("啊呀啦哦呢") if clause.text.endswith("了") else without_particles(clause.text)
+    if clause.subject != "me" or clause.past or not _SHORTEST_PLAIN <= len(text) <= _LONGEST:
+        return
+    if _PASSES.search(text) or _NO_CONTEXT.search(text) or is_of_world(text) or _MOMENTARY.search(text):
+        return
+    yield Finding(content=_said(text, clause))
+
+
+_SHORTEST_PLAIN: Final = 6
+"""Characters."""
+_MOMENTARY: Final = re.compile(
+    r"[他她它]|主角|^我(?:们)?(?:又|才|也)?不是|^我(?:先|再|来|去|给|要(?!去.{2,}[学考读])|得|能|会|想|刚才"
+    r"|刚刚?|马上|都快|说|问|是说|以为|等|试|看|听|讲|猜|发|打字|记|查|选|改|写的|用的|上[一次]|的)"
+    r"|真是|服了|难了|饿|困|一杯|一份|另外|纸片|秦始皇|外星|机器人|成[了一].{0,4}(?:狗|神|仙|鬼)"
+)
+
+
+_NO_CONTEXT: Final = re.compile(
+    r"[你您]|^别|告诉|^不要|^请|这个|那个|这样|那样|怎么|什么|谁|哪|谢谢|抱歉|不好意思|算了|随便|救|[吧吗呢嘛]$"
+    r"|哈哈|呵呵|笑死"
+    r"|裂开|破防|麻了|推荐|真的$"
+    r"|^(?:真|好|太|可|超)[^像在]{1,4}$|^(?:烦|气|累|笑|急|愁)死|难受$|知道|明白|说实话|意思|天气|帮"
+)
+"""What a clause that goes on says to the listener, or of the moment."""
+
+
 def opinion(said: str) -> Iterator[Finding]:
     """Yield a taste that is said as an opinion (我觉得榴莲太难闻了), which `claims` leaves out."""
     if (m := _ANSWERED.match(without_particles(said))) and not _NOT_ANY_TASTE.search(m["what"]):
@@ -239,10 +277,52 @@ def _is_of_user(text: str, clause: Clause) -> bool:
     if _MEASURED.match(text) or _HURT.match(text):
         return True
     if clause.subject == "none":
-        return bool((_LATELY.match(text) or _DROPPED.match(text)) and _TOPIC.search(text))
+        return _is_unsaid(text)
     if "我" not in text and "咱" not in text:
         return clause.subject == "me" and _GOES_ON.match(text) is not None
     return any(known.search(text) for known in (_WISH, _TOPIC, _CONCRETE)) or tells_life(text.replace("我", "", 1))
+
+
+def _is_unsaid(text: str) -> bool:
+    """Return whether a clause without a subject tells of the user: nobody else, no order and no remark on the world."""
+    if _LATELY.match(text) or _DROPPED.match(text):
+        return _TOPIC.search(text) is not None
+    if len(text) < _SHORTEST_UNSAID or is_of_world(text) or _NOT_OF_SELF.search(text) or _NO_CONTEXT.search(text):
+        return False
+    return _TOPIC.search(text) is not None or _CONCRETE.search(text) is not None
+
+
+_SHORTEST_UNSAID: Final = 5
+"""Characters."""
+_NOT_OF_SELF: Final = re.compile(
+    # somebody else, or people in general
+    r"^(?:回答|回复|说话|解释|讲话)|^每.{0,12}[去来做]$|[这那][支个只家条位部本首场座句段]|最后一[天次周]"
+    r"|(?:终于|又|就|快|都)?(?:到|来|过"
+    r"|开始|结束)了$|^(?:走|跑|坐|开|到|回|从).{0,8}了$|^(?:隔壁|对门|楼上|楼下|前面|后面)|没电|主角|了没$"
+    r"|^.{0,4}(?:邻居|同事|老板|领导|客户|房东|朋友|同学|室友"
+    r"|人家|别人|大家|有人|人们|网友|老外|明星|演员|主角|男主|女主|导演)"
+    r"|^(?:一般|很多|有些|有的|大多|现在|那些?)?(?:人|年轻人|女生|男生|女人|男人|程序员|老师|医生|大学生"
+    r"|孩子们?|小孩|老人|父母|家长)(?!名)(?:都|会|多|就|应|要|"
+    r"可|一般|为|的|[^我]{0,3}以后)"
+    r"|^[小老阿][明红李王张刘陈]|[她他它你您咱]|剧里|电影|小说|书里|书上|歌|新闻|节目|视频里|游戏里|故事|历史|古代|传说"
+    # orders
+    r"|^(?:把|给(?!孩子|爸|妈|老|儿|女)|写|改|起个|取个|想个|来[个一点份首段]|换[个一种]|翻|总结|概括|列|举|讲"
+    r"|说[一下个段]?|请|帮|生成|画[一个张]|做[一个张份]|润色|缩写|扩写|续写"
+    r"|解释|分析|介绍|查|搜|算|比较|对比|扮演|模仿|假装|当(?:一|我的)|编|造|背|读一|念|推荐|设计|制定|安排|继续"
+    r"|重新|再|别|不要|不用|语气|字数"
+    r"|要求|主题|标题|内容|风格|格式|开头|结尾|背景|主人公)|^[用以按照].{1,10}(?:写|说|讲|回|翻|口吻|语气|风格"
+    r"|格式|身份|总结|解释)"
+    # questions without a mark, wishes and remarks on the world
+    r"|多[大少久长高远]|干嘛|合适|是否|能.{1,8}不$|不[？?]?$|[吗呢吧嘛啊呀]$|为[何啥]|区别|办法|建议|方法|技巧"
+    r"|推荐|攻略|教程"
+    r"|^(?:等|如果|要是|假如|万一|只要|除非|无论|不管|即使|就算|难道|可惜|据|根据|按|关于|对于|至于|所谓|世界"
+    r"|中国|美国|日本|国家|社会|公司(?!下)|房价|物价|股市|人生|生活|爱情|时间)"
+    r"|堵|天气|下雨|下雪|真[的快好是]|太.{1,4}了|好[^了]{1,2}啊|成狗|成.{0,3}(?:狗|鬼|傻|条)|死了$|可能|也许"
+    r"|应该|听说|据说|好像|感觉|觉得|希望|祝|一下$"
+    r"|第一件事|比如|例如|意思|第[一二三四五六七八九十\d]{1,3}[步题章节段个条](?!孩)|上面|下面"
+    r"|这[段句个道题篇首]|那[段句个道题篇首]"
+)
+"""What makes a clause without a subject somebody else's, an order, a question or a remark on the world."""
 
 
 def _said(text: str, clause: Clause) -> str:

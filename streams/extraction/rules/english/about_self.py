@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.vocabulary.attributes import NICKNAME
 from streams.extraction.rules.dates import birth_date
-from streams.extraction.rules.english.life import third_person
+from streams.extraction.rules.english.clauses import apart
+from streams.extraction.rules.english.life import left_firm, third_person
 from streams.extraction.rules.finding import Finding, profile
 from streams.extraction.rules.occupations import english_occupation
 from streams.extraction.rules.places import english_city, is_country
@@ -27,9 +28,12 @@ _NAMED = re.compile(
     rf"called)\s+(?P<name>{NAME})$",
     re.IGNORECASE,
 )
+_NOT_BUT = re.compile(r"^am not [A-Z][\w'-]+$")
+_BUT_IS = re.compile(rf"^(?:but )?i am (?P<name>{NAME})$", re.IGNORECASE)
+_SPELLED = re.compile(rf"^my (?:first |last )?name(?: is|'s) (?:spell?ed|spelt) (?P<name>{NAME})\b", re.IGNORECASE)
 _CALL_ME = re.compile(r"\bcalls? me\b|^i go by\b", re.IGNORECASE)
 _I_AM = re.compile(rf"^am (?P<name>{NAME})$")
-_IT_IS = re.compile(rf"^(?:it's|it is|this is) (?P<name>{NAME})(?: here)?$")
+_IT_IS = re.compile(rf"^(?:it's|its|it is|this is) (?P<name>{NAME})(?: here| again)?$")
 _AGE = re.compile(
     r"^(?:am|(?:just )?turned|have just turned)\s+(?:now )?(?P<age>\d{1,3})(?:[ -]years?[ "
     r"-]olds?|[ -]y/?o)?(?:$|\s+(?:years|today|last|this|in|on|yesterday|now)\b.*"
@@ -63,15 +67,39 @@ _WORK_AT = re.compile(
 )
 _BEEN_AT = re.compile(
     rf"^have been (?:at|with) (?!(?:\w+ )?(?:Mum|Mom|Dad|Gran|Grandma|Grandpa)'s\b)(?P<at>{_COMPANY}) "
-    r"(?:for (?:[\w-]+ ){0,4}?years?|since (?:19|20)\d\d)\b"
+    r"(?:(?:for|going on|over|nearly|almost|about) (?:[\w-]+ ){0,4}?years?|since (?:19|20)\d\d)\b"
 )
 _NO_EMPLOYER = re.compile(r"\b(?:University|College|School|Hospital|Airport|Mum|Mom|Dad)\b")
 _FOR_A_LIVING = re.compile(
     r"^(?P<what>(?!(?:work|do|am|have|had|want|need|would|could|can|might|should|will|used|love|like|hate|wish|hope"
     r"|know|try|plan|dream|get|never|no)\b)[a-z]+(?: (?!that\b|this\b|it\b|you\b|not\b)[\w'-]+){0,5}) for a living$"
 )
+_TENS: Final = {
+    word: 10 * n for n, word in enumerate(("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty"), start=2)
+}
+_ONES: Final = {
+    word: n for n, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine"), start=1)
+}
+_AGE_IN_WORDS = re.compile(
+    rf"^(?:am|(?:just |have just )?turned)\s+(?:now "
+    rf"|only )?(?P<tens>{'|'.join(_TENS)})(?:[- ](?P<ones>{'|'.join(_ONES)}))?"
+    r"(?: years old)?(?:$| (?:today|last|this|in|on|yesterday|now|and)\b.*)"
+)
+_ALL_MY_YEARS = re.compile(r"\ball (?:of )?my (?P<age>[1-9]\d) years\b")
+_DRIVES_FOR = re.compile(rf"^(?:drive|have been driving|deliver|have been delivering) for (?P<at>{_COMPANY})\b")
+_AT_AN = re.compile(
+    r"^(?:work|am working)(?: (?:nights|days|shifts|weekends|evenings|full[- ]time|part[- ]time"
+    r"|remotely))? (?:at|in|for) "
+    r"(?P<at>(?:customs|the (?:post office|council|railways?|nhs|police|fire (?:brigade|department|service)"
+    r"|government|city|navy|army|state"
+    r"|civil service|county|local authority)\b|an? (?:[\w'-]+ ){0,3}?"
+    r"(?:care home|nursing home|hospital|school|bank|warehouse|factory|restaurant|caf[eé]|bakery|bookshop|bookstore"
+    r"|library|law firm|start-?up|call cent(?:er|re)|hotel|pharmacy|supermarket|nursery|garage|hospice|clinic|bar|pub"
+    r"|museum|kennels?|charity|council|university|shop|store|lab|laboratory|farm|gym|salon|brewery|daycare|prison"
+    r"|company|firm|agency|studio)\b))(?P<tail>.*)$"
+)
 _BEEN_IN = re.compile(
-    r"^have been in (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)(?= (?:since (?:19|20)\d\d"
+    r"^have been in (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)(?= (?:since (?:19|20)\d\d|(?:[\w-]+ ){1,3}years?"
     r"|for (?:[\w-]+ ){1,4}years?|all my life)\b)(?P<tail>.*)$"
 )
 _BASED = re.compile(r"^am based out of (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)(?P<tail>.*)$")
@@ -79,6 +107,7 @@ _NO_MORE_THERE = re.compile(r"^(?:do not|no longer) (?P<what>live|work)\b.*")
 _THERE_NOW = re.compile(
     rf"^(?:[Bb]ut |[Aa]nd )?[Ii] am (?:now )?(?:in|at|with) (?P<where>{_COMPANY})(?: (?:now|these days|instead))?$"
 )
+_AT_NOW = re.compile(rf"^am (?:now )?(?:at|with) (?P<where>{_COMPANY})(?: (?:now|these days|instead|since \w+))?$")
 _LEFT_WORK = re.compile(
     r"^(?:(?:and|but|then|i|just|recently|have|has) )*(?:quit|resigned|retired"
     r"|left(?= (?:it|there|in|last|this|the (?:company|firm|job))\b|$)"
@@ -89,7 +118,7 @@ _MOVED_ON = re.compile(r"\b(?:then|later|after that|afterwards) .*\b(?:to|in|bac
 _AT = re.compile(rf"\b(?:at|for) (?P<at>{_COMPANY})(?=$| (?:in|as|and|near|on|since|for)\b)")
 _IN = re.compile(r"\bin (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2})(?=$|,| (?:with|and|now|since|for|near|as)\b)")
 _LIVE = re.compile(
-    r"^(?:live|am living|have lived|have been living|am based|reside|have settled|settled|have moved "
+    r"^(?:live|am living|am renting|rent|have lived|have been living|am based|reside|have settled|settled|have moved "
     r"back|moved back|moved(?: from [A-Z][\w'-]+)?|have moved|have just moved|relocated|have relocated"
     r"|am now living|am back "
     r"living)(?: (?:now|currently|back|here|over|happily|down|up|out))* "
@@ -97,9 +126,28 @@ _LIVE = re.compile(
     r"(?:flat|apartment|house|studio|condo|bungalow|cottage|loft|townhouse|room|bedsit) (?:in|just outside(?: of)?)) "
     r"(?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2})(?P<tail>.*)$"
 )
+_LIVE_SO = re.compile(
+    r"^(?:live|am living|have lived|have been living|moved back|have moved back|rent|am renting"
+    r"|share)(?! in [A-Z])"
+    r"(?: (?!from\b|to [A-Z]|not\b)[a-z0-9'-]+){1,9}? (?:in|near|outside"
+    r"|to) (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2})"
+    r"(?P<tail>$| (?:for|since|with|now|at|again|and)\b.*)"
+)
+_HOME_GIRL = re.compile(
+    r"^am an? (?P<city>(?!American|British)[A-Z][a-z]+) (?:girl|boy|lad|lass|guy|local|resident)"
+    r"(?P<tail>$| (?:now|these days|at the moment)$)"
+)
+_IN_NOW = re.compile(
+    r"^(?:am|are) (?:now )?in (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)(?P<tail>(?: now| these days)?$)"
+)
+_HERE_SINCE = re.compile(
+    r"^(?:so |and )?(?:(?:we |i )?(?:have )?(?:been|lived) here (?:since|for)\b|it is (?:already|still"
+    r"|only)\b.*\bhere$)",
+    re.IGNORECASE,
+)
 _ALLERGIC = re.compile(
     r"^am (?:(?:severely|highly|super|badly|mildly|very|deathly|also) )?(?:allergic|intolerant) to "
-    r"(?P<what>[\w -]{2,40})$"
+    r"(?P<what>[\w -]{2,40}?)(?: and)?$"
 )
 _INTOLERANT = re.compile(
     r"^(?:am (?P<what>lactose|gluten) intolerant|have an? (?:(?:severe|bad|mild|serious|slight) "
@@ -117,7 +165,8 @@ _PROMOTED = re.compile(
 _HIVES = re.compile(
     r"^(?P<what>(?!it\b|this\b|that\b|he\b|she\b|you\b|they\b)[A-Za-z]+) (?:makes? me break out"
     r"|gives? me (?:hives|a rash)|brings? me out in (?:hives|a rash|spots)"
-    r"|sends? me to (?:the )?(?:hospital|er|a&e)|makes? my (?:throat|face|lips|tongue|mouth|eyes) (?:swell"
+    r"|goes? (?:straight|right) through me|sends? me to (?:the )?(?:hospital|er|a&e)|makes? my (?:throat|face"
+    r"|lips|tongue|mouth|eyes) (?:swell"
     r"|itch|close)\w*"
     r"|(?:does|do) not agree with me|(?:is|are) off limits(?: for me)?$)\b",
     re.IGNORECASE,
@@ -135,10 +184,31 @@ _PLAY = re.compile(
     r"|ukulele|harp|clarinet|viola|banjo|oboe|accordion|harmonica|organ|keyboard)\b"
 )
 _STATUS = re.compile(
-    r"^(?:am|got|have been|am now|am recently|have gotten|am newly|am happily)\s+(?:(?:happily|recently"
-    r"|newly|now|still) )?(?P<status>single|married|engaged|divorced|widowed)\b(?! (?:in(?! (?:[A-Z]"
+    r"^(?:am|are|got|have been|have been a|am a|am now|am recently|have gotten|am newly|am happily)\s+(?:(?:happily"
+    r"|recently"
+    r"|newly|now|still) )?(?P<status>single|married|engaged|divorced|separated|unmarried|widowed|widower"
+    r"|widow)\b(?! (?:from birth|in(?! (?:[A-Z]"
     r"|the (?:spring|summer|autumn|fall|winter)|(?:19|20)\d\d))|out|to say|by|"
     r"handed))"
+)
+
+
+_PARTNER: Final = (
+    r"(?:(?:my )?(?:girlfriend|boyfriend|gf|bf|partner|fianc[eé]e?)(?: (?-i:[A-Z])[a-z]+)?|(?-i:[A-Z])[a-z]{1,14})"
+)
+_WHEN_SO: Final = r"(?: (?:last|this|two|three|a|on|in|yesterday|today|recently|again|for good)\b.{0,30})?"
+_BROKE_UP: Final = re.compile(rf"^(?:broke|split|have broken) up with {_PARTNER}{_WHEN_SO}$", re.IGNORECASE)
+_AND_I: Final = re.compile(
+    rf"^(?:(?P<who>{_PARTNER}) and (?:i|me)|(?:i|me) and (?P<also>{_PARTNER})) (?:have |just |recently |finally )*"
+    rf"(?:broke|broken|split) up{_WHEN_SO}(?: and\b.*)?$",
+    re.IGNORECASE,
+)
+
+
+_UNMARRIED: Final = re.compile(
+    r"^(?:am never|have never (?:been|got|gotten)|never (?:got|been)|was never) married\b"
+    r"|^am an? (?:[\w-]+ )?single (?:dad|mum|mom|parent"
+    r"|father|mother)\b"
 )
 
 
@@ -159,26 +229,50 @@ def about_self(clause: Clause) -> Iterator[Finding]:
     yield from _birthday(clause)
     if clause.subject == "me" and (m := _PROMOTED.match(clause.core)) and (role := english_occupation(m["role"])):
         yield _occupation(role)
+    yield from _love(clause)
     if clause.past or clause.subject == "other":
         return
     yield from _home(clause)
     if clause.subject == "me":
         core = clause.core
-        if (m := _AGE.match(core)) and _AGES[0] <= int(m["age"]) <= _AGES[1]:
-            yield _age(int(m["age"]))
+        yield from _years(core)
         yield from () if any(map(_LEFT_WORK.search, clause.rest)) else _work(core)
         yield from _body_and_skills(clause)
         yield from _moved_on(clause)
         if m := _FOR_A_LIVING.match(core):
             yield profile("occupation", m["what"], third_person(clause))
-        if m := _STATUS.match(core):
-            yield profile("relationship_status", m["status"], f"User is {m['status']}")
+
+
+def _years(core: str) -> Iterator[Finding]:
+    if m := _AGE_IN_WORDS.match(core):
+        yield _age(_TENS[m["tens"]] + _ONES.get(m["ones"] or "", 0))
+    elif (m := _AGE.match(core) or _ALL_MY_YEARS.search(core)) and _AGES[0] <= int(m["age"]) <= _AGES[1]:
+        yield _age(int(m["age"]))
+
+
+def _love(clause: Clause) -> Iterator[Finding]:
+    """Yield the relationship status that a clause says, or that follows from a parting."""
+    core = clause.core
+    if m := _AND_I.match(clause.text):
+        who = re.sub(r"^my ", "their ", m["who"] or m["also"])
+        yield profile("relationship_status", "single", f"User and {who} broke up")
+    elif clause.past or clause.subject == "other":
+        return
+    elif _BROKE_UP.match(core) or _UNMARRIED.match(f"{clause.adverbs} {core}".strip()):
+        yield profile("relationship_status", "single", third_person(clause))
+    elif m := _STATUS.match(core):
+        said = m["status"]
+        status = "widowed" if said.startswith("widow") else "single" if said == "unmarried" else said
+        yield profile("relationship_status", status, f"User is {status}")
 
 
 def _name(clause: Clause) -> str | None:
-    if m := _NAMED.match(clause.text):
-        return m["name"] if m["name"][0].isupper() else None
-    m = _IT_IS.match(clause.text) if clause.greeted else None
+    spelt = _SPELLED.match(clause.text) or _NAMED.match(clause.text)
+    if spelt is None and clause.rest and _NOT_BUT.match(clause.core):
+        spelt = _BUT_IS.match(apart(clause.rest[0]))
+    if spelt:
+        return spelt["name"] if spelt["name"][0].isupper() else None
+    m = _IT_IS.match(clause.text) if clause.greeted or clause.text.endswith((" again", " here")) else None
     # "I'm Batman" may be a joke: a greeting or more about oneself must stand beside it.
     if clause.subject == "me" and not clause.past and (clause.greeted or _introduces(clause)):
         m = m or _I_AM.match(clause.core)
@@ -229,8 +323,16 @@ def _work(core: str) -> Iterator[Finding]:
     if (m := _BEEN_AT.match(core)) and not _NO_EMPLOYER.search(m["at"]):
         yield _employer(m["at"])
         return
-    if m := re.match(rf"^(?:joined|have joined) (?:a|an) (?:startup|company|firm) called (?P<at>{_COMPANY})", core):
+    if (
+        m := re.match(
+            rf"^(?:joined|have joined) (?:a|an) (?:startup|company"
+            rf"|firm) called (?P<at>{_COMPANY})",
+            core,
+        )
+    ) or (m := _DRIVES_FOR.match(core)):
         yield _employer(m["at"])
+    elif m := _AT_AN.match(core):
+        yield profile("employer", re.sub(r"^an? ", "", m["at"]), f"User works at {m['at']}")
     elif m := re.match(
         r"^teach (?P<what>(?!people|kids|children|them|you|others|my|him|her|us|students)[a-z][a-z "
         r"]{2,30}?)(?: (?:at|in|to|for|on|part)\b.*)?$",
@@ -248,7 +350,11 @@ def _where(tail: str, *, employer: bool = True) -> Iterator[Finding]:
 
 
 def _home(clause: Clause) -> Iterator[Finding]:
-    m = _LIVE.match(clause.core) or _BEEN_IN.match(clause.core) or _BASED.match(clause.core)
+    m = next(
+        filter(None, (known.match(clause.core) for known in (_LIVE, _BEEN_IN, _BASED, _LIVE_SO, _HOME_GIRL))), None
+    )
+    if m is None and any(map(_HERE_SINCE.match, map(apart, clause.rest[:1]))):
+        m = _IN_NOW.match(clause.core)
     if (
         m
         and not is_country(m["city"])
@@ -262,6 +368,9 @@ def _home(clause: Clause) -> Iterator[Finding]:
 
 def _moved_on(clause: Clause) -> Iterator[Finding]:
     """Yield the city or company that takes the place of one: I don't work for Deloitte any more, I'm at KPMG."""
+    if (m := _AT_NOW.match(clause.core)) and left_firm(clause):
+        yield _employer(m["where"])
+        return
     gone = _NO_MORE_THERE.match(clause.core)
     now = _THERE_NOW.match(clause.rest[0]) if gone and clause.rest else None
     if gone and now and now["where"][0].isupper() and english_city(now["where"]):
@@ -288,7 +397,9 @@ def _body_and_skills(clause: Clause) -> Iterator[Finding]:
     elif m := _GOOD_AT.match(core):
         yield profile("skills", m["what"], third_person(clause))
     elif m := _PLAY.match(core):
-        yield profile("skills", m["what"], f"User plays the {m['what']}")
+        yield profile(
+            "skills", m["what"], third_person(clause) if m.end() < len(core) else f"User plays the {m['what']}"
+        )
 
 
 def _allergy(what: str) -> Finding:

@@ -6,6 +6,7 @@ They are read only where no other rule finds anything in the clause: the words s
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.english.about_self import left_work
@@ -66,7 +67,10 @@ _NO_DOING_NOW: Final = re.compile(
     re.IGNORECASE,
 )
 _IS: Final = (
-    r"left[- ]handed|right[- ]handed|colou?r[- ]?blind|diabetic|pregnant|asthmatic|deaf|dyslexic"
+    r"(?:half |part |originally )?(?:[A-Z][a-z]+(?:ese|ian|ish|can|ean|rench)|German|Dutch|Welsh|Greek|Thai"
+    r"|Iraqi|Israeli|Pakistani|Afghan|Swiss|Czech|Saudi|Filipino|Filipina|Moroccan|Muslim|Jewish|Catholic)"
+    r"|left[- ]handed|right[- ]handed"
+    r"|colou?r[- ]?blind|diabetic|pregnant|asthmatic|deaf|dyslexic"
     r"|c(?:o)?eliac|autistic"
     r"|retired|unemployed|self[- ]employed|bilingual|adopted|divorced|widowed|near[- ]sighted|short[- ]sighted|anemic"
     r"|bald|(?:deaf|blind|partially deaf) in (?:one|my) .+|\d'\d{1,2}|(?:not )?religious"
@@ -151,6 +155,11 @@ _CORE: Final = tuple(
         ),
         r"^(?:am|do) not (?!know|think|want|feel|sure\b).* any ?more$",
         (
+            r"^(?:bake|knit|sew|surf|weld|garden|meditate|vape|smoke|swim|ski|stutter|snore|lisp|crochet|sculpt"
+            r"|stream|blog|vlog|climb)"
+            r"(?: (?:a lot|a bit|too|myself|for fun|on the side))?$"
+        ),
+        (
             r"^(?:go by|come from|commute|weigh|stand|identify as|major in|specialise in|specialize in|sleep"
             r"|prefer|sit on) .+"
         ),
@@ -171,6 +180,16 @@ _PAST_CORE: Final = re.compile(
     r"|(?:was|were) (?:born|adopted|promoted|diagnosed|raised|hired|fired|laid off|accepted|admitted|married"
     r"|vegetarian|vegan|in the"
     r"|an? )\b|used to \w|no longer \w|am no longer \w|got my \w|have broken\b).*"
+)
+_GAVE_UP: Final = re.compile(
+    r"^(?:(?:have )?(?:quit|stopped|gave up|given up) (?:smoking|drinking|vaping|eating|playing|watching|taking"
+    r"|using|running|going"
+    r"|dancing|teaching|working|gambling|biting|driving|buying|dating)\b.*"
+    r"|left (?:(?-i:[A-Z])[\w&]+(?: [A-Z]\w+)?(?: (?:last|in|after|for good)\b.*)?$|my (?:job|husband|wife"
+    r"|boyfriend|girlfriend"
+    r"|partner|firm|company|church)\b.*|the (?:army|navy|military|church|company|firm|band|team|police)\b.*"
+    r"|(?:teaching|nursing|school|college|university|home) (?:at|in|to|last|when)\b.*))",
+    re.IGNORECASE,
 )
 _NO_HAPPENING: Final = re.compile(
     r"^(?:quit(?: (?:in|last|this|two|three|four|five|a|\d+|years?|months?|weeks?|ago|yesterday|today"
@@ -203,16 +222,19 @@ _MINE: Final = re.compile(
     rf"^(?:[Mm]y|[Oo]ur) (?:(?:new|old|own|late|youngest|oldest|eldest|younger|older|little|big|best|good"
     rf"|close|favou?rite|left|right|two|three) )*"
     rf"(?:{FAMILY}|{FRIENDS}|{KNOWN}|{PETS}"
-    rf"|{_OWN_THING})(?:'s \w+)?(?: [A-Z]\w+)?(?: and (?:my )?\w+)?,? (?P<does>.+)$"
+    rf"|{_OWN_THING})(?:'s \w+)?(?: [A-Z]\w+)?(?: and (?:my )?(?!I\b)\w+)?,? (?P<does>.+)$"
 )
 _NO_DOES: Final = re.compile(
-    r"^(?:and i\b|kiss(?:ed)?|hugg?ed|licked|is (?:so|very|really|too|such|just|being|always|the best"
+    r"^(?:and i\b|(?:is|are) (?:visiting|helping|sleeping|eating|watching|coming|sitting|crying|laughing"
+    r"|talking|calling"
+    r"|waiting)\b|kiss(?:ed)?|hugg?ed|licked|is (?:so|very|really|too|such|just|being|always|the best"
     r"|amazing|awesome|great|annoying|funny|nice|cute|weird"
     r"|crazy|fine|ok|okay|here|wrong|right|cool|adorable|mad|angry|upset|dead to|a joke)|are (?:so|very"
     r"|really|too|the best|great"
     r"|amazing|annoying|fine|here|fun)|was (?:so|very|really|too|right|wrong|late|great|fine|amazing)"
     r"|says?|said|told|thinks?|keeps?"
-    r"|wants?|just|looks?|seems?|feels?|made|makes|gave|asked|called|drives me|hates? (?:me|when)"
+    r"|wants?|just(?! (?:turned|started|got|had|moved|graduated|finished|left|bought|lost|retired|passed))"
+    r"|looks?|seems?|feels?|made|makes|gave|asked|called|drives me|hates? (?:me|when)"
     r"|loves? (?:me|it)|likes? (?:it|you)"
     r"|will|would|could|should|might|can|agrees?|did|didn't|doesn't (?:know|care|understand|get)"
     r"|got (?:mad|angry|upset))\b",
@@ -254,9 +276,27 @@ def biography(clause: Clause) -> Iterator[Finding]:
         yield from _of_mine(clause)
         return
     if not _POINTS.search(core) and (
-        _is_past(clause) if clause.past or _PAST_CORE.match(core) else _is_present(clause)
+        _GAVE_UP.match(core) is not None
+        or (_is_past(clause) if clause.past or _PAST_CORE.match(core) else _is_present(clause))
     ):
         yield Finding(content=third_person(clause), category="habit" if _EVERY.match(clause.when) else "fact")
+
+
+def of_them(clause: Clause, named: Finding) -> Finding | None:
+    """Return what a clause says by `she`, `he` or `they` of somebody whom a finding names, with that one's words."""
+    m = _THEY.match(clause.text)
+    if m is None or _NO_DOES.match(f"is {m['does']}" if m["short"] else m["does"]) or _POINTS.search(m["does"]):
+        return None
+    does = f"{'has' if _HAS.match(m['does']) else 'is'} {m['does']}" if m["short"] else m["does"]
+    said = re.sub(r"\b(?:I|we|me|us)\b", "user", re.sub(r"\b(?:my|our)\b", "user's", does))
+    if named.attribute is None:
+        return replace(named, content=f"{named.content}, {m['who'].lower()} {said}")
+    who = re.fullmatch(r"User's (?P<who>.+) is called (?P<name>.+)", named.content)
+    return Finding(content=f"User's {who['who']} {who['name']} {said}", category="people") if who else None
+
+
+_THEY: Final = re.compile(r"^(?:and )?(?P<who>he|she|they)(?P<short>'s)? (?P<does>.{4,60})$", re.IGNORECASE)
+_HAS: Final = re.compile(r"(?:got|been|had|lived|worked|just)\b")
 
 
 def _is_past(clause: Clause) -> bool:
@@ -296,7 +336,10 @@ def advised(said: str) -> Iterator[Finding]:
 
 def _is_told(text: str) -> bool:
     m = _MINE.match(text)
-    return m is not None and _NO_DOES.match(m["does"]) is None and _POINTS.search(m["does"]) is None
+    return m is not None and _NO_DOES.match(m["does"]) is None and _POINTS.search(_AND.split(m["does"])[0]) is None
+
+
+_AND: Final = re.compile(r" (?:and|but|so) ")
 
 
 _PEOPLE: Final = re.compile(rf"^(?:my|our) (?:[\w-]+ )?(?:{FAMILY}|{FRIENDS}|{KNOWN}|{PETS})\b", re.IGNORECASE)

@@ -41,13 +41,26 @@ _APART: Final = (
         ),
         r"\1 is ",
     ),
-    (re.compile(r"\b(im|ive|dont)\b", re.IGNORECASE), ""),
+    (
+        re.compile(
+            r"\b((?:my|our)(?: [\w-]{1,20}){1,2})'s (?=(?:vegan|vegetarian|pregnant|diabetic|autistic|gay|ill"
+            r"|coeliac|celiac|unemployed"
+            r"|colou?rblind|dead|gone|broken|an? )\b)",
+            re.IGNORECASE,
+        ),
+        r"\1 is ",
+    ),
+    (re.compile(r"\b(im|ive|dont|cant)\b", re.IGNORECASE), ""),
+    (re.compile(r"\bthere's (?=(?:\d|two|three|four|five|six|seven) of us)", re.IGNORECASE), "there are "),
     (re.compile(r"\bgonna\b", re.IGNORECASE), "going to"),
     (re.compile(r"\bwanna\b", re.IGNORECASE), "want to"),
 )
-_SHORT: Final = {"im": "I am", "ive": "I have", "dont": "do not"}
+_SHORT: Final = {"im": "I am", "ive": "I have", "dont": "do not", "cant": "can not"}
 _FILLER = re.compile(
-    r"^(?:(?:well|so|oh|ah|hey|hi|hello|hiya|actually|honestly|btw|by the way|yeah|yep|yes|no|nope|ok|"
+    r"^(?:(?:fwiw|ngl|not gonna lie|not going to lie|truth be told|p\.?\s?s\.?|before you ask|for context"
+    r"|as it happens|heads up|full disclosure"
+    r"|confession|random fact|little known fact|idk|ok so|ah well|alright|right so|basically|obviously|well|so"
+    r"|oh|ah|hey|hi|hello|hiya|actually|honestly|btw|by the way|yeah|yep|yes|no|nope|ok|"
     r"okay|also|and|but|anyway|fyi|tbh|to be honest|"
     r"lol|haha|hmm|um|uh|ugh|omg|man|dude|welp|wow|ooh|fun fact|good news|bad news|guess what|turns out"
     r"|these days|nowadays|currently|right now|lately|recently|personally|in fact|"
@@ -85,8 +98,10 @@ _NEWS = re.compile(
     re.IGNORECASE,
 )
 _WHEN = re.compile(
-    r"^(?P<when>(?:(?:tomorrow|today|tonight|this|next|starting|from|on|at|in|every|each|after|before|"
-    r"most)\b[^,]{0,40}?)\s+)(?=(?:i|we)\s)",
+    r"^(?P<when>(?:(?:tomorrow|today|tonight|yesterday|this|next|last|as an?|being an?|starting|from|on|at|in"
+    r"|every|each|after|before|since|during"
+    r"|over|by|once|the other|back in|most|some|(?:\d{1,3}|an?|one|two|three|four|five|six|seven|ten|a few|a couple of)"
+    r" (?:days?|weeks?|months?|years?) ago)\b[^,]{0,40}?)\s+)(?=(?:i|we)\s)",
     re.IGNORECASE,
 )
 _FICTION = re.compile(
@@ -103,10 +118,19 @@ _ASKS = re.compile(
 _SUPPOSES = re.compile(
     r"\b(?:if|suppose|supposing|imagine|maybe|perhaps|wish|hopefully|unless|pretend|let's say|let us "
     r"say|what about|hypothetically|in theory|"
-    r"would|could|might|dream of|as though|kidding|joking|not sure|whether|for example|e\.g|apparently|"
+    r"role ?-?play|next life|my character|would|could|might|dream of|as though|kidding|joking|not sure|whether"
+    r"|for example|e\.g|apparently|"
     r"rumou?r|supposedly|lyrics?|the song|the movie says|quote)\b",
     re.IGNORECASE,
 )
+_NEARLY = re.compile(
+    r"\b(?:almost|nearly) (?:(?:\w{2,12}ed(?! (?:\d|to \d))|bought|went|got|took|left|lost|broke|quit|won|sold"
+    r"|made|gave|fell|had|ran"
+    r"|became|chose|did|came|told|met|ate|died)\b(?! (?:every|all|always)\b))"
+    r"|\bcame (?:so |very |this )?close to \w+ing|\b(?:was|were) (?:about|going|supposed|meant) to\b",
+    re.IGNORECASE,
+)
+"""What did not happen: I almost bought it."""
 _HEARSAY = re.compile(
     r"\b(?:(?:he|she|they|someone|somebody|people|everyone|you|who|friend|mom|dad|boss|brother|sister|"
     r"wife|husband)\s+(?:says?|said|told|tells?|thinks?|thought|claims?|"
@@ -138,7 +162,7 @@ _REQUESTS = re.compile(
 
 _WORD: Final = 8
 """Characters of a word before the clause: `32, living in Cork`."""
-_SOMEBODY = re.compile(r"\b(?:you|he|she|they|how|who|what|people|everyone)\b", re.IGNORECASE)
+_SOMEBODY = re.compile(r"\b(?:you|he|she|they|how(?! to)|who|what|people|everyone)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +182,20 @@ class Clause:
     """The sentence greets or introduces."""
     continues: bool = False
     """It leaves out its subject and goes on from a clause before it."""
+    before: tuple[str, ...] = ()
+    """The clauses before it, of the sentence and of the one before."""
+
+
+_ME_AND: Final = re.compile(
+    r"\b(?:me|myself) and (?P<who>my [\w-]+(?: [A-Z]\w+)?|[A-Z]\w+) (?=(?:just |have |finally )?(?:broke|split"
+    r"|are|have|moved|got|live|met|went|had|run|own|share))",
+    re.IGNORECASE,
+)
 
 
 def apart(text: str) -> str:
     """Return a text with contractions written out: `I'm` is `I am`."""
+    text = _ME_AND.sub(r"\g<who> and I ", text)
     for pattern, full in _APART:
         text = pattern.sub(lambda m, full=full: _SHORT.get(m.group().lower()) or m.expand(full), text)  # type: ignore[misc]
     return text
@@ -188,22 +222,39 @@ def _with_their_company(parts: list[str]) -> list[str]:
     return joined
 
 
+_CONNECTS: Final = re.compile(r"(?:so|and|because|but|though|although|since|then|which)\b", re.IGNORECASE)
+_POLITE: Final = re.compile(
+    r"(?<!\s)\s+if (?:you (?:need|want|ask|must|care|wonder|like|know|have|were|are)|that|it|anyone|anybody)\b.*$",
+    re.IGNORECASE,
+)
+"""What asks nothing and supposes nothing: if you must know."""
+
+
+def _apart(sentence: Sentence) -> tuple[list[str], set[str], bool]:
+    """Return the clauses of a sentence, those that a conjunction joins to the one before, and whether it greets."""
+    pieces = [
+        (p.strip(), at > 0 or _CONNECTS.match(p.strip()) is not None)
+        for said in sentence.clauses
+        for at, p in enumerate(_JOIN.split(_POLITE.sub("", apart(_calm(said)))))
+        if p and p.strip()
+    ]
+    parts = [part for part, _ in pieces]
+    greeted = bool(parts and _HELLO.match(parts[0])) or any(map(_PLEASED.match, parts))
+    parts = [] if any(map(_SARCASM.search, parts)) else _with_their_company(parts)
+    return parts, {part for part, connects in pieces if connects}, greeted
+
+
+_HELLO: Final = re.compile(r"(?:hi|hello|hey|hiya|greetings|good (?:morning|evening))\b", re.IGNORECASE)
+_PLEASED: Final = re.compile(r"nice to meet|pleased to meet|by the way$", re.IGNORECASE)
+
+
 def claims(sentence: Sentence) -> Iterator[Clause]:
     """Yield the clauses that claim something, without questions, suppositions, hearsay and requests.
 
     A clause that begins with a verb has the subject of the clause before it. From a supposition or reported speech on,
     the rest of the sentence is no claim of the user.
     """
-    parts = [p.strip() for said in sentence.clauses for p in _JOIN.split(apart(_calm(said))) if p and p.strip()]
-    greeted = (
-        re.match(r"(?:hi|hello|hey|hiya|greetings|good (?:morning|evening))\b", parts[0], re.IGNORECASE) is not None
-        if parts
-        else False
-    )
-    greeted = greeted or any(
-        re.match(r"nice to meet|pleased to meet|by the way$", part, re.IGNORECASE) for part in parts
-    )
-    parts = [] if any(map(_SARCASM.search, parts)) else _with_their_company(parts)
+    parts, connected, greeted = _apart(sentence)
     subject: Literal["me", "we", "other"] = "other"
     shared = False
     for place, said in enumerate(parts):
@@ -233,7 +284,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             subject = "me" if m else "other"
         # "I love how you use it and teach": whose verb comes next is not certain.
         shared = _SOMEBODY.search(text) is not None
-        if (_ASKS.search(text) and not when) or (sentence.asks and place == len(parts) - 1):
+        if _NEARLY.search(text) or (_ASKS.search(text) and not when) or (sentence.asks and place == len(parts) - 1):
             continue
         if (subject == "other" and _REQUESTS.search(text)) or _FICTION.match(when):
             continue
@@ -246,5 +297,6 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             past=_PAST.search(text) is not None,
             rest=tuple(parts[place + 1 : place + 1 + MOST_AFTER]),
             greeted=greeted,
-            continues=continues,
+            continues=continues or (place > 0 and said in connected),
+            before=(*map(apart, sentence.after), *parts[:place]),
         )

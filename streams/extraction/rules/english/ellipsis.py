@@ -12,7 +12,8 @@ from typing import Final
 from streams.extraction.rules.occupations import english_occupation
 
 _BEING: Final = re.compile(
-    r"\b(?:brother|sister|son|daughter|husband|wife|partner|girlfriend|boyfriend|fianc[eé]e?|mother|father|m[ou]m|dad|nan"
+    r"\b(?:brother|sister|son|daughter|husband|wife|partner|girlfriend|boyfriend|fianc[eé]e?|mother|father"
+    r"|m[ou]m|dad|nan"
     r"|gran(?:dad|ny|ma|pa|dma|dpa|dmother|dfather)?|cousin|aunt|uncle|niece|nephew|kid|child|children|baby|parent|twin"
     r"|friend|mate|buddy|pal|roommate|flatmate|boss|manager|colleague|co-?worker|teacher|landlord|neighbou?r|client"
     r"|doctor|coach|cat|dog|puppy|kitten|rabbit|hamster|horse|pet|team|company)s?\b",
@@ -36,7 +37,7 @@ _DIARY: Final = re.compile(
     r"|learn(?:ed|t)(?= to)|used to(?= (?:be|work|live|play|have|smoke|drink)\b)|majored|graduated"
     r"|retired(?= (?:in|from|last|at|two|three|after)\b)|switched"
     r"|dropped out|gave up|took up|(?:laid off|let go|diagnosed|promoted)(?= (?:from|with|to|last|in"
-    r"|this)\b)|doing(?= an? (?:[\w-]+ ){0,2}(?:degree|masters?|phd|MA|MSc|BSc|MBA|PGCE|course"
+    r"|this)\b)|doing(?= an? (?:[\w-]+ ){0,2}(?:degree|masters?|[Pp][Hh][Dd]|MA|MSc|BSc|MBA|PGCE|course"
     r"|apprenticeship|diploma|internship))|going(?= (?:\w+ing|to [A-Z]|on holiday|away|back to)\b)"
     r"|moving(?= in with)|stopped(?= \w+ing)|(?:moving|flying|travell?ing|heading)(?= (?:to [A-Z]|back to"
     r"|home (?:to|for)))"
@@ -49,7 +50,7 @@ _DIARY: Final = re.compile(
     r"|girls|twins|sons|daughters)\b)|hoping(?= to)"
     r"|hate|love(?= \w+ing)"
     r"|speak(?= [A-Z])|own(?= (?:a|an|two|three)\b)|drive(?= an? (?!hard))"
-    r"|can not(?= (?:have|eat|drink|stand|swim|drive|cook|live without)\b)"
+    r"|can not(?= (?:start|have|eat|drink|stand|swim|drive|cook|live without)\b)"
     r"|do not(?= (?:drink|smoke|drive|eat (?:meat|pork|beef|fish|dairy|gluten)|own|speak|really)\b))\b"
 )
 """How one writes of oneself in a diary, without I: `worked till ten`, `been learning to swim`."""
@@ -58,9 +59,9 @@ _FINITE: Final = re.compile(r"\b(?:is|are|was|were|has|had|tone)\b")
 """With a verb of its own a clause leaves out none: `married with children is a show`."""
 _STATE: Final = re.compile(
     rf"^(?P<adverbs>{_OFTEN})(?=(?:based (?:in|out of|near)|allergic to|intolerant to|lactose intolerant"
-    rf"|from [A-Z]|fluent in"
+    rf"|from [A-Z]\w*|fluent in"
     r"|(?:single|married|divorced|engaged|widowed|retired)(?=$| (?:for|since|with (?:a|two|three|\d)|to"
-    r"|and|now|at|from|again|these|but)\b)|unemployed|between jobs|[ie][ns][tf][jp]|\d'\d{1,2}"
+    r"|and|now|at|from|again|these|but)\b)|unemployed|unmarried|between jobs|[ie][ns][tf][jp]|\d'\d{1,2}"
     r"|self-employed|vegan|vegetarian|pescatarian"
     r"|coeliac|celiac|diabetic|pregnant|colou?r[- ]?blind|left-handed|dyslexic|asthmatic"
     r"|(?:obsessed|addicted) (?:with|to)|(?:scared|afraid|terrified|fond) of|(?:good|great|bad|terrible"
@@ -70,6 +71,31 @@ _STATE: Final = re.compile(
     r"|on (?:antidepressants|insulin|meds|medication|a diet(?! of)|maternity leave|sick leave)|due in)\b)"
 )
 """How one is, without `I am`: `allergic to nuts`, `still single`, `not a fan of opera`."""
+_DIARY_ANY: Final = re.compile(
+    rf"^(?P<adverbs>{_OFTEN})(?P<verb>(?!need|feed|speed|indeed|sed\b)[a-z]{{2,12}}ed|threw|fell|caught|had"
+    rf"|began|tore|drove|flew|rode|cut|hurt|found|left|made|ate|drank"
+    r"|woke|saw|bought|won|(?!going to (?:bed|sleep)|being|nothing|something|anything|everything|during|morning"
+    r"|evening|looking|thinking|wondering|asking"
+    r"|hoping you|having said|according|speaking|talking|reading this|thing|king|ring|bring|spring|string|wing"
+    r"|sing|swing|cling)"
+    r"[a-z]{2,12}ing) (?!to you|you|it\b|this\b|that\b|them\b|him\b|her\b|for you)"
+    r"(?=.*(?:\b(?:my|our|years?|months?|last|next|since|lessons?|classes|tomorrow|tonight|yesterday)\b"
+    r"|[a-z,] [A-Z][a-z]|\d))"
+)
+"""A predicate without `I` that names a time, a place or something of one's own."""
+_HERE: Final = re.compile(
+    r"^(?P<what>(?!come|right|over|new|out|up|down|from|is|get|back|still|not|all|same|only|everything|nothing"
+    r"|stay|wait|stuck|sit|good|fine|me|live"
+    r"|i\b|we\b|it\b|was|been|be\b|no |yes|ok)[a-z-]+(?: [a-z-]+)?) here$"
+)
+"""What one is, as one enters: `lefty here`."""
+_AS_A: Final = re.compile(
+    r"^(?:being|as) (?P<what>an? (?!rule|result|joke|favou?r|treat|kid|child|teen|test|start|matter|side|bonus"
+    r"|present|gift|surprise|whole|backup"
+    r"|consequence|last|first|reminder|follow)[\w -]{3,30}|(?:vegan|vegetarian|coeliac|diabetic|dyslexic"
+    r"|left-handed|autistic))$"
+)
+"""What one is, in a clause of its own: `being an introvert`, `as a nurse`."""
 _BORN: Final = re.compile(r"^(?=born (?:and raised |and bred )?(?:in|on)\b|raised (?:in|by)\b)")
 _FAN: Final = re.compile(r"^(?=(?:big|huge|massive|lifelong|die-?hard) fan of )")
 _NAME: Final = re.compile(r"^(?:the )?name(?:'s| is) (?=[A-Z])")
@@ -108,14 +134,14 @@ def whole(text: str, before: tuple[str, ...]) -> str:
     if any(map(_BEING.search, before)):
         return text
     low = text[:1].lower() + text[1:]
-    if m := _DIARY.match(low):
+    if m := _DIARY.match(low) or (None if _FINITE.search(low) else _DIARY_ANY.match(low)):
         return f"I {m['adverbs']}{_helping(m['verb'])}{low[m.start('verb') :]}"
     if m := _NAME.match(low):
         return f"my name is {text[m.end() :]}"
     if _FINITE.search(low):
         return text
     begins = next((begin for pattern, begin in _BEGINS if pattern.match(low)), None)
-    return f"{begins}{low}" if begins else _of_noun(low) or text
+    return f"{begins}{low}" if begins else _of_noun(low, before) or text
 
 
 def _helping(verb: str) -> str:
@@ -124,8 +150,10 @@ def _helping(verb: str) -> str:
     return "have " if verb == "been" else "am " if verb.endswith("ing") else ""
 
 
-def _of_noun(low: str) -> str | None:
+def _of_noun(low: str, before: tuple[str, ...]) -> str | None:
     """Return the whole clause of one that names what somebody is, whom they are with, or what lies ahead."""
+    if (m := _AS_A.match(low)) or (not before and (m := _HERE.match(low))):
+        return f"I am {m['what'] if m.re is _AS_A else _a(m['what'])}"
     if m := _WITH.match(low):
         return f"{m['who']} and I {low[m.end() :]}"
     if m := _FORMER.match(low):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from streams.extraction.rules.dates import english_date
+from streams.extraction.rules.dates import english_date, span_ahead
 from streams.extraction.rules.finding import Finding, plan
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ _STATE = re.compile(
 )
 _TENDS = re.compile(r"^(?:tend to|am in the habit of|have a habit of|make a point of) (?!forget|be\b)(?P<what>.+)$")
 _MONEY: Final = (
-    r"(?:[$€£¥]\s?\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:k|m|million|thousand|billion)?\b|\b\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:k|"
+    r"(?:[$€£¥]\s?\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:k|m|million|thousand|billion)?\b"
+    r"|\b\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:k|"
     r"thousand|million)?\s?(?:dollars|euros?|pounds|bucks|usd|eur|gbp|yuan|rmb|yen|francs|rupees)\b)"
 )
 _SPENDS = re.compile(
@@ -143,9 +144,29 @@ def third_person(clause: Clause) -> str:
         before = "no longer " if text.lower().startswith("no longer ") else ""
         verb, _, tail = text.removeprefix(before).partition(" ")
         text = f"User {before}{clause.adverbs + ' ' if clause.adverbs else ''}{_verb(verb)}{' ' + tail if tail else ''}"
-        text = f"{clause.when} {text}" if clause.when else text
+        if clause.when:
+            text = f"{text} {_lower(clause.when)}" if _AGO.match(clause.when) else f"{clause.when} {text}"
     text = re.sub(r"(?i)\b(?:my|our)\b", "User's" if clause.subject == "other" else "their", text)
     return re.sub(r"\b(?:I|we|me|us)\b", "user", re.sub(r"\bmyself\b", "themselves", text))
+
+
+_AGO: Final = re.compile(r"(?:last|yesterday|the other)\b|[^\n]{0,60}\bago$", re.IGNORECASE)
+"""A time that stands behind the verb as well as before the subject."""
+_GONE_FROM: Final = re.compile(
+    r"^(?:\w+ )?(?:i|we) (?:have |just |recently |finally )*(?:(?:left|quit) (?-i:[A-Z])"
+    r"|(?:quit|left|lost) (?:my|the) (?:old |last )?job|got (?:laid off|fired|let go)|am (?:no longer|not) (?:at|with)"
+    r"|do not work|no longer work)",
+    re.IGNORECASE,
+)
+
+
+def left_firm(clause: Clause) -> bool:
+    """Return whether a firm was left just before a clause, so that `I'm at Lufthansa now` names another."""
+    return any(map(_GONE_FROM.match, clause.before[-2:]))
+
+
+def _lower(when: str) -> str:
+    return when[0].lower() + when[1:]
 
 
 def _verb(verb: str) -> str:
@@ -206,7 +227,7 @@ _PASTS: Final = frozenset(
 
 
 def _plan(clause: Clause, today: date) -> Iterator[Finding]:
-    when = english_date(clause.text, today)
+    when = english_date(clause.text, today) or span_ahead(clause.text, today)
     if when is None or when.day < today or _NO_PLAN.search(clause.text) or _EVERY.search(clause.text):
         return
     if clause.subject == "other":
@@ -257,7 +278,12 @@ def _project(clause: Clause) -> Iterator[Finding]:
 
 def _here(clause: Clause) -> Iterator[Finding]:
     m = _HERE.match(clause.core)
-    if m and clause.subject == "me" and (_NOW.search(clause.text) or _NOW.search(clause.adverbs)):
+    if (
+        m
+        and clause.subject == "me"
+        and not left_firm(clause)
+        and (_NOW.search(clause.text) or _NOW.search(clause.adverbs))
+    ):
         yield Finding(content=third_person(clause), memory_type="short_term")
 
 

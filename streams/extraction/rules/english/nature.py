@@ -32,6 +32,13 @@ _TRAIT = re.compile(
     r"(?: person| by nature| type)?(?: (?:around|with|when|in|at|about|and|but|until|by|to a fault)\b.*)?$",
     re.IGNORECASE,
 )
+_BIT_OF = re.compile(
+    r"^am (?:such |quite )?(?:a (?:little )?bit of|something of|kind of) an? (?P<trait>(?!mess\b|pain\b"
+    r"|problem\b|joke\b|beginner\b|fan\b|way\b|while\b)"
+    r"[a-z][\w -]{2,20}?)(?: (?:when|about|with|and|but)\b.*)?$",
+    re.IGNORECASE,
+)
+"""What a word that no list holds is all the same: a bit of a hoarder."""
 _TYPE = re.compile(r"[ie][ns][tf][jp]\b", re.IGNORECASE)
 """Myers and Briggs' four letters."""
 _TONGUE = re.compile(
@@ -57,7 +64,8 @@ _FOUND = re.compile(
     re.IGNORECASE,
 )
 _ACCOUNT = re.compile(
-    rf"^(?P<my>my |our )?(?:(?:new|work|personal|main|current) )?(?P<where>{_PLACES})"
+    rf"^(?P<my>my |our )?(?:(?:new|work|personal|main|current) )?(?:(?:handle|account|username|user|name"
+    rf"|id) on )?(?P<where>{_PLACES})"
     r"(?P<kind> (?:handle|account|address|username|user|name|id|number|tag))?(?: is"
     r"|'s)?(?: now)? (?P<account>[\w@.+-]{3,40})$",
     re.IGNORECASE,
@@ -96,7 +104,7 @@ def nature(clause: Clause) -> Iterator[Finding]:
         yield profile("communication_style", m["style"].lower(), f"User prefers {m['style'].lower()} replies")
     if mine and _TOGETHER.match(clause.core):
         yield profile("relationship_status", "in a relationship", "User is in a relationship")
-    if mine and (m := _TRAIT.match(clause.core)):
+    if mine and (m := _TRAIT.match(clause.core) or _BIT_OF.match(clause.core)):
         yield _trait(m["trait"])
     if m := _TONGUE.match(clause.text):
         yield profile("language", m["language"], f"User's native language is {m['language']}")
@@ -121,6 +129,11 @@ def _account(where: str, account: str) -> Finding:
 
 
 _STYLES: Final = (
+    re.compile(
+        r"^(?:from now on |please |always |only )*(?P<style>(?:answer|reply|respond|write) in (?-i:[A-Z])\w+)"
+        r"(?: (?:from now on|please|only|always|going forward))+$",
+        re.IGNORECASE,
+    ),
     re.compile(
         r"^(?:please |just |always |can you |could you )*(?P<style>(?:keep|make) (?:your )?(?:answers|replies"
         r"|responses|messages|explanations)"
@@ -173,6 +186,11 @@ _SAID_TO_BE: Final = re.compile(
 )
 
 
+_CALLS_SELF: Final = re.compile(
+    r"^i(?: would|'d) (?:describe|call|consider) myself (?:as )?(?P<how>[\w ]{3,40})$", re.IGNORECASE
+)
+
+
 def replies(said: str) -> Iterator[Finding]:
     """Yield how a clause asks to be answered: a request, which `claims` leaves out."""
     for pattern in _STYLES:
@@ -185,7 +203,7 @@ def replies(said: str) -> Iterator[Finding]:
 
 def reputed(said: str) -> Iterator[Finding]:
     """Yield a trait that others say of the user, who repeats it: people say I'm stubborn."""
-    if (named := _SAID_TO_BE.match(said)) and (m := _TRAIT.match(f"am {named['how']}")):
+    if (named := _SAID_TO_BE.match(said) or _CALLS_SELF.match(said)) and (m := _TRAIT.match(f"am {named['how']}")):
         yield _trait(m["trait"])
 
 

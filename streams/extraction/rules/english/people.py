@@ -69,6 +69,17 @@ _DAY_OF = re.compile(
 )
 
 
+_ONLY_NAMES: Final = re.compile(
+    r"(?:\b(?:(?:is|am|are|whose name is|who is) )?(?:called|named)|'s (?:called|named|name is)|\bname is) (?-i:[A-Z])",
+    re.IGNORECASE,
+)
+
+
+def only_names(text: str) -> bool:
+    """Return whether a clause says how somebody is called, which `people` keeps in full."""
+    return _ONLY_NAMES.search(text) is not None
+
+
 def people(clause: Clause) -> Iterator[Finding]:
     """Yield the people and animals that the user names as theirs. A family member's value is relation and name."""
     text = clause.text

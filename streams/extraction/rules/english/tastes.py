@@ -27,11 +27,17 @@ _LIKES = re.compile(
 )
 _DISLIKES = re.compile(
     r"^(?:do not (?:really |particularly |even |actually )?(?:like|enjoy|care for|eat|drink)|never "
-    r"(?:liked|eat|drink)|hate|dislike|detest|loathe|despise|can not (?:stand|bear|handle|deal with|cope with|abide)|"
+    r"(?:liked|eat|drink)|hate|dislike|detest|loathe|despise|can not (?:stand|bear|handle|stomach|do(?= spicy"
+    r"| heights| horror| crowds| mornings| heat| seafood| cold)|deal with|cope with|abide)|"
     r"am not (?:really )?(?:a (?:big |huge )?fan of|fond of|into|keen on|big on|crazy about|wild about)"
     r"|am (?:sick of|terrified of|"
-    r"afraid of|scared of)) (?P<what>.+)$"
+    r"afraid of|scared of)) (?P<what>(?!or\b|and\b).+)$"
 )
+_IT_WHEN = re.compile(
+    r"^(?:(?P<not>hate|can not (?:stand|bear)|do not like|dislike|detest)|love|like"
+    r"|enjoy) it when (?P<what>(?!you\b|this|that|it)[\w' -]{4,50})$"
+)
+_NO_MORE_TAKEN = re.compile(r"^do not (?:really )?(?:eat|drink) .* any ?more$")
 _NO_LONGER = re.compile(
     r"^i (?:really )?no longer (?:really )?(?:like|love|enjoy|care for) (?P<what>.+)$", re.IGNORECASE
 )
@@ -99,8 +105,17 @@ def tastes(clause: Clause) -> Iterator[Finding]:
     if m := _NO_LONGER.match(clause.text):
         yield from (_dislike(thing) for thing in things(m["what"], clause.rest))
         return
-    if clause.past or clause.subject == "we" or clause.when:
+    # What is no longer drunk need not be disliked.
+    if clause.past or clause.subject == "we" or clause.when or _NO_MORE_TAKEN.match(core):
         return
+    if m := _IT_WHEN.match(core):
+        yield (_dislike if m["not"] else _like)(f"it when {m['what']}")
+        return
+    yield from _of_things(clause)
+
+
+def _of_things(clause: Clause) -> Iterator[Finding]:
+    core = clause.core
     never = clause.adverbs.split()[-1:] == ["never"]
     if m := _DISLIKES.match(f"never {core}" if never else core):
         yield from (_dislike(thing) for thing in things(m["what"], clause.rest))

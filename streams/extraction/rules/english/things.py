@@ -10,7 +10,8 @@ WORDS_MOST: Final = 6
 
 _REASON = re.compile(
     r"(?<!\s)\s+(?:because|'cause|since|so|but|if|when|while|though|although|as well|as long|as much|until|"
-    r"rather than|more than|over|instead|and (?:i|we|my|it)\b"
+    r"where|when they|who\b|that (?:have|has|are|is|make|taste|smell)|rather than|more than|over|instead"
+    r"|and (?:i|we|my|it)\b"
     r"|so i|which|especially|particularly)\b.*$",
     re.IGNORECASE,
 )
@@ -43,7 +44,7 @@ _POINTS = re.compile(
 _VAGUE = re.compile(
     r"^(?:neither\b|no\b|none\b|the (?!ocean\b|sea\b|beach\b|mountains?\b|outdoors\b|rain\b|snow\b|cold\b|heat\b|sun\b|"
     r"theat(?:er|re)\b|gym\b|color \w+|smell of \w+|(?-i:[A-Z]))"
-    r"|my |our |just |all\b|both\b|one\b|being\b|not\b|more\b|as\b|like\b|of\b|for\b|in\b|some\b|any\b|"
+    r"|my (?!\w+'s )|our |just |all\b|both\b|one\b|being\b|not\b|more\b|as\b|like\b|of\b|for\b|in\b|some\b|any\b|"
     r"a (?:bit|few|lot|good|little)\b|when\b|making sure|through\b|to be\b|"
     r"to (?:say|think|hear|see|know|admit|believe|imagine)\b|hearing\b|feedback$|love$|then$|so\b|everyone)",
     re.IGNORECASE,

@@ -200,6 +200,12 @@ _BROKE: Final = re.compile(
     r"|will not|does not|goes) (?!so\b|really\b|very\b|cute|adorable|great).{3,}$",
     re.IGNORECASE,
 )
+_IS_MY: Final = re.compile(
+    r"^(?!it\b|that\b|this\b|he\b|she\b)[A-Za-z][\w' -]{2,30}? (?:is|are)(?: not|n't) my (?:strong (?:suit"
+    r"|point)|forte|thing|first language|cup of tea|style|scene)\b.{0,20}$"
+    r"|^[A-Z][a-z]+ is my (?:first|second|third|native) language$",
+    re.IGNORECASE,
+)
 _WRECKS: Final = re.compile(
     r"^(?P<what>[A-Za-z][\w' -]{2,30}?) (?:really |always |absolutely )?(?:wrecks|kills"
     r"|destroys|knocks out|gets to) me\b.{0,30}$",
@@ -314,6 +320,95 @@ def topics(clause: Clause) -> Iterator[Finding]:
         yield Finding(content=third_person(clause))
 
 
+def context(clause: Clause) -> str | None:
+    """Return what a clause of the user's adds to what was told before it in the sentence, or None."""
+    text = clause.text
+    if not 1 < len(text.split()) <= _LONGEST or _NO_CONTEXT.search(text):
+        return None
+    if clause.subject != "other":
+        return third_person(clause)
+    if len(text.split()) > _MOST_APPOSED or _NO_APPOSITION.search(text):
+        return None
+    return re.sub(r"\b(?:I|me)\b", "user", re.sub(r"(?i)\b(?:my|our)\b", "their", text))
+
+
+_MOST_APPOSED: Final = 9
+"""Words of what is put beside a clause."""
+_NO_APPOSITION: Final = re.compile(
+    r"\b(?:you|your|he|she|they|this|that|these|those|what|who|why|how|where|let's|ok|okay|yes|yeah|no worries"
+    r"|wow|omg)\b"
+    r"|^(?:it|there) (?:is|was|has) (?:so|very|really|too|just|raining|snowing|cold|hot|great|fun|weird|awful"
+    r"|crazy|nice|bad|good|hard|fine|over|late)\b"
+    r"|^(?:help|give|tell|show|write|make|find|suggest|recommend|explain|any|can|could|would|should|do|does|is"
+    r"|are|please)\b",
+    re.IGNORECASE,
+)
+
+
+def plainly(clause: Clause) -> Iterator[Finding]:
+    """Yield what a clause says of the user where nothing was found in its sentence, unless it is of the moment."""
+    core = clause.core
+    if clause.subject == "other":
+        m = _MY_ANY.match(clause.text)
+        if (
+            m
+            and not _NO_DOES.match(m["does"])
+            and not _TO_LISTENER.search(clause.text)
+            and not _OF_TALK.match(m["what"])
+        ):
+            yield Finding(content=third_person(clause))
+        return
+    words = len(core.split())
+    if not _FEWEST <= words <= _LONGEST or _PASSES.match(core) or _TO_LISTENER.search(core) or _MOMENTARY.match(core):
+        return
+    if "almost" in clause.adverbs or any(map(left_work, clause.rest)):
+        return
+    yield Finding(content=third_person(clause))
+
+
+_FEWEST: Final = 3
+"""Words of a predicate that says something."""
+_TO_LISTENER: Final = re.compile(
+    r"\b(?:you|your|yours|lol|haha|hmm|it|this|that|these|those|thing|things|stuff|something|anything|nothing"
+    r"|everything|here|there|second one)\b",
+    re.IGNORECASE,
+)
+_MOMENTARY: Final = re.compile(
+    r"^.*\b(?:right now|just now)$|^(?:am|are|was) (?:on (?:it|the (?:bus|train|way|phone|toilet"
+    r"|sofa|couch|tube))|dying|dead|screaming"
+    r"|crying|laughing|done|in|out|off|not|going|about|just|an? (?:robot|detective|bot"
+    r"|human|king|queen|wizard|ghost|cat|dog|genius|idiot|mess|wreck|fool|god|goddess|legend|star|potato|zombie"
+    r"|joke|disaster|failure|level)"
+    r"|so|too|very|really|looking for (?:an?|the|some) (?:good|new|nice)?|wondering|writing (?:a|an|the"
+    r"|this) (?:story|poem|speech|essay|email|letter)|working on|trying)\b|^was (?:wondering|thinking|talking"
+    r"|looking|going|just)\b|^(?:did|do|does|was|were|have|had) not\b(?! (?:own|have an?|eat|drink|smoke|drive"
+    r"|believe in|speak|finish|go to|graduate|vote|"
+    r"celebrate|wear|use|work|sleep|watch))|^(?:have )?(?:told|said|asked|heard|read|seen|got|gone|been (?:at"
+    r"|told|thinking|there|waiting|trying))\b"
+    r"|^(?:got|get|saw|need|want|think|know|mean|hope|feel|just|let|see|keep|tried|try|look|ask|say|give|call"
+    r"|come|put|pick|choose)\b"
+    r"|^(?:can|could|should|must|will|would|may|might|shall)\b",
+    re.IGNORECASE,
+)
+_MY_ANY: Final = re.compile(
+    r"^(?:(?:half|most|some|all|both|one|two|three) of )?(?:my|our) (?P<what>[\w' -]{2,30}?) (?P<does>(?:is|are"
+    r"|was|has|had|got|just|won't|does not|never"
+    r"|[a-z]{3,12}s|[a-z]{3,12}ed)\b.{3,})$",
+    re.IGNORECASE,
+)
+_OF_TALK: Final = re.compile(
+    r"^(?:[\w-]+'s |head$|essay|story|speech|question|point|problem|answer|guess|bad|fault|mistake|idea|thought"
+    r"|favou?rite part|computer|screen|browser|code|file|input|prompt|character"
+    r"|name in|god|goodness|friend's|colleague's|boss's|neighbou?r's|coworker's|phone|battery|wifi|connection|turn)\b",
+    re.IGNORECASE,
+)
+
+
+_NO_CONTEXT: Final = re.compile(
+    r"\b(?:you|your|thanks?|sorry|lol|haha|kidding|guess|think|mean|know|wonder|question|help|please)\b", re.IGNORECASE
+)
+
+
 def promised(said: str) -> Iterator[Finding]:
     """Yield what the user promised somebody: its "would" makes `claims` leave it out."""
     if m := _PROMISED.match(said):
@@ -350,6 +445,7 @@ def _of_others(text: str, clause: Clause) -> Iterator[Finding]:
         (_OUT_OF.match(text) and not _TALK.search(text))
         or _AROUND.match(text)
         or _AILMENT.match(text)
+        or _IS_MY.match(text)
         or ((m := _WRECKS.match(text)) and not _ANY.search(m["what"]))
         or (_BROKE.match(text) and not _POINTS.search(text))
         or ((_GOAL.match(text) or _MY_BODY.match(text)) and not _POINTS.search(text))

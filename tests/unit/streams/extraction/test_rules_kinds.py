@@ -1,0 +1,103 @@
+"""What people say of themselves in many wordings: the slot that it fills, and the memory that its clauses make."""
+
+from __future__ import annotations
+
+import pytest
+from unit.streams.extraction.test_rules_labelled import proposals
+
+
+@pytest.mark.parametrize(
+    ("said", "attribute", "value"),
+    [
+        ("I drive a forklift at the port", "occupation", "a forklift"),
+        ("I run a wee chip shop in Anstruther", "occupation", "a wee chip shop"),
+        ("I write grant proposals for a homeless charity", "occupation", "write grant proposals"),
+        ("I teach year 4 in a tiny village school", "occupation", "year 4 teacher"),
+        ("I've just gone freelance as an illustrator", "occupation", "illustrator"),
+        ("I work nights at a care home", "employer", "care home"),
+        ("I've been driving for Lyft ever since", "employer", "Lyft"),
+        ("在美团跑了三年外卖", "employer", "美团"),
+        ("在美团跑了三年外卖", "occupation", "外卖"),
+        ("在非遗工坊做漆器的", "occupation", "漆器"),
+        ("我硕士读的是材料，毕业却去卖保险了", "occupation", "卖保险"),
+        ("开了家小小的裁缝铺", "occupation", "小小的裁缝铺"),
+        ("本职是会计，下班做点皮具", "occupation", "会计"),
+        ("I moved back in with my folks in Omaha", "city", "Omaha"),
+        ("I've lived in the same house in Cork for all of my 44 years", "city", "Cork"),
+        ("I've lived in the same house in Cork for all of my 44 years", "age", "44"),
+        ("刚搬到东莞没几天", "city", "东莞"),
+        ("我现在人在墨尔本留学", "city", "墨尔本"),
+        ("我现在留在广州做跨境电商", "city", "广州"),
+        ("I'm fifty-eight", "age", "58"),
+        ("我刚满31岁", "age", "31"),
+        ("本人男，三十六，未婚", "age", "36"),
+        ("三十了还是母胎单身", "age", "30"),
+        ("本人男，三十六，未婚", "relationship_status", "单身"),
+        ("二婚，各带一个孩子", "relationship_status", "已婚"),
+        ("我跟前女友分了快半年了", "relationship_status", "单身"),
+        ("me and my gf broke up last night", "relationship_status", "single"),
+        ("I've been a widower six years now", "relationship_status", "widowed"),
+        ("I'm recently separated", "relationship_status", "separated"),
+        ("Never married, no kids", "relationship_status", "single"),
+        ("I'm not Jen, I'm Jan.", "user_name", "Jan"),
+        ("My name's spelled Siobhan", "user_name", "Siobhan"),
+        ("I'd describe myself as stubborn", "personality_traits", "stubborn"),
+        ("I'm a bit of a hoarder", "personality_traits", "hoarder"),
+        ("I can't stand podcasts where they just laugh", "dislikes", "podcasts"),
+        ("My GitHub is quietotter42 if you need an example", "accounts", "github: quietotter42"),
+        ("Answer in Spanish from now on please", "communication_style", "Answer in Spanish"),
+    ],
+)
+async def test_a_slot_is_filled_in_many_wordings(said: str, attribute: str, value: str):
+    assert (attribute, value) in [(p.attribute, p.value) for p in await proposals(said)]
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("我有高血压，每天都吃药", "用户有高血压，每天都吃药"),
+        ("上个礼拜体检查出脂肪肝", "用户上个礼拜（2025-12-29/2026-01-04）体检查出脂肪肝"),
+        ("从小在新疆长大", "用户从小在新疆长大"),
+        ("睡前必须刷会儿手机", "用户睡前必须刷会儿手机"),
+        ("I work nights, so I sleep till noon", "User works nights, sleeps till noon"),
+        ("I grow chillies, mostly scotch bonnets", "User grows chillies, mostly scotch bonnets"),
+        ("doing a PhD on coral reefs", "User is doing a PhD on coral reefs"),
+        ("Being an introvert, I need quiet", "User is an introvert"),
+        ("English isn't my first language", "English is not User's first language"),
+        ("I sold my car yesterday", "User sold their car yesterday (2026-01-04)"),
+    ],
+)
+async def test_what_clauses_tell_makes_one_memory(said: str, content: str):
+    assert [p.content for p in await proposals(said)] == [content]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "把这段话改成第一人称：我是一名医生，喜欢登山",
+        "起个店名，卖手工饺子的，要接地气",
+        "我给你举个例子，我有三个苹果",
+        "呵呵，我可太爱加班了",
+        "我朋友的朋友在迪拜开出租",
+        "我们老板居然说他从来不用手机",
+        "邻居家的狗叫旺财",
+        "离婚率越来越高了",
+        "养狗挺费钱的",
+        "写一条朋友圈，语气像个刚失恋的女生",
+        "我在路上送外卖",
+        "昨晚的球赛看了没",
+        "手机没电了，先下了",
+        "Let's do a role play: I'm a detective",
+        "in my next life I'm coming back as a cat",
+        "I'm dying",
+        "I'm on the bus, talk later",
+        "My question was about the second one",
+        "My friend's boss went to Harvard",
+        "I didn't get it",
+        "come here",
+        "I'm going to paste the log now",
+        "Thinking about it",
+    ],
+)
+async def test_what_is_ordered_or_passes_or_is_of_others_makes_no_memory(said: str):
+    assert [p.content for p in await proposals(said)] == []
