@@ -542,11 +542,10 @@ class IndexSearch:
 
     def _cited(self, owner: Owner, turns: TurnMatches, meanings: TurnMeanings | None) -> set[str]:
         """Return the memories that came from the turns that match best, by their words or by their meaning."""
-        observations = self._shards.of(owner).observations
         found = set(islice(turns.best(), TURNS_WITH_MEMORIES))
         if meanings is not None:
             found.update(islice(meanings.best(), TURNS_WITH_MEMORIES))
-        return {memory_id for event_id in found for memory_id in observations.citing(owner, event_id)}
+        return self._shards.of(owner).observations.citing_any(owner, list(found)) if found else set()
 
     def _among(self, state: UserState, asked: Asked, filters: Filters) -> frozenset[str] | None:
         """Return the active memories that meet what an index knows nothing of; None for every one."""
