@@ -104,6 +104,7 @@ class Settings(BaseModel):
     image_hosts: str | None = None
     llm_concurrency: Annotated[int, Field(ge=1)] = 8
     embedding_base_url: str | None = None
+    turn_vectors: bool | None = None
     embedding_model: str = "builtin"
     embedding_api_key: HeaderSecret | None = None
     memorize: bool = True
@@ -177,6 +178,13 @@ class Settings(BaseModel):
         """The intimacies from which on more than the name is shown, and everything."""
         name_only, discreet = self.intimacy_levels.split(",")
         return float(name_only), float(discreet)
+
+    @property
+    def makes_turn_vectors(self) -> bool:
+        """Whether turns get vectors for questions in another language: as set, else where it costs no endpoint."""
+        if self.turn_vectors is not None:
+            return self.turn_vectors
+        return all(one.kind != ENDPOINT for one in read_choice(self.embedding_model).values())
 
     @property
     def has_model(self) -> bool:

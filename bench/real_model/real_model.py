@@ -35,7 +35,8 @@ HERE = Path(__file__).parent
 WINDOWS = HERE / "windows.jsonl"
 ANSWERS = Path.home() / ".cache" / "mnemolog" / "models" / "answers"
 MAX_TOKENS = 450
-TIMEOUT_SECONDS = 600.0
+TIMEOUT_SECONDS = 3_600.0
+"""A window takes eleven seconds on two quiet cores, and ten minutes on two that do much else."""
 BETWEEN_TURNS = timedelta(seconds=10)
 
 

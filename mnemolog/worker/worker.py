@@ -270,7 +270,10 @@ class Worker:
         )
         self._exits.push_async_callback(self.reembedder.close)
         self.reembedder.open()
-        self.queries = Queries(self.shards, self.index_sync, self.embedder)
+        self.queries = Queries(
+            self.shards, self.index_sync, self.embedder, makes_turn_vectors=settings.makes_turn_vectors
+        )
+        self._exits.push_async_callback(self.queries.close)
 
     def _make_extractor(self) -> Extractor:
         """Make the configured extractor, which stop closes; whoever passes an extractor in closes it."""

@@ -41,6 +41,8 @@ class View:
     vector: Vectors
     scale: float = 1.0
     shift: float = 0.0
+    part: slice | None = None
+    """Where the vector may be other than 0; None: everywhere."""
 
     def score(self, cosine: float) -> float:
         """Return a hit's score, at most 1."""
@@ -72,7 +74,8 @@ class LanguageEmbedder:
     def __init__(self, encoders: Mapping[str, Encoder], shared: Encoder) -> None:
         """Put `encoders`, by language, beside `shared`, the multilingual one. All are closed with this one."""
         self._encoders = dict(sorted(encoders.items()))
-        self._shared = shared
+        self.shared = shared
+        """The multilingual encoder."""
         self._padding = dict(zip(LANGUAGES, count()))
         self._scales: dict[str, tuple[float, float]] = {}
         self._lengths: dict[str, int] = {}
@@ -82,7 +85,7 @@ class LanguageEmbedder:
     def model(self) -> str:
         """The names of all encoders; travels with every vector."""
         own = [f"{language}={encoder.model}" for language, encoder in self._encoders.items()]
-        return ",".join([*own, self._shared.model])
+        return ",".join([*own, self.shared.model])
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> list[Vectors]:
         """Return a unit vector for each text, of its language's length. Raises EmbedderUnavailable, EmbedderRefused."""
@@ -97,7 +100,7 @@ class LanguageEmbedder:
         """Return how a question is asked among the memories of each language. Raises as `embed`."""
         await self._measure()
         language = self._served(question)
-        shared = (await self._shared.embed([question], urgent=True))[0]
+        shared = (await self.shared.embed([question], urgent=True))[0]
         found = [View(self.model, shared)]
         for other, length in self._lengths.items():
             if other == language:
@@ -106,14 +109,15 @@ class LanguageEmbedder:
             else:
                 vector = np.zeros(length, np.float32)
                 end = length - self._padding[other]
-                vector[end - len(shared) : end] = shared
-                found.append(View(self.model, vector, scale=float(1 / _SHARED)))
+                part = slice(end - len(shared), end)
+                vector[part] = shared
+                found.append(View(self.model, vector, scale=float(1 / _SHARED), part=part))
         return found
 
     async def close(self) -> None:
         """Close all encoders."""
         async with AsyncExitStack() as closing:
-            for encoder in (self._shared, *self._encoders.values()):
+            for encoder in (self.shared, *self._encoders.values()):
                 closing.push_async_callback(encoder.close)
 
     def _served(self, text: str) -> str:
@@ -123,9 +127,9 @@ class LanguageEmbedder:
     async def _in(self, language: str, texts: Sequence[str], *, urgent: bool) -> Vectors:
         """Return the vectors of texts of one language."""
         if not language:
-            return await self._shared.embed(texts, urgent=urgent)
+            return await self.shared.embed(texts, urgent=urgent)
         own, shared = await asyncio.gather(
-            self._encoders[language].embed(texts, urgent=urgent), self._shared.embed(texts, urgent=urgent)
+            self._encoders[language].embed(texts, urgent=urgent), self.shared.embed(texts, urgent=urgent)
         )
         # Zeros, so that two languages whose encoders have equally many dimensions have spaces of their own.
         padding = np.zeros((len(texts), self._padding[language]), np.float32)
@@ -143,8 +147,8 @@ class LanguageEmbedder:
                 statements = await self._in(language, STATEMENTS[language], urgent=False)
                 questions = await self._in(language, QUESTIONS[language], urgent=True)
                 between = (
-                    await self._shared.embed(QUESTIONS[language], urgent=True),
-                    await self._shared.embed(STATEMENTS[other]),
+                    await self.shared.embed(QUESTIONS[language], urgent=True),
+                    await self.shared.embed(STATEMENTS[other]),
                 )
                 far, near = _far_and_near(questions @ statements.T)
                 shared_far, shared_near = _far_and_near(between[0] @ between[1].T)

@@ -59,3 +59,9 @@ def _span_of(embedder: Embedder) -> AbstractContextManager[telemetry.Span]:
     model = embedder.model
     asked = {"gen_ai.operation.name": "embeddings", "gen_ai.request.model": model}
     return telemetry.span(f"embeddings {model}", asked, kind="client")
+
+
+def multilingual(embedder: Embedder) -> Embedder:
+    """Return the encoder that serves for all languages: of one for each language, the one that they share."""
+    current = embedder.current if isinstance(embedder, ServingEmbedder) else embedder
+    return current.shared if isinstance(current, LanguageEmbedder) else current

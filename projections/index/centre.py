@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from projections.embedding.embedder import Vectors
+    from projections.embedding.languages import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +25,22 @@ class Centre:
     """The mean of some vectors, and how much nearer to it each is than they are on average."""
 
     vector: Vectors
+    """The mean, of the part that the view sees."""
     hubness: Mapping[str, float]
-    """By memory id: its product with the mean, less the mean's with itself; 0 on average."""
+    """By memory id: its product with the mean, less the mean's with itself, as the view scores it; 0 on average."""
 
 
-def centre_of(memory_ids: Sequence[str], vectors: Vectors) -> Centre:
-    """Return the centre of at least one vector, shape (memory_ids, dimensions)."""
+def centre_of(memory_ids: Sequence[str], vectors: Vectors, view: View) -> Centre:
+    """Return the centre of at least one vector, shape (memory_ids, dimensions), as a view sees them.
+
+    A view of a part of the space, as that of a question in another language is, sees that part of each, with length 1.
+    """
+    scale = view.scale
+    if view.part is not None:
+        vectors = vectors[:, view.part]
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        scale *= float(lengths.mean())
+        vectors = vectors / np.maximum(lengths, np.float32(1e-9))
     mean = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
-    hubness = np.round(vectors @ mean - mean @ mean, SCORE_DIGITS)
+    hubness = np.round(scale * (vectors @ mean - mean @ mean), SCORE_DIGITS)
     return Centre(mean, dict(zip(memory_ids, hubness.tolist(), strict=True)))

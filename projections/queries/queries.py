@@ -46,10 +46,17 @@ class UnknownMemory(Exception):
 class Queries:
     """Answers about users whose partitions this worker holds; others raise NotHeld."""
 
-    def __init__(self, shards: Shards, index_sync: IndexSync, embedder: Embedder) -> None:
+    def __init__(
+        self, shards: Shards, index_sync: IndexSync, embedder: Embedder, *, makes_turn_vectors: bool = False
+    ) -> None:
+        """`makes_turn_vectors` as for IndexSearch."""
         self._shards = shards
-        self.index_search = IndexSearch(shards, index_sync, embedder)
+        self.index_search = IndexSearch(shards, index_sync, embedder, makes_turn_vectors=makes_turn_vectors)
         self._ranked = RankedMemoriesByUser()
+
+    async def close(self) -> None:
+        """End what is being made for searches."""
+        await self.index_search.turn_meaning.close()
 
     def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
         """Return a user's state; with a past `as_of`, as it was effective then."""

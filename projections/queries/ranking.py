@@ -28,6 +28,9 @@ VECTOR_WEIGHT_BESIDE_TURNS = 0.35
 KEYWORD_WEIGHT_BESIDE_TURNS = 0.65
 """The same where the turns are known that a memory came from: what was said has the words that a summary leaves out.
 docs/quality.md has what it brings, and how the weights were chosen."""
+VECTOR_WEIGHT_BETWEEN_LANGUAGES = 0.85
+KEYWORD_WEIGHT_BETWEEN_LANGUAGES = 0.15
+"""The same where a memory is in another language than the question: of its words only names and numbers may match."""
 TURNS_SHARE = 10 / 13
 """Of the turns in the keyword part of such a memory."""
 HUBNESS_WEIGHT = 0.5
@@ -51,6 +54,8 @@ KEYWORD_WEIGHT_WITH_HOP = 0.4
 """In the place of those beside turns, where there is a second hop: what is only related shares fewer words."""
 SLOT_WEIGHT = 0.5
 """Share of the slot where a question asks for one that is filled: what fills it comes before all that does not."""
+FORM_WEIGHT = 0.25
+"""Share of the form that a question asks for, such as an address or a price, of what has something of that form."""
 IMPORTANCE_WEIGHT = 0.02
 """Share of the score, enough to order what the words and the meaning leave close."""
 RECENCY_WEIGHT = 0.01
@@ -89,12 +94,17 @@ class Shares:
     """How much nearer than others memories are to the centre of what was found."""
     said: Mapping[str, float] = field(default_factory=dict)
     """How well the turns match that memories came from, 0 to 1; what only its turns find takes part."""
+    meant: Mapping[str, float] = field(default_factory=dict)
+    """Of memories in another language than the question's: how near the turns are that they came from, in the place of
+    their own cosine; those that no leg found take part too."""
     slots: Mapping[str, float] = field(default_factory=dict)
     """How well memories fill the slot that is asked for, 0 to 1; those that no leg found take part too."""
     then: Collection[str] | None = None
     """The memories of the time that the query names; None where it names none."""
     hop: Legs | None = None
     """What a second search found."""
+    formed: Collection[str] = ()
+    """The memories that have something of the form that the query asks for; none where it asks for none."""
 
 
 NO_SHARES: Final = Shares()
@@ -149,9 +159,13 @@ class _Scores:
         centred = [
             Hit(memory_id, version, score - HUBNESS_WEIGHT * near(memory_id, 0.0))
             for memory_id, version, score in semantic
+            if memory_id not in shares.meant
         ]
+        centred += [Hit(memory_id, 0, score) for memory_id, score in shares.meant.items() if memory_id in facts]
+        self._meant = shares.meant
         self._facts, self._as_of, self._said, self._then = facts, as_of, shares.said, shares.then
         self.slots = {memory_id: share for memory_id, share in shares.slots.items() if memory_id in facts}
+        self._formed = shares.formed
         self.cosines = {memory_id: score for memory_id, _, score in semantic}
         self.semantic = scale(centred, min((hit.score for hit in centred), default=0.0))
         self._keyword = scale(keyword, 0.0)
@@ -187,6 +201,10 @@ class _Scores:
             is_told = ~np.isnan(turns)
             words = np.where(is_told, words + TURNS_SHARE * (turns - words), words)
             fused = np.where(is_told, weights[0] * semantic + weights[1] * words, fused)
+        if self._meant:
+            is_meant = np.fromiter((one in self._meant for one in ids), np.bool_, len(ids))
+            of_meaning, of_words = VECTOR_WEIGHT_BETWEEN_LANGUAGES, KEYWORD_WEIGHT_BETWEEN_LANGUAGES
+            fused = np.where(is_meant, of_meaning * semantic + of_words * words, fused)
         importance = np.fromiter((self._facts[one][0] for one in ids), np.float64, len(ids))
         light = IMPORTANCE_WEIGHT * importance
         scores = np.clip((1.0 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) * fused + light, 0.0, 1.0)
@@ -198,6 +216,9 @@ class _Scores:
             scores = _all_shared(scores, SPAN_WEIGHT, np.where(is_then, matches, 0.0))
         if self.slots:
             scores = _all_shared(scores, SLOT_WEIGHT, column(self.slots))
+        if self._formed:
+            is_formed = np.fromiter((one in self._formed for one in ids), np.float64, len(ids))
+            scores = _all_shared(scores, FORM_WEIGHT, is_formed)
         return scores
 
     def words(self, memory_id: str) -> float:
@@ -209,6 +230,8 @@ class _Scores:
         """Return a memory's score, given its recency: the greater that is, the greater the score."""
         semantic, words = self.semantic.get(memory_id, 0.0), self.words(memory_id)
         of_meaning, of_words = self._weights[memory_id in self._said]
+        if memory_id in self._meant:
+            of_meaning, of_words = VECTOR_WEIGHT_BETWEEN_LANGUAGES, KEYWORD_WEIGHT_BETWEEN_LANGUAGES
         score = _weighted(of_meaning * semantic + of_words * words, self._facts[memory_id][0], age)
         if self._hops is not None:
             score = _shared(score, HOP_WEIGHT, self._hops.get(memory_id, 0.0))
@@ -217,6 +240,8 @@ class _Scores:
             score = _shared(score, SPAN_WEIGHT, matches if memory_id in self._then else 0.0)
         if self.slots:
             score = _shared(score, SLOT_WEIGHT, self.slots.get(memory_id, 0.0))
+        if self._formed:
+            score = _shared(score, FORM_WEIGHT, 1.0 if memory_id in self._formed else 0.0)
         return score
 
 
@@ -255,11 +280,12 @@ def turn_scores(
     span: Span | None = None,
     *,
     has_slots: bool = False,
+    formed: Mask | None = None,
 ) -> Scored:
     """Return the scores of turns beside memories, 0 to 1; a match is 1 for the turn that matches best.
 
     `said_at` is in microseconds. A turn fills no slot: where a question asks for one (`has_slots`), the turn's share of
-    it is nothing.
+    it is nothing. `formed` says which have something of the form that it asks for, None where that has no share.
     """
     fused = np.where(by_user, TURN_WEIGHT, OTHERS_TURN_WEIGHT) * matches
     days = np.maximum(0, microseconds(as_of) - said_at) / _MICROSECONDS_A_DAY
@@ -270,6 +296,8 @@ def turn_scores(
     if span is not None:
         then = (microseconds(span.since) <= said_at) & (said_at < microseconds(span.until))
         scores = (1.0 - SPAN_WEIGHT) * scores + SPAN_WEIGHT * then * matches
+    if formed is not None:
+        scores = (1.0 - FORM_WEIGHT) * scores + FORM_WEIGHT * formed
     return np.asarray(scores, dtype=np.float64)
 
 

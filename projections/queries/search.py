@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby, islice
 from operator import itemgetter
 from types import MappingProxyType
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from projections.embedding.serving import views_of
+from projections.embedding.serving import multilingual, views_of
 from projections.embedding.stored_vector import vector_of
 from projections.index.centre import centre_of
 from projections.index.embedded.state_search import search_state
@@ -21,10 +22,12 @@ from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.ranking import POOL, Shares, rank, turn_scores
-from projections.queries.turn_index import MAX_CHARACTERS, TurnIndex, said_by, source_of, words_of
+from projections.queries.turn_index import MAX_CHARACTERS, TurnIndex, said_by, source_of, spoken, words_of
+from projections.queries.turn_meaning import TurnMeaning
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
+from projections.text.forms import forms_asked, forms_of
 from projections.text.time_spans import named_span
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
@@ -32,6 +35,7 @@ from schemas.vocabulary.words import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from datetime import datetime
 
     from projections.embedding.embedder import Embedder, Vectors
@@ -42,7 +46,8 @@ if TYPE_CHECKING:
     from projections.partitions.shards import Shards
     from projections.profile.slot_asked import SlotAsked
     from projections.queries.ranking import Ranked
-    from projections.queries.turn_index import Scored, Times, TurnMatches
+    from projections.queries.turn_index import Forms, Scored, Times, TurnMatches
+    from projections.queries.turn_meaning import TurnMeanings
     from projections.shard.observation_lookup import Turn
     from projections.state.memory import Memory, UserState
     from projections.text.time_spans import Span
@@ -92,13 +97,15 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class FoundTurn:
-    """A turn that a search found by its words."""
+    """A turn that a search found, by its words, or in another language than the question's by its meaning."""
 
     owner: Owner
     turn: Turn
     score: float
-    match: float
-    """0 to 1; 1 for the turn that matches best."""
+    keyword: float
+    """How well its words match, 0 to 1; 1 for the turn that matches best."""
+    semantic: float
+    """The same of its meaning; 0 where it is in the question's language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +143,10 @@ class Pool:
     deepest: float
     turns: TurnMatches | None = None
     """How the owner's turns match; None where only global memories are asked for."""
+    meanings: TurnMeanings | None = None
+    """How near the owner's turns in other languages are; None where there are none with a vector."""
+    meant: Mapping[str, float] = field(default_factory=dict)
+    """How near memories in other languages are by the turns that they came from."""
     span: Span | None = None
     """The time that the query names."""
     slots: Mapping[str, float] = field(default_factory=dict)
@@ -148,6 +159,10 @@ class Pool:
     """What the query searches for."""
     slot_asked: SlotAsked | None = None
     """The slot that the query asks for."""
+    forms: int = 0
+    """The forms that the query asks for, a bit each."""
+    formed: AbstractSet[str] = frozenset()
+    """The memories that have something of them."""
 
     def best(self, limit: int, min_score: float = 0.0) -> list[Found]:
         """Return at most `limit` memories, best first."""
@@ -164,9 +179,18 @@ class Pool:
         then = None if self.span is None else {i for i in facts if was_then(self.shown[i][1], self.span)}
         if then is not None:  # what fills the slot was true then
             then |= self.slots.keys() & facts.keys()
+        formed = self.formed & facts.keys()
         mine = (memory for owner, memory in shown.values() if owner.user_id != GLOBAL_USER)
         said = {} if self.turns is None else self.turns.evidence(mine)
-        shares = Shares(hubness=self.hubness, said=said, slots=self.slots, then=then, hop=self.hop)
+        shares = Shares(
+            hubness=self.hubness,
+            said=said,
+            meant=self.meant,
+            slots=self.slots,
+            then=then,
+            hop=self.hop,
+            formed=formed,
+        )
         ranked = rank(self.legs, facts, self.at, limit, min_score, shares=shares)
         return [Found(*self.shown[one.memory_id], one) for one in ranked]
 
@@ -186,11 +210,15 @@ class SearchedIndex(Protocol):
 class IndexSearch:
     """Search by words and by meaning. Hits give ids; text, importance and status come from the shard."""
 
-    def __init__(self, shards: Shards, index_sync: SearchedIndex, embedder: Embedder) -> None:
+    def __init__(
+        self, shards: Shards, index_sync: SearchedIndex, embedder: Embedder, *, makes_turn_vectors: bool = False
+    ) -> None:
+        """`makes_turn_vectors`: turns in another language than a question are found by their meaning."""
         self._shards = shards
         self._index_sync = index_sync
         self._embedder = embedder
         self._turn_index = TurnIndex(shards)
+        self.turn_meaning = TurnMeaning(shards, partial(multilingual, embedder) if makes_turn_vectors else None)
         self._columns = ColumnsByUser()
 
     async def views(self, query: str) -> Sequence[View]:
@@ -219,48 +247,77 @@ class IndexSearch:
         """
         words = terms(question.text)
         at = question.as_of or now
-        turns = None
+        turns = meanings = None
         if question.scope in ("all", "personal"):
-            turns = await self._turn_index.matches(owner, words, question.filters.agent_id, at)
+            agent_id = question.filters.agent_id
+            turns = await self._turn_index.matches(owner, words, agent_id, at)
+            meanings = await self.turn_meaning.near(owner, turns.words, question.text, agent_id, at)
         span = named_span(question.text, at) if question.understand_time else None
         asked = Asked(question, words, views, now, span, slot_asked(question.text))
-        legs, shown, deepest = await self._hits(owner, asked, turns, sees)
+        legs, shown, deepest = await self._hits(owner, asked, turns, sees, meanings)
         filling_it, slots = self._slots(owner, asked, shown, sees)
         shown |= {memory.memory_id: (owner, memory) for memory in filling_it}
         centres = self._centres(asked, legs, shown)
-        hubness = {memory_id: near for centre in centres.values() for memory_id, near in centre.hubness.items()}
-        pool = Pool(legs, shown, at, deepest, turns, span, slots, hubness=hubness, tokens=words, slot_asked=asked.slot)
+        hubness = {i: near for found in centres.values() for centre in found for i, near in centre.hubness.items()}
+        forms = forms_asked(question.text)
+        pool = Pool(
+            legs,
+            shown,
+            at,
+            deepest,
+            turns,
+            span=span,
+            slots=slots,
+            hubness=hubness,
+            tokens=words,
+            slot_asked=asked.slot,
+            forms=forms,
+            formed=_formed(shown, forms),
+            meanings=meanings,
+            meant=_meant(owner, question.text, shown, meanings),
+        )
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
         best = [found for found in best if found.ranked.score >= HOP_SCORE * best[0].ranked.score]
-        hop = self._hop(asked, best, turns, centres.get(owner))
-        legs, further, _ = await self._hits(owner, hop, turns, sees)
-        return replace(pool, shown={**shown, **further}, hop=legs)
+        mine = centres.get(owner, ())
+        hop = self._hop(asked, best, turns, mine[0] if len(views) == 1 and mine else None)
+        # without turns: the memories that came from those that match are shown already
+        legs, further, _ = await self._hits(owner, hop, None, sees)
+        return replace(pool, shown={**shown, **further}, hop=legs, formed=pool.formed | _formed(further, forms))
 
-    def _centres(self, asked: Asked, legs: Legs, shown: Mapping[str, tuple[Owner, Memory]]) -> dict[Owner, Centre]:
-        """Return the centre of each owner's memories among the hits that are shown; none with more than one view.
+    def _centres(
+        self, asked: Asked, legs: Legs, shown: Mapping[str, tuple[Owner, Memory]]
+    ) -> dict[Owner, list[Centre]]:
+        """Return the centres of each owner's memories among the hits that are shown, one a view that has found any.
 
-        Those of screenshots and articles take no part: texts of another form have something else in common.
+        Those of screenshots and articles take no part: texts of another form have something else in common. There are
+        none while one encoder takes another's place.
         """
-        if len(asked.views) > 1:
+        if len({view.model for view in asked.views}) > 1:
             return {}
-        [view] = asked.views
         hits = [shown[hit.memory_id] for hit in legs.semantic if hit.memory_id in shown]
-        said = {  # the hits of one owner follow each other
-            owner: [memory for _, memory in pairs if memory.source_type not in _SHOWN]
-            for owner, pairs in groupby(hits, key=itemgetter(0))
-        }
-        found = {owner: self._vectors_in(view, owner, memories, legs.vectors) for owner, memories in said.items()}
-        return {
-            owner: centre_of(list(vectors), np.concatenate(list(vectors.values())).reshape(len(vectors), -1))
-            for owner, vectors in found.items()
-            if vectors
-        }
+        said: dict[Owner, list[Memory]] = {}
+        for owner, pairs in groupby(hits, key=itemgetter(0)):
+            said.setdefault(owner, []).extend(memory for _, memory in pairs if memory.source_type not in _SHOWN)
+        centres: dict[Owner, list[Centre]] = {}
+        for owner, memories in said.items():
+            vectors = self._vectors_of(asked.views[0].model, owner, memories, legs.vectors)
+            for view in asked.views:
+                seen = {i: vector for i, vector in vectors.items() if len(vector) == len(view.vector)}
+                if seen:
+                    table = np.concatenate(list(seen.values())).reshape(len(seen), -1)
+                    centres.setdefault(owner, []).append(centre_of(list(seen), table, view))
+        return centres
 
-    def _vectors_in(
-        self, view: View, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors] = NO_VECTORS
+    def _vectors_in(self, view: View, owner: Owner, memories: Sequence[Memory]) -> dict[str, Vectors]:
+        """Return the vectors of an owner's memories that a view is compared with."""
+        found = self._vectors_of(view.model, owner, memories, NO_VECTORS)
+        return {memory_id: vector for memory_id, vector in found.items() if len(vector) == len(view.vector)}
+
+    def _vectors_of(
+        self, encoder: str, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors]
     ) -> dict[str, Vectors]:
-        """Return the vectors of an owner's memories that a view is compared with; those that are not known are read."""
+        """Return an encoder's vectors of an owner's memories, of any length; those that are not known are read."""
         found = {memory.memory_id: known[memory.memory_id] for memory in memories if memory.memory_id in known}
         unknown = [memory for memory in memories if memory.memory_id not in known]
         if not unknown:
@@ -271,9 +328,9 @@ class IndexSearch:
             vector, model = logged.get(memory.memory_id), memory.embedding_model
             if encoding is not None and (own := encoding.vector(owner, memory)) is not None:
                 vector, model = own, encoding.model
-            if vector is not None and model == view.model:
+            if vector is not None and model == encoder:
                 found[memory.memory_id] = vector_of(vector)
-        return {memory_id: vector for memory_id, vector in found.items() if len(vector) == len(view.vector)}
+        return found
 
     def _slots(
         self,
@@ -322,7 +379,12 @@ class IndexSearch:
         return replace(view, vector=vector / length) if length else view
 
     async def _hits(
-        self, owner: Owner, asked: Asked, turns: TurnMatches | None, sees: Callable[[Memory], bool]
+        self,
+        owner: Owner,
+        asked: Asked,
+        turns: TurnMatches | None,
+        sees: Callable[[Memory], bool],
+        meanings: TurnMeanings | None = None,
     ) -> tuple[Legs, dict[str, tuple[Owner, Memory]], float]:
         """Return what both legs found, of that what is shown, and the cosine below which there may be more."""
         question, filters, now, as_of = asked.question, asked.question.filters, asked.now, asked.question.as_of
@@ -375,7 +437,7 @@ class IndexSearch:
             semantic.extend(legs.semantic)
             vectors.update(legs.vectors)
             if one == owner and turns is not None:
-                cited = (state.memories.get(i) for i in self._cited(owner, turns))
+                cited = (state.memories.get(i) for i in self._cited(owner, turns, meanings))
                 is_shown = _shown(one, at, filters, sees)
                 mine |= {m.memory_id: m for m in cited if m and is_shown(m)}
             shown.update({i: (one, memory) for i, memory in mine.items()})
@@ -425,6 +487,10 @@ class IndexSearch:
         if pool.slot_asked is not None:  # the words that ask for a slot, as "how old", need not stand in what answers
             return any(one.ranked.slot for one in memories) or remembered.issuperset(pool.tokens)
         said = set(words_of(found.turn)).intersection(pool.tokens)
+        if not said and found.semantic and pool.meanings is not None:
+            cosine = pool.meanings.cosine(event_id)
+            nearest = max((one.ranked.cosine or 0.0 for one in memories), default=0.0)
+            return cosine is not None and nearest > TOLD_SHARE * cosine
         if not said and (before := pool.turns.words.before(event_id)) is not None:
             turn = self._shards.of(owner).observations.turn(owner, before)
             said = set(words_of(turn) if turn is not None else ()).intersection(pool.tokens)
@@ -441,29 +507,33 @@ class IndexSearch:
             return found
         observations, memories = self._shards.of(owner).observations, self._shards.state(owner).memories
 
-        def score(matches: Scores, said_at: Times, by_user: Mask) -> Scored:
-            return turn_scores(matches, said_at, by_user, pool.at, pool.span, has_slots=bool(pool.slots))
+        def score(matches: Scores, said_at: Times, by_user: Mask, forms: Forms) -> Scored:
+            formed = (forms & pool.forms) > 0 if pool.forms else None
+            if formed is not None and not pool.formed and not formed.any():
+                formed = None
+            return turn_scores(matches, said_at, by_user, pool.at, pool.span, has_slots=bool(pool.slots), formed=formed)
 
-        for event_id, scored, match in pool.turns.ranked(score):
+        meant = None if pool.meanings is None else pool.meanings.matches()
+        for ranked in pool.turns.ranked(score, meant):
             if len(found) == limit:
                 break
+            event_id = ranked.event_id
             citing = [memories[i] for i in observations.citing(owner, event_id) if i in memories]
             turn = observations.turn(owner, event_id)
             if turn is None or any(memory.status == FORGOTTEN for memory in citing):
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
             if filters.accept_turn(turn.message.session_id, said_at, source_of(turn)) and not hides(said_by(turn)):
-                found.append(FoundTurn(owner, turn, scored, match))
+                found.append(FoundTurn(owner, turn, ranked.score, ranked.words, ranked.meaning))
         return found
 
-    def _cited(self, owner: Owner, turns: TurnMatches) -> set[str]:
-        """Return the memories that came from the turns that match best."""
+    def _cited(self, owner: Owner, turns: TurnMatches, meanings: TurnMeanings | None) -> set[str]:
+        """Return the memories that came from the turns that match best, by their words or by their meaning."""
         observations = self._shards.of(owner).observations
-        return {
-            memory_id
-            for event_id in islice(turns.best(), TURNS_WITH_MEMORIES)
-            for memory_id in observations.citing(owner, event_id)
-        }
+        found = set(islice(turns.best(), TURNS_WITH_MEMORIES))
+        if meanings is not None:
+            found.update(islice(meanings.best(), TURNS_WITH_MEMORIES))
+        return {memory_id for event_id in found for memory_id in observations.citing(owner, event_id)}
 
     def _among(self, state: UserState, asked: Asked, filters: Filters) -> frozenset[str] | None:
         """Return the active memories that meet what an index knows nothing of; None for every one."""
@@ -488,7 +558,8 @@ class IndexSearch:
             for hit in legs.semantic
         ]
         hits.sort(key=lambda hit: (-hit.score, hit.memory_id))
-        return Legs(keyword=found[0].keyword, semantic=tuple(hits[: query.limit]))
+        vectors = {memory_id: vector for legs in found for memory_id, vector in legs.vectors.items()}
+        return Legs(keyword=found[0].keyword, semantic=tuple(hits[: query.limit]), vectors=vectors)
 
     async def _search(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
         """Search the index; a past state has an index of its own, made for this one question."""
@@ -496,6 +567,28 @@ class IndexSearch:
             return await self._index_sync.search(owner, asked)
         logged = self._shards.of(owner).ledger.vectors(owner).all()
         return await search_state(owner, state, Chosen(owner, logged, self._shards.encoding), asked)
+
+
+def _formed(shown: Mapping[str, tuple[Owner, Memory]], forms: int) -> frozenset[str]:
+    """Return the memories that have something of some forms."""
+    if not forms:
+        return frozenset()
+    return frozenset(i for i, (_, memory) in shown.items() if forms_of(memory.content, forms))
+
+
+def _meant(
+    owner: Owner, question: str, shown: Mapping[str, tuple[Owner, Memory]], meanings: TurnMeanings | None
+) -> dict[str, float]:
+    """Return how near an owner's memories in other languages than the question's are, by their turns."""
+    if meanings is None:
+        return {}
+    language = spoken(question)
+    found = {
+        memory_id: meanings.evidence(memory.source_ids)
+        for memory_id, (whose, memory) in shown.items()
+        if whose == owner and spoken(memory.content) != language
+    }
+    return {memory_id: score for memory_id, score in found.items() if score is not None}
 
 
 def _shown(owner: Owner, at: datetime, filters: Filters, sees: Callable[[Memory], bool]) -> Callable[[Memory], bool]:

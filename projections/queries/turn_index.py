@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
+from projections.embedding.languages import language_of
 from projections.index.embedded.bm25 import Bm25
 from projections.index.embedded.table import microseconds
 from projections.shard.turn_statistics import USER_ROLE
 from projections.text.analyser import tokens
+from projections.text.forms import forms_of
 from schemas.inputs.decoding import effective_time
 from schemas.topics import ARTICLES, CONVERSATIONS, SCREENSHOTS
 from schemas.vocabulary.words import SHOWN
@@ -31,12 +33,14 @@ if TYPE_CHECKING:
 
     from projections.index.embedded.bm25 import Mask, Scores
     from projections.partitions.shards import Shards
+    from projections.queries.turn_meaning import UserMeanings
     from projections.shard.observation_lookup import Turn
     from projections.shard.shard import Shard
     from projections.state.memory import Memory
     from schemas.identity import Owner
 
     Times: TypeAlias = NDArray[np.int64]
+    Forms: TypeAlias = NDArray[np.uint16]
     Scored: TypeAlias = NDArray[np.float64]
 
 MAX_TURNS: Final = 10_000
@@ -48,11 +52,25 @@ MAX_BYTES: Final = 256 * 1024 * 1024
 ANSWER_SHARE: Final = 0.9
 """Of the match of a turn, what the next has at most that is found by it alone: who said the words comes before who
 answered them."""
+MEANING_SHARE: Final = 0.85
+"""Of the match of a turn in another language, as among memories (`ranking.VECTOR_WEIGHT_BETWEEN_LANGUAGES`)."""
 SHOWN_TOPICS: Final = (SCREENSHOTS.name, ARTICLES.name)
 _AT_ONCE: Final = 100
 """Turns read before the event loop has its turn."""
-_BYTES_OF_A_ROW: Final = 250
+_BYTES_OF_A_ROW: Final = 255
+_LANGUAGE_CHARACTERS: Final = 200
+"""Of a text: by them its language is told."""
 _NONE: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class RankedTurn:
+    """A turn's place among those that a search found. Score and matches are 0 to 1."""
+
+    event_id: str
+    score: float
+    words: float
+    meaning: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +102,23 @@ class TurnMatches:
         for row in rows[np.lexsort((rows, -self.scores[rows]))].tolist():
             yield self.words.event_ids[row]
 
-    def ranked(self, score: Callable[[Scores, Times, Mask], Scored]) -> Iterator[tuple[str, float, float]]:
-        """Yield the turns with the words, those with the best score first, the newest of equals: id, score, match.
+    def ranked(
+        self, score: Callable[[Scores, Times, Mask, Forms], Scored], meant: Scores | None = None
+    ) -> Iterator[RankedTurn]:
+        """Yield the turns with the words, or with the meaning, those with the best score first, the newest of equals.
 
-        `score` has the matches of some turns, when they were said, and whether the user said them.
+        `score` has the matches of some turns, when they were said, whether the user said them, and the forms they
+        have; `meant` is how well each row matches by its meaning: of both matches the better one counts, that by
+        meaning with its weight.
         """
-        rows = np.flatnonzero(self.scores > 0)
-        matches, said_at, by_user = self.scores[rows], self.words.times()[rows], self.words.users()[rows]
-        scores = score(matches, said_at, by_user)
+        found = self.scores if meant is None else np.maximum(self.scores, MEANING_SHARE * meant)
+        rows = np.flatnonzero(found > 0)
+        matches, said_at, by_user = found[rows], self.words.times()[rows], self.words.users()[rows]
+        scores = score(matches, said_at, by_user, self.words.forms()[rows])
         for place in np.lexsort((rows, -said_at, -scores)).tolist():
-            yield self.words.event_ids[rows[place]], float(scores[place]), float(matches[place])
+            row = rows[place]
+            meaning = 0.0 if meant is None else float(meant[row])
+            yield RankedTurn(self.words.event_ids[row], float(scores[place]), float(self.scores[row]), meaning)
 
 
 @dataclass(slots=True)
@@ -114,9 +139,14 @@ class UserWords:
     by_user: array[int] = field(default_factory=lambda: array("B"))
     answers: array[int] = field(default_factory=lambda: array("q"))
     """Each row's next turn in its session."""
+    _languages: array[int] = field(default_factory=lambda: array("B"))
+    _sessions: array[int] = field(default_factory=lambda: array("I"))
     _agents: array[int] = field(default_factory=lambda: array("I"))
     _times: array[int] = field(default_factory=lambda: array("q"))
+    _forms: array[int] = field(default_factory=lambda: array("H"))
     _codes: dict[str | None, int] = field(default_factory=lambda: {None: 0})
+    _language_codes: dict[str | None, int] = field(default_factory=lambda: {None: 0})
+    _session_codes: dict[str, int] = field(default_factory=dict)
     _rows: dict[str, int] = field(default_factory=dict)
     _before: array[int] = field(default_factory=lambda: array("q"))
     """Each row's last turn in its session."""
@@ -125,11 +155,16 @@ class UserWords:
     _own: Bm25 = field(default_factory=Bm25)
     """The words of each turn without the turn before."""
     _bm25: Bm25 = field(default_factory=Bm25)
+    meanings: UserMeanings | None = None
+    """The vectors of the turns, where questions in another language were asked."""
+    counted: int = 0
+    """The bytes of memory that were counted for them last."""
 
     @property
     def nbytes(self) -> int:
         """Estimate of the memory in use."""
-        return self._bm25.nbytes + self._own.nbytes + _BYTES_OF_A_ROW * len(self.event_ids)
+        vectors = 0 if self.meanings is None else self.meanings.nbytes
+        return self._bm25.nbytes + self._own.nbytes + _BYTES_OF_A_ROW * len(self.event_ids) + vectors
 
     @property
     def is_current(self) -> bool:
@@ -155,8 +190,12 @@ class UserWords:
         self.event_ids.append(message.envelope.event_id)
         self.by_user.append(message.role == USER_ROLE)
         self.answers.append(_NONE)
+        language = spoken(message.content)
+        self._languages.append(self._language_codes.setdefault(language, len(self._language_codes)))
+        self._sessions.append(self._session_codes.setdefault(message.session_id, len(self._session_codes)))
         self._agents.append(self._codes.setdefault(message.envelope.agent_id, len(self._codes)))
         self._times.append(microseconds(effective_time(message, turn.recorded_at)))
+        self._forms.append(forms_of(message.content[:MAX_CHARACTERS]))
         self._bm25.add((*words, *own))
         self._own.add(own)
 
@@ -167,6 +206,21 @@ class UserWords:
     def users(self) -> Mask:
         """Return which rows the user said."""
         return np.frombuffer(self.by_user, dtype=np.bool_)
+
+    def forms(self) -> Forms:
+        """Return the forms that each row has something of, a bit each."""
+        return np.frombuffer(self._forms, dtype=np.uint16)
+
+    def sessions(self) -> NDArray[np.uint32]:
+        """Return each row's session, by a number."""
+        return np.frombuffer(self._sessions, dtype=np.uint32)
+
+    def in_other_languages(self, language: str) -> Mask:
+        """Return which rows the user said in another language than this one; no text without a letter is among them."""
+        codes = np.frombuffer(self._languages, dtype=np.uint8)
+        own = self._language_codes.get(language, len(self._language_codes))
+        others: Mask = self.users() & (codes != own) & (codes != self._language_codes[None])
+        return others
 
     def before(self, event_id: str) -> str | None:
         """Return the turn before one in its session, with which it is searched."""
@@ -183,14 +237,15 @@ class UserWords:
         before = np.frombuffer(self._before, dtype=np.int64)
         answers = np.flatnonzero((self._own.scores(query) == 0.0) & (before != _NONE))
         scores[answers] = np.minimum(scores[answers], ANSWER_SHARE * scores[before[answers]])
-        scores[~self._visible(agent_id, until)] = 0.0
+        scores[~self.visible(agent_id, until)] = 0.0
         if (best := float(scores.max(initial=0.0))) > 0.0:
             scores /= best
         next_turns = np.frombuffer(self.answers, dtype=np.int64)
         answered = np.where(next_turns == _NONE, scores, np.maximum(scores, scores[next_turns]))
         return TurnMatches(self, scores, answered)
 
-    def _visible(self, agent_id: str | None, until: datetime) -> Mask:
+    def visible(self, agent_id: str | None, until: datetime) -> Mask:
+        """Return which rows an agent knows and were said until an instant."""
         visible = self.times() <= microseconds(until)
         if agent_id is not None:
             agents = np.frombuffer(self._agents, dtype=np.uint32)
@@ -212,6 +267,8 @@ class TurnIndex:
             words = self._of(owner)
             async with words.reading:
                 await self._read_on(owner, words)
+                if self._users.get(owner) is words:
+                    self._count(words)
                 if words.is_current and words.shard is self._shards.of(owner):
                     self._make_room()
                     return words.matches(query, agent_id, until)
@@ -230,7 +287,6 @@ class TurnIndex:
     async def _read_on(self, owner: Owner, words: UserWords) -> None:
         """Add the turns that were folded since."""
         for topic, turns in _parts(owner, words):
-            before = words.nbytes
             for offset, turn in turns:
                 words.add(turn)
                 if turn.message.role in SHOWN:
@@ -238,9 +294,13 @@ class TurnIndex:
                 else:
                     words.reached = offset
             if self._users.get(owner) is words:
-                self._bytes += words.nbytes - before
+                self._count(words)
             if len(turns) == _AT_ONCE:
                 await asyncio.sleep(0)
+
+    def _count(self, words: UserWords) -> None:
+        self._bytes += words.nbytes - words.counted
+        words.counted = words.nbytes
 
     def _make_room(self) -> None:
         while self._bytes > MAX_BYTES and len(self._users) > 1:
@@ -248,7 +308,13 @@ class TurnIndex:
 
     def _drop(self, owner: Owner) -> None:
         if (dropped := self._users.pop(owner, None)) is not None:
-            self._bytes -= dropped.nbytes
+            self._bytes -= dropped.counted
+
+
+def spoken(text: str) -> str | None:
+    """Return the language of a text, by its beginning, as `language_of` does; None where it has no letter."""
+    beginning = text[:_LANGUAGE_CHARACTERS]
+    return language_of(beginning) if any(map(str.isalpha, beginning)) else None
 
 
 def said_by(turn: Turn) -> str:

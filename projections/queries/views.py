@@ -69,7 +69,7 @@ def turn_view(found: FoundTurn) -> dict[str, Any]:
         "turn_id": message.envelope.event_id,
         "memory": said_by(found.turn),
         "score": found.score,
-        "scores": {"keyword": found.match},
+        "scores": {"semantic": found.semantic, "keyword": found.keyword},
         "user_id": found.owner.user_id,
         "agent_id": message.envelope.agent_id,
         "session_id": message.session_id,

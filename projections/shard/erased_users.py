@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.shard.memory_rows import decision_of_row, row_of_decision
 from projections.shard.tables import name_of
+from projections.shard.turn_vectors import remove_turn_vectors
 from projections.state.erased_words import ErasedWords
 from schemas import codec
 from schemas.topics import DEAD_LETTERS
@@ -82,6 +83,7 @@ class ErasedUsers:
             " where o.owner=said.owner and o.event_id=said.event_id and o.offset=said.offset)",
             (name,),
         )
+        run("delete from turn_vectors where owner=?", (name,))  # those of later turns are made again
         letters = next((cut.before for cut in event.cut if cut.topic == DEAD_LETTERS.name), 0)
         old = "select letter from given_up where owner=? and offset<?"
         run(f"delete from letters where pieces > 0 and letter in ({old})", (name, letters))  # noqa: S608
@@ -103,6 +105,7 @@ class ErasedUsers:
         for event_id in event.event_ids:
             for table in _OF_OBSERVATIONS:
                 run(f"delete from {table} where owner=? and event_id=?", (name, event_id))  # noqa: S608
+        remove_turn_vectors(self._connection, [(name, event_id) for event_id in event.event_ids])
         for letter in event.letters:
             run("delete from letters where letter=?", (letter,))
             run("delete from given_up where letter=?", (letter,))

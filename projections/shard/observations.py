@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from projections.shard.observation_lookup import Seen
 from projections.shard.tables import name_of
 from projections.shard.turn_statistics import remove_statistics, restore_statistics, statistics_row
+from projections.shard.turn_vectors import remove_turn_vectors
 from projections.state.lifetime import sql_instant
 from schemas import codec
 from schemas.inputs.decoding import claimed, digest_of, observation_of_record
@@ -214,6 +215,7 @@ def remove_before(
     connection.executemany("delete from observations where owner=? and event_id=?", old)
     connection.executemany("delete from shown_texts where owner=? and event_id=?", old)
     remove_statistics(connection, old)
+    remove_turn_vectors(connection, old)
     if after == ("", ""):  # they are few
         run("delete from repeats where topic=? and offset<?", (topic, earliest))
         run("delete from dead where topic=? and offset<?", (topic, earliest))

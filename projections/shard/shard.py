@@ -20,6 +20,7 @@ from projections.shard.observation_lookup import ObservationLookup
 from projections.shard.observations import ObservationsFold, remove_before
 from projections.shard.tables import begin_build, connect, end_build, name_of
 from projections.shard.turn_statistics import TurnStatistics
+from projections.shard.turn_vectors import TurnVectors
 from projections.shard.wal import Checkpoints
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
@@ -89,6 +90,7 @@ class Shard:
         self.dead_letters = DeadLettersFold(self._connection, self.ledger.erased_users)
         self.observations = ObservationLookup(self._connection, self.partition, self.dead_letters)
         self.turn_statistics = TurnStatistics(self._connection)
+        self.turn_vectors = TurnVectors(self._connection, self._transaction)
         self._observations_fold = ObservationsFold(
             self._connection, self.observations, self.turn_statistics, self.ledger.erased_users, self._belongs
         )

@@ -75,6 +75,10 @@ create table if not exists said(
     hour integer, sentences integer not null, words integer not null, chinese integer not null, intimacy real,
     primary key(owner, event_id)) without rowid;
 create index if not exists said_close on said(owner, at, offset) where intimacy is not null;
+create table if not exists turn_vectors(
+    owner text not null, event_id text not null, reply_id text, model text not null, vector blob not null,
+    primary key(owner, event_id)) without rowid;
+create index if not exists turn_vectors_by_reply on turn_vectors(owner, reply_id) where reply_id is not null;
 create table if not exists closeness(owner text primary key, body blob not null) without rowid;
 create table if not exists letters(letter text primary key, pieces integer not null) without rowid;
 create table if not exists given_up(

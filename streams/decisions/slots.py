@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 EXTRACTED: Final = ("chat", "photo", "inferred")
 """Source types of what was extracted, by a model or by rules, and not written by a client."""
 
-
-OF_OCCASIONS = ("schedule", "finance")
+OF_OCCASIONS: Final = ("schedule", "finance")
+"""Categories whose memories are each of one occasion."""
+OF_PEOPLE: Final = ("family", "friends")
+"""Attributes whose values name somebody, and may say who that is to the user."""
 
 
 def occupants(state: UserState, statement: Statement) -> list[Memory]:
@@ -83,9 +85,14 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
     keys: list[Hashable] = [*end_keys(content_words(statement.content))]
     if statement.attribute is not None and statement.value is not None:
         keys.append(statement_keys.of_taking_back(statement.attribute))
-    if back is not None:
-        keys += [statement_keys.of_value(attribute, back[1]) for attribute in back[0]]
-    perhaps = {*matching.found(state, keys), *_of_taken_slots(state, back)}
+    perhaps: set[str] = set()
+    attributes, taken = back or ((), ANY)
+    for attribute in attributes:
+        if taken == ANY or attribute in OF_PEOPLE:
+            perhaps.update(state.by_attribute.get(attribute, ()))
+        else:
+            keys.append(statement_keys.of_value(attribute, taken))
+    perhaps |= matching.found(state, keys)
     found = [
         m
         for m in map(state.memories.__getitem__, perhaps)
@@ -98,13 +105,6 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
         and _contradicts(m, statement, back)
     ]
     return sorted(found, key=lambda m: (m.said_at, m.memory_id))
-
-
-def _of_taken_slots(state: UserState, back: tuple[tuple[str, ...], str] | None) -> Iterator[str]:
-    """Yield the memories of slots from which something is taken back whose value the key of a value does not find."""
-    for attribute in back[0] if back else ():
-        if back and (back[1] == ANY or attribute in _NAMED_IN):
-            yield from state.by_attribute.get(attribute, ())
 
 
 def _contradicts(memory: Memory, statement: Statement, back: tuple[tuple[str, ...], str] | None) -> bool:
@@ -123,8 +123,6 @@ _PARTNER: Final = re.compile(
     re.IGNORECASE,
 )
 """The value of a partner in `family`: relation and name."""
-_NAMED_IN: Final = ("family", "friends")
-"""Slots of people, whose values are more than their names."""
 
 
 def _is_taken(memory: Memory, value: str, statement: Statement) -> bool:
@@ -136,7 +134,7 @@ def _is_taken(memory: Memory, value: str, statement: Statement) -> bool:
         return memory.said_at < statement.effective
     partner = _PARTNER.fullmatch(memory.value or "")
     name = partner["name"] or partner["also"] if partner else None
-    if memory.slot in _NAMED_IN:
+    if memory.slot in OF_PEOPLE:
         return name is not None and same_value(name, value)
     return holds(memory, value)
 

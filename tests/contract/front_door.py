@@ -37,15 +37,28 @@ class HashEmbedder:
 
     def __init__(self) -> None:
         self.is_down = False
+        self.translations: dict[str, str] = {}
+        """Chinese words, and what they mean: with any of these, all other Chinese means nothing."""
+        self.embedded: list[str] = []
+        """What was embedded, questions apart."""
 
-    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         if self.is_down:
             raise EmbedderUnavailable("the embedder is down")
+        if not urgent:
+            self.embedded.extend(texts)
         rows = np.zeros((len(texts), DIMENSIONS))
         for row, text in zip(rows, texts, strict=True):
-            for word in tokens(text):
+            for word in tokens(self._meant(text)):
                 row[int.from_bytes(blake2b(word.encode(), digest_size=4).digest()) % DIMENSIONS] += 1
         return unit_vectors(rows)
+
+    def _meant(self, text: str) -> str:
+        if not self.translations:
+            return text
+        for word, meaning in self.translations.items():
+            text = text.replace(word, f" {meaning} ")
+        return "".join(" " if "\u4e00" <= letter <= "\u9fff" else letter for letter in text)
 
 
 class SetClock:

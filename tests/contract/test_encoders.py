@@ -14,6 +14,7 @@ from projections.embedding.choice import Endpoint, make_embedder, read_choice
 from projections.embedding.embedder import EmbedderUnusable
 from projections.embedding.languages import LanguageEmbedder, language_of
 from projections.embedding.onnx_folder import read_folder
+from projections.embedding.serving import ServingEmbedder, multilingual
 
 NOWHERE = Endpoint("http://127.0.0.1:9/v1", "none")
 
@@ -213,6 +214,10 @@ class TestOneForEachLanguage:
         together = await embedder.embed(["coffee", "我爱吃苹果", "tea"])
         np.testing.assert_allclose(alone[0], together[2], atol=1e-6)
         np.testing.assert_allclose(alone[1], together[1], atol=1e-6)
+
+    async def test_the_encoder_for_all_languages_is_the_shared_one(self, embedder):
+        assert multilingual(ServingEmbedder(embedder)) is multilingual(embedder) is embedder.shared
+        assert multilingual(embedder.shared) is embedder.shared
 
     async def test_its_name_has_those_of_all_encoders(self, embedder):
         assert isinstance(embedder, LanguageEmbedder)

@@ -34,7 +34,7 @@ from streams.decisions import slots, statements
 from streams.decisions.decide import decide
 from streams.decisions.draft import ItemPosition
 from streams.decisions.duplicates import matching
-from streams.decisions.duplicates.contradiction import ends, taken_back
+from streams.decisions.duplicates.contradiction import taken_back
 from streams.decisions.duplicates.equivalence import skeleton
 from streams.decisions.duplicates.similarity import near_duplicate
 from streams.decisions.parameters import Parameters
@@ -64,6 +64,10 @@ SAYINGS = (
     "User is no longer allergic to nuts",
     "User works at IKEA",
     "User left IKEA last week",
+    "User quit their job",
+    "User has three cats now",
+    "User broke up with Mia",
+    "User stopped drinking tea",
     "用户抽烟",
     "用户不抽烟",
     "用户以前抽烟",
@@ -71,6 +75,8 @@ SAYINGS = (
     "用户养了三只猫",
     "用户对花生过敏",
     "用户不再对花生过敏了",
+    "用户辞职了",
+    "用户现在养了三只猫",
     "the",
     "",
 )
@@ -83,6 +89,7 @@ SLOTS = (
     ("allergies", "nuts"),
     ("allergies", "花生"),
     ("employer", "IKEA"),
+    ("family", "girlfriend Mia"),
     ("city", "Berlin"),
     ("birthdays", "Anna: 3 May"),
     ("nickname", "Ann"),
@@ -261,6 +268,7 @@ def opposed_by_scan(state: UserState, statement: Statement, *, keeps: bool) -> l
 def contradicted_by_scan(state: UserState, statement: Statement, *, keeps: bool) -> list[Memory]:
     if statement.kind != "semantic":
         return []
+    back = taken_back(statement.content)
     found = [
         m
         for m in state.memories.values()
@@ -270,27 +278,9 @@ def contradicted_by_scan(state: UserState, statement: Statement, *, keeps: bool)
         and m.scope == statement.scope
         and m.known_to(statement.agent_id)
         and not (keeps and m.slot)
-        and contradicts(m, statement)
+        and slots._contradicts(m, statement, back)
     ]
     return sorted(found, key=lambda m: (m.said_at, m.memory_id))
-
-
-def contradicts(memory: Memory, statement: Statement) -> bool:
-    back = taken_back(statement.content)
-    if memory.said_at > statement.effective:
-        return ends(memory.content, statement.content) or takes_back(memory, statement)
-    if back is not None and memory.slot in back[0] and slots.holds(memory, back[1]):
-        return True
-    if statement.attribute and statement.attribute == memory.slot:
-        return False
-    return ends(statement.content, memory.content) or (memory.slot is None and takes_back(memory, statement))
-
-
-def takes_back(memory: Memory, statement: Statement) -> bool:
-    back = taken_back(memory.content)
-    if back is None or statement.value is None:
-        return False
-    return statement.attribute in back[0] and same_value(back[1], statement.value)
 
 
 def forgotten_by_scan(state: UserState) -> dict[str, set[str]]:

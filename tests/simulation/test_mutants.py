@@ -12,7 +12,7 @@ FOUND_BY = {
     "a shard is decided upon before it is folded": 67,
     "the transport commits for a former owner": 108,
     "what outlives an erasure is left": 87,
-    "an erasure does not wait for what is on its way": 36,
+    "an erasure does not wait for what is on its way": 126,
     "remember updates state before the acknowledgement": 1,
 }
 """Seeds that noticed a mistake before, soon: they are played first, and the others only where one does not any more."""

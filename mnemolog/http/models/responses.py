@@ -77,8 +77,9 @@ class Scores(Shape):
 
 
 class TurnScores(Shape):
-    """How well the words of a turn match, 0 to 1."""
+    """How well the words of a turn match, 0 to 1; and its meaning, where it is in another language than the query."""
 
+    semantic: float
     keyword: float
 
 

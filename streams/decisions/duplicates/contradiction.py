@@ -157,10 +157,10 @@ def end_keys(words: tuple[str, ...]) -> Iterator[tuple[object, ...]]:
     """Yield keys of content words, of which two statements share one wherever one `ends` the other."""
     if _comparable(words):
         yield "affirmed", _affirmed(words)[1]
-    now = _of_now(words)
-    for at in range(len(now)) if _comparable(now) else ():
-        if _tells_number(now, at):
-            yield "number", now[:at], now[at + 1 :]
+    words = _of_now(words)
+    for at in range(len(words) if _comparable(words) else 0):
+        if _tells_number(words, at):
+            yield "number", words[:at], words[at + 1 :]
 
 
 def ends(newer: str, older: str) -> bool:

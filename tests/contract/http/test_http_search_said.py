@@ -262,3 +262,37 @@ async def test_nothing_else_can_be_included(door: FrontDoor):
     for include in ([], ["letters"], "turns", [*BOTH, "turns"]):
         answer = await door.post("/v1/search", {"user_id": "u1", "query": "tea", "include": include})
         assert answer.status_code == 422, include
+
+
+async def test_what_has_the_form_that_is_asked_for_comes_first(door: FrontDoor):
+    await say(door, "f-1", "Is the mail from the garage about the address?", "form")
+    await say(door, "f-2", "Is it info@fix.example?", "form")
+    turns = {"include": ["turns"]}
+    assert ids(await search(door, "form", "What is the mail of the garage?", **turns)) == ["f-1", "f-2"]
+    assert ids(await search(door, "form", "What is the email address of the garage?", **turns)) == ["f-2", "f-1"]
+
+
+@pytest.mark.parametrize(
+    ("query", "formed"),
+    [
+        ("What is the email address of the garage?", "The garage a@fix.example"),
+        ("What is the phone number of the garage?", "The garage 089 555 1234"),
+        ("车库的电话号码是多少？", "The garage 089 555 1234"),
+        ("What is the garage?", None),
+        ("How much is the garage?", None),
+    ],
+)
+async def test_a_memory_of_the_form_that_is_asked_for_has_a_quarter_of_the_score_for_it(
+    door: FrontDoor, query: str, formed: str | None
+):
+    user_id = f"form-{query}"
+    for content in ("The garage a@fix.example", "The garage 089 555 1234", "Tea"):
+        await door.remember(content, user_id)
+    found = await search(door, user_id, query, include=["memories"])
+    assert {one["memory"] for one in found} >= {"The garage a@fix.example", "The garage 089 555 1234"}
+    for one in found:
+        parts = one["scores"]
+        fused = 0.7 * parts["semantic"] + 0.3 * parts["keyword"]
+        score = 0.97 * fused + 0.02 * parts["importance"] + 0.01 * parts["recency"]
+        share = score if formed is None else 0.75 * score + 0.25 * (one["memory"] == formed)
+        assert one["score"] == pytest.approx(share, abs=1e-6)

@@ -343,6 +343,6 @@ def test_of_items_that_are_put_while_their_user_is_erased_only_the_later_ones_st
         client.erase("ann")
         assert store.search(("ann",)) == []
         named = {"kind": "document", "metadata.user": "ann"}
-        assert len(client.forget_memories("langgraph", filters=named, forever=True)["items"]) == 1
+        assert len(client.forget_memories("langgraph.directory", filters=named, forever=True)["items"]) == 1
         assert client.digest()["total"] == without
         assert client.rebuild()["equal"]

@@ -424,3 +424,17 @@ def test_an_encoder_on_this_machine_needs_no_endpoint():
 def test_a_redaction_that_says_nothing_known_is_refused():
     with pytest.raises(SettingsError, match=r"MNEMOLOG_REDACTION.*kind=action"):
         from_environment({"MNEMOLOG_REDACTION": "card=hide"})
+
+
+@pytest.mark.parametrize(
+    ("given", "makes"),
+    [
+        ({}, True),
+        ({"TURN_VECTORS": "false"}, False),
+        ({"EMBEDDING_MODEL": "text-embedding-3-small", "EMBEDDING_API_KEY": "k"}, False),
+        ({"EMBEDDING_MODEL": "text-embedding-3-small", "EMBEDDING_API_KEY": "k", "TURN_VECTORS": "true"}, True),
+    ],
+)
+def test_turns_get_vectors_unless_told_otherwise_or_an_endpoint_would_be_asked(given: dict[str, str], *, makes: bool):
+    settings = from_environment({f"MNEMOLOG_{name}": value for name, value in given.items()})
+    assert settings.makes_turn_vectors is makes

@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 from projections.index.embedded.table import microseconds
 from projections.index.protocol import Hit, Legs
 from projections.queries.ranking import (
+    FORM_WEIGHT,
     HOP_WEIGHT,
     IMPORTANCE_WEIGHT,
     KEYWORD_WEIGHT,
+    KEYWORD_WEIGHT_BETWEEN_LANGUAGES,
     RECENCY_HALF_LIFE_DAYS,
     RECENCY_WEIGHT,
     SLOT_WEIGHT,
     TURNS_SHARE,
     VECTOR_WEIGHT,
+    VECTOR_WEIGHT_BETWEEN_LANGUAGES,
     Shares,
     rank,
     recency,
@@ -182,6 +185,23 @@ def test_the_turns_that_a_memory_came_from_count_among_its_words():
     assert keywords == pytest.approx({"a": 1 - TURNS_SHARE, "b": TURNS_SHARE, "c": 0.0})
 
 
+def test_a_memory_in_another_language_is_as_near_as_its_turns_are_and_its_words_count_little():
+    found = legs({"own": 0.6, "other": 0.2, "far": 0.1}, {"own": 4.0, "other": 2.0})
+    shares = Shares(said={"own": 1.0, "other": 0.0}, meant={"other": 0.6}, hubness={"other": 0.4})
+    both = {one.memory_id: one for one in rank(found, plain("own", "other", "far"), NOON, 10, shares=shares)}
+    assert both["other"].semantic == both["own"].semantic == 1
+    assert both["other"].cosine == 0.2, "thresholds see the memory's own"
+    words = both["other"].keyword
+    fused = VECTOR_WEIGHT_BETWEEN_LANGUAGES + KEYWORD_WEIGHT_BETWEEN_LANGUAGES * words
+    assert both["other"].score == pytest.approx(FUSED * fused + IMPORTANCE_WEIGHT * 0.5 + RECENCY_WEIGHT)
+
+
+def test_a_memory_whose_turns_mean_it_is_found_where_no_leg_found_it():
+    assert order(rank(legs(), plain("other"), NOON, 10, shares=Shares(meant={"other": 0.2, "hidden": 0.9}))) == [
+        "other"
+    ]
+
+
 def test_a_memory_whose_turns_match_is_found_where_no_leg_found_it():
     assert order(rank(legs(), plain("a", "b"), NOON, 10, shares=Shares(said={"a": 0.5, "b": 0.0}))) == ["a"]
     assert rank(legs(), plain("b"), NOON, 10, shares=Shares(said={"hidden": 1.0})) == []
@@ -231,3 +251,20 @@ def test_a_turn_of_the_span_that_is_named_comes_before_what_matches_as_well():
     assert early > late
     early, late = scores_of_turns(then, now)
     assert late > early
+
+
+def test_what_has_the_form_that_is_asked_for_comes_before_what_is_a_little_nearer():
+    found = legs(semantic={"near": 0.9, "address": 0.8, "far": 0.1})
+    facts = plain("near", "address", "far")
+    assert order(rank(found, facts, NOON, 10)) == ["near", "address", "far"]
+    assert order(rank(found, facts, NOON, 10, shares=Shares(formed={"address", "far"}))) == ["address", "near", "far"]
+
+
+def test_turns_have_their_share_of_the_form_as_memories_have():
+    matches, times = np.array([0.5, 0.5], dtype=np.float32), np.full(2, microseconds(NOON))
+    by_user = np.array([True, True])
+    plainly = turn_scores(matches, times, by_user, NOON)
+    formed = turn_scores(matches, times, by_user, NOON, formed=np.array([True, False]))
+    assert formed.tolist() == pytest.approx(
+        [(1 - FORM_WEIGHT) * plainly[0] + FORM_WEIGHT, (1 - FORM_WEIGHT) * plainly[1]]
+    )
