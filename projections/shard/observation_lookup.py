@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from projections.shard.memory_rows import decision_of_row
+from projections.shard.rows.memories import decision_of_row
 from projections.shard.tables import PROVISIONAL, REJECTED, name_of
 from projections.state.lifetime import sql_instant
 from schemas import codec

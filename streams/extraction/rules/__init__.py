@@ -1,6 +1,6 @@
 """Extraction by rules, in Chinese and English, that would rather find nothing than something wrong.
 
-A text's way (`extractor.RuleExtractor`): `traditional` gives its characters the form that the rules know, `sentences`
+A text's way (`extractor.RuleExtractor`): `chinese.traditional` gives its characters the form that the rules know, `sentences`
 cuts it, `sentence_reader` passes each sentence to the rules of its language. Both languages run the same pipeline
 (`pipeline`): `clauses` says whom a clause speaks of and drops what claims nothing (questions, suppositions, hearsay,
 quotations), with `ellipsis` for the subject that a clause leaves out; `about_self`, `nature`, `people`, `tastes`,
