@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from projections.index.embedded.bm25 import Mask, Scores
     from projections.partitions.shards import Shards
-    from projections.queries.turn_meaning import UserMeanings
+    from projections.queries.user_meanings import UserMeanings
     from projections.shard.observation_lookup import Turn
     from projections.shard.shard import Shard
     from projections.state.memory import Memory
