@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
 from mnemolog.cluster.peers import PeerUnavailable
-from mnemolog.operations.clear_records import ClearRecords
+from mnemolog.log.clear_records import ClearRecords
 from mnemolog.operations.generations import Generations
 from mnemolog.operations.memory_erasure import OverwrittenWords, ResealedWords
 from mnemolog.operations.receipts import Erasure, Receipts

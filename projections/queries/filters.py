@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from projections.queries.conditions.condition import AllOf
@@ -60,7 +60,7 @@ class Filters:
     def test(self, owner: Owner, at: datetime) -> Callable[[Memory], bool]:
         """Return `passes` of a user's memories at an instant, for many of them: what does not narrow is not asked."""
         agent_id = self.agent_id
-        if self != Filters(agent_id=agent_id):
+        if self.exclude_sources or replace(self, agent_id=None, exclude_sources=()) != Filters():
             return lambda memory: self.passes(memory, owner, at)
         if agent_id is None:
             return lambda memory: memory.kind != DOCUMENT

@@ -163,6 +163,8 @@ class Pool:
     """The forms that the query asks for, a bit each."""
     formed: AbstractSet[str] = frozenset()
     """The memories that have something of them."""
+    said: Mapping[str, float] = field(default_factory=dict)
+    """How well the turns match that memories came from, 0 to 1."""
 
     def best(self, limit: int, min_score: float = 0.0) -> list[Found]:
         """Return at most `limit` memories, best first."""
@@ -180,11 +182,9 @@ class Pool:
         if then is not None:  # what fills the slot was true then
             then |= self.slots.keys() & facts.keys()
         formed = self.formed & facts.keys()
-        mine = (memory for owner, memory in shown.values() if owner.user_id != GLOBAL_USER)
-        said = {} if self.turns is None else self.turns.evidence(mine)
         shares = Shares(
             hubness=self.hubness,
-            said=said,
+            said=self.said,
             meant=self.meant,
             slots=self.slots,
             then=then,
@@ -273,6 +273,7 @@ class IndexSearch:
             slot_asked=asked.slot,
             forms=forms,
             formed=_formed(shown, forms),
+            said=_said(shown, turns),
             meanings=meanings,
             meant=_meant(owner, question.text, shown, meanings),
         )
@@ -280,10 +281,17 @@ class IndexSearch:
             return pool
         best = [found for found in best if found.ranked.score >= HOP_SCORE * best[0].ranked.score]
         mine = centres.get(owner, ())
-        hop = self._hop(asked, best, turns, mine[0] if len(views) == 1 and mine else None)
+        hop = self._hop(asked, pool, best, mine[0] if len(views) == 1 and mine else None)
         # without turns: the memories that came from those that match are shown already
         legs, further, _ = await self._hits(owner, hop, None, sees)
-        return replace(pool, shown={**shown, **further}, hop=legs, formed=pool.formed | _formed(further, forms))
+        new = {memory_id: found for memory_id, found in further.items() if memory_id not in shown}
+        return replace(
+            pool,
+            shown={**shown, **further},
+            hop=legs,
+            formed=pool.formed | _formed(new, forms),
+            said={**pool.said, **_said(new, turns)},
+        )
 
     def _centres(
         self, asked: Asked, legs: Legs, shown: Mapping[str, tuple[Owner, Memory]]
@@ -309,9 +317,11 @@ class IndexSearch:
                     centres.setdefault(owner, []).append(centre_of(list(seen), table, view))
         return centres
 
-    def _vectors_in(self, view: View, owner: Owner, memories: Sequence[Memory]) -> dict[str, Vectors]:
+    def _vectors_in(
+        self, view: View, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors] = NO_VECTORS
+    ) -> dict[str, Vectors]:
         """Return the vectors of an owner's memories that a view is compared with."""
-        found = self._vectors_of(view.model, owner, memories, NO_VECTORS)
+        found = self._vectors_of(view.model, owner, memories, known)
         return {memory_id: vector for memory_id, vector in found.items() if len(vector) == len(view.vector)}
 
     def _vectors_of(
@@ -352,7 +362,7 @@ class IndexSearch:
         shown = [memory for i in filled if filters.passes(memory := state.memories[i], owner, at) and sees(memory)]
         return shown, {memory.memory_id: filled[memory.memory_id] for memory in shown}
 
-    def _hop(self, asked: Asked, best: list[Found], turns: TurnMatches | None, centre: Centre | None) -> Asked:
+    def _hop(self, asked: Asked, pool: Pool, best: list[Found], centre: Centre | None) -> Asked:
         """Return the second search: the rarest words of the best memories, and what they mean besides the usual."""
         words = Counter(
             {
@@ -361,15 +371,18 @@ class IndexSearch:
                 for word in terms(found.memory.content[:MAX_CHARACTERS])
             }
         )
-        if turns is not None:
-            words = Counter({word: weight * turns.words.rarity(word) for word, weight in words.items()})
+        if pool.turns is not None:
+            words = Counter({word: weight * pool.turns.words.rarity(word) for word, weight in words.items()})
         new = [word for word, _ in words.most_common() if word not in asked.tokens][:HOP_WORDS]
-        views = asked.views if asked.past is not None else [self._toward(view, best, centre) for view in asked.views]
+        known = pool.legs.vectors if len(asked.views) == 1 else NO_VECTORS
+        views = (
+            asked.views if asked.past is not None else [self._toward(view, best, centre, known) for view in asked.views]
+        )
         return replace(asked, tokens=tuple(new), views=views)
 
-    def _toward(self, view: View, best: list[Found], centre: Centre | None) -> View:
+    def _toward(self, view: View, best: list[Found], centre: Centre | None, known: Mapping[str, Vectors]) -> View:
         """Return a view of what the best memories of its space mean, and where there is no centre, the question too."""
-        found = [(one, v) for one in best for v in self._vectors_in(view, one.owner, [one.memory]).values()]
+        found = [(one, v) for one in best for v in self._vectors_in(view, one.owner, [one.memory], known).values()]
         total = sum(one.ranked.score for one, _ in found)
         if not total:
             return view
@@ -529,11 +542,10 @@ class IndexSearch:
 
     def _cited(self, owner: Owner, turns: TurnMatches, meanings: TurnMeanings | None) -> set[str]:
         """Return the memories that came from the turns that match best, by their words or by their meaning."""
-        observations = self._shards.of(owner).observations
         found = set(islice(turns.best(), TURNS_WITH_MEMORIES))
         if meanings is not None:
             found.update(islice(meanings.best(), TURNS_WITH_MEMORIES))
-        return {memory_id for event_id in found for memory_id in observations.citing(owner, event_id)}
+        return self._shards.of(owner).observations.citing_any(owner, list(found)) if found else set()
 
     def _among(self, state: UserState, asked: Asked, filters: Filters) -> frozenset[str] | None:
         """Return the active memories that meet what an index knows nothing of; None for every one."""
@@ -567,6 +579,13 @@ class IndexSearch:
             return await self._index_sync.search(owner, asked)
         logged = self._shards.of(owner).ledger.vectors(owner).all()
         return await search_state(owner, state, Chosen(owner, logged, self._shards.encoding), asked)
+
+
+def _said(shown: Mapping[str, tuple[Owner, Memory]], turns: TurnMatches | None) -> dict[str, float]:
+    """Return how well the turns match that memories came from; nothing of global ones."""
+    if turns is None:
+        return {}
+    return turns.evidence(memory for owner, memory in shown.values() if owner.user_id != GLOBAL_USER)
 
 
 def _formed(shown: Mapping[str, tuple[Owner, Memory]], forms: int) -> frozenset[str]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from projections.index.embedded.bm25 import Mask, Scores
     from projections.partitions.shards import Shards
-    from projections.queries.turn_meaning import UserMeanings
+    from projections.queries.user_meanings import UserMeanings
     from projections.shard.observation_lookup import Turn
     from projections.shard.shard import Shard
     from projections.state.memory import Memory
@@ -88,12 +88,12 @@ class TurnMatches:
         Turns that retention has removed, and observations of other kinds, are unknown. Memories that came from nothing
         else are left out.
         """
-        row, match = self.words.row, self.answered.item
+        row, match = self.words.rows.get, self.answered.item
         found: dict[str, float] = {}
         for memory in memories:
-            rows = [at for event_id in memory.source_ids if (at := row(event_id)) is not None]
-            if rows:
-                found[memory.memory_id] = max(map(match, rows))
+            for event_id in memory.source_ids:
+                if (at := row(event_id)) is not None:
+                    found[memory.memory_id] = max(match(at), found.get(memory.memory_id, 0.0))
         return found
 
     def best(self) -> Iterator[str]:
@@ -147,7 +147,8 @@ class UserWords:
     _codes: dict[str | None, int] = field(default_factory=lambda: {None: 0})
     _language_codes: dict[str | None, int] = field(default_factory=lambda: {None: 0})
     _session_codes: dict[str, int] = field(default_factory=dict)
-    _rows: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    """The row of each turn; screenshots and articles have none here."""
     _before: array[int] = field(default_factory=lambda: array("q"))
     """Each row's last turn in its session."""
     _last: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
@@ -173,7 +174,7 @@ class UserWords:
 
     def row(self, event_id: str) -> int | None:
         """Return the row of a turn, None for what is not among them."""
-        return self._rows.get(event_id)
+        return self.rows.get(event_id)
 
     def add(self, turn: Turn) -> None:
         """Add the next turn of the log."""
@@ -186,7 +187,7 @@ class UserWords:
         self._last[message.session_id] = (row, own)
         self._before.append(before)
         if message.role not in SHOWN:  # memories are ranked by the words of turns alone
-            self._rows[message.envelope.event_id] = row
+            self.rows[message.envelope.event_id] = row
         self.event_ids.append(message.envelope.event_id)
         self.by_user.append(message.role == USER_ROLE)
         self.answers.append(_NONE)
@@ -224,7 +225,7 @@ class UserWords:
 
     def before(self, event_id: str) -> str | None:
         """Return the turn before one in its session, with which it is searched."""
-        row = self._rows.get(event_id)
+        row = self.rows.get(event_id)
         return None if row is None or self._before[row] == _NONE else self.event_ids[self._before[row]]
 
     def rarity(self, token: str) -> float:

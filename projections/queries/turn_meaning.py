@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -18,6 +18,7 @@ import numpy as np
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.embedding.stored_vector import NoVector, vector_bytes, vector_of
 from projections.queries.turn_index import spoken
+from projections.queries.user_meanings import UserMeanings
 from projections.shard.errors import ShardUnavailable
 from projections.shard.turn_vectors import TurnVector
 from schemas.disclosure import describe
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from projections.embedding.embedder import Embedder, Vectors
+    from projections.embedding.embedder import Embedder
     from projections.partitions.shards import Shards
     from projections.queries.turn_index import UserWords
     from projections.shard.shard import Shard
@@ -46,7 +47,6 @@ MOST_AWAITED: Final = 256
 BATCH: Final = 16
 REPLY_CHARACTERS: Final = 1_000
 """Of the reply; and of the turn, where it has one."""
-_BYTES_OF_A_ROW: Final = 300
 _NONE: Final = -1
 
 log = logging.getLogger("mnemolog.turns")
@@ -87,52 +87,6 @@ class TurnMeanings:
         return found
 
 
-@dataclass(slots=True)
-class UserMeanings:
-    """One user's turns as vectors, in the order in which they came here."""
-
-    words: UserWords
-    model: str
-    rows: list[int] = field(default_factory=list)
-    vectors: list[Vectors] = field(default_factory=list)
-    replies: dict[int, int] = field(default_factory=dict)
-    """By row: the row of the reply that the vector has, -1 where it has none."""
-    _places: dict[int, int] = field(default_factory=dict)
-
-    @property
-    def nbytes(self) -> int:
-        """Estimate of the memory in use."""
-        return len(self.vectors) * (_BYTES_OF_A_ROW + self.vectors[0].nbytes) if self.vectors else 0
-
-    def add(self, row: int, reply: int, vector: Vectors) -> None:
-        """Take a row's vector, in the place of the one that it had."""
-        self.replies[row] = reply
-        if (place := self._places.get(row)) is not None:
-            self.vectors[place] = vector
-            return
-        self._places[row] = len(self.rows)
-        self.rows.append(row)
-        self.vectors.append(vector)
-
-    def lacking(self, wanted: Rows) -> list[int]:
-        """Return those of some rows that have no vector, or one without their reply; the newest first."""
-        return [row for row in reversed(wanted.tolist()) if self.replies.get(row) != reply_of(self.words, row)]
-
-    def near(self, wanted: Rows, vector: Vectors) -> tuple[Rows, Cosines, Cosines]:
-        """Return those of some rows that have a vector, their cosines, and these less what they have in common.
-
-        That is as with memories (`projections/index/centre.py`), but all of it.
-        """
-        places = [self._places[row] for row in wanted.tolist() if row in self._places]
-        rows = np.array([self.rows[place] for place in places], dtype=np.int64)
-        if not places:
-            return rows, np.empty(0, np.float32), np.empty(0, np.float32)
-        table = np.stack([self.vectors[place] for place in places])
-        cosines = table @ vector
-        mean = table.mean(axis=0, dtype=np.float64).astype(np.float32)
-        return rows, cosines, cosines - (table @ mean - mean @ mean)
-
-
 class TurnMeaning:
     """Makes the vectors of turns, and holds questions against them."""
 
@@ -155,9 +109,10 @@ class TurnMeaning:
             return None
         encoder = self._encoder()
         meanings = self._of(owner, words, encoder.model)
-        if lacking := meanings.lacking(others):
-            await self._made(owner, meanings, lacking, encoder)
-            if len(meanings.lacking(others)) > MOST_AWAITED:
+        replies = {row: reply_of(words, row) for row in reversed(others.tolist())}  # the newest first
+        if lacking := meanings.lacking(replies):
+            await self._made(owner, words, meanings, lacking, encoder)
+            if len(meanings.lacking(replies)) > MOST_AWAITED:
                 return None
         vector = (await encoder.embed([question], urgent=True))[0]
         visible = words.visible(agent_id, until)[: len(spoken_otherwise)]  # others may have read on meanwhile
@@ -184,18 +139,20 @@ class TurnMeaning:
 
     def _of(self, owner: Owner, words: UserWords, model: str) -> UserMeanings:
         if words.meanings is None or words.meanings.model != model:
-            words.meanings = UserMeanings(words, model)
+            words.meanings = UserMeanings(model)
             for one in words.shard.turn_vectors.of(owner, model):
                 if (row := words.row(one.event_id)) is not None:
                     reply = None if one.reply_id is None else words.row(one.reply_id)
                     words.meanings.add(row, _NONE if reply is None else reply, vector_of(one.vector))
         return words.meanings
 
-    async def _made(self, owner: Owner, meanings: UserMeanings, lacking: Sequence[int], encoder: Embedder) -> None:
+    async def _made(
+        self, owner: Owner, words: UserWords, meanings: UserMeanings, lacking: Sequence[int], encoder: Embedder
+    ) -> None:
         """Have the vectors of rows made, one user's at a time; wait for them where they are few."""
         making = self._making.get(owner)
         if making is None:
-            making = asyncio.create_task(self._make(owner, meanings, lacking, encoder))
+            making = asyncio.create_task(self._make(owner, words, meanings, lacking, encoder))
             self._making[owner] = making
             making.add_done_callback(partial(self._end, owner))
         if len(lacking) <= MOST_AWAITED:
@@ -206,9 +163,10 @@ class TurnMeaning:
         if not making.cancelled() and (error := making.exception()) is not None:  # whoever folds next meets it too
             log.error("the vectors of turns are not made: %s", describe(error), exc_info=error)
 
-    async def _make(self, owner: Owner, meanings: UserMeanings, rows: Sequence[int], encoder: Embedder) -> None:
+    async def _make(
+        self, owner: Owner, words: UserWords, meanings: UserMeanings, rows: Sequence[int], encoder: Embedder
+    ) -> None:
         """Make vectors of rows and keep them, until words are erased, or the shard is another one's."""
-        words = meanings.words
         shard = words.shard
         for start in range(0, len(rows), BATCH):
             if not self._is_current(words, shard):

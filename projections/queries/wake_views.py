@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.partitions.shards import Shards
-    from projections.shard.wake_rows import Raised
+    from projections.shard.rows.wakes import Raised
 
 SESSION_ID: Final = "system:dm:system"
 """The session in which an agent is woken: no user's conversation, and nothing is written to it."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from projections.shard.memory_rows import decision_of_row, row_of_decision
+from projections.shard.rows.memories import decision_of_row, row_of_decision
 from projections.shard.tables import name_of
 from projections.shard.turn_vectors import remove_turn_vectors
 from projections.state.erased_words import ErasedWords

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from projections.shard.erased_users import ErasedUsers
-from projections.shard.intimacy_rows import IntimacyRows
-from projections.shard.memory_rows import Vectors, decision_of_row, row_of_decision, row_of_memory
+from projections.shard.rows.intimacies import IntimacyRows
+from projections.shard.rows.memories import Vectors, decision_of_row, row_of_decision, row_of_memory
+from projections.shard.rows.wakes import WakeChanges, WakeRows
 from projections.shard.tables import COVERED, PROVISIONAL, REJECTED, name_of
 from projections.shard.user_states import UserStates
-from projections.shard.wake_rows import WakeChanges, WakeRows
 from projections.state.evolve import Unfit, counts, events_of, evolve, is_decided, item_key
 from schemas import codec
 from schemas.identity import Owner, partition_owner

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from projections.shard.memory_rows import decision_of_row
+import orjson
+
+from projections.shard.rows.memories import decision_of_row
 from projections.shard.tables import PROVISIONAL, REJECTED, name_of
 from projections.state.lifetime import sql_instant
 from schemas import codec
@@ -327,6 +329,12 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
         """Return the memories that cite an observation, in the order of their ids."""
         query = "select memory_id from cited where owner=? and event_id=? order by memory_id"
         return [i for (i,) in self._connection.execute(query, (name_of(owner), event_id)).fetchall()]
+
+    def citing_any(self, owner: Owner, event_ids: Sequence[str]) -> set[str]:
+        """Return the memories that cite one of some observations."""
+        query = "select memory_id from cited where owner=? and event_id in (select value from json_each(?))"
+        asked = (name_of(owner), orjson.dumps(event_ids).decode())
+        return {i for (i,) in self._connection.execute(query, asked).fetchall()}
 
     def _decision(self, name: str, version: int) -> Decision:
         (body,) = self._connection.execute(

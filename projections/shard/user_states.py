@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from immutables import Map
 
 from projections.shard.errors import damage
-from projections.shard.memory_rows import memory_of_row
+from projections.shard.rows.memories import memory_of_row
 from projections.shard.tables import name_of
 from projections.state.memory import FORGOTTEN, UserState
 from projections.state.statement_index import StatementIndex
@@ -18,9 +18,9 @@ from schemas.text import digest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from projections.shard.intimacy_rows import IntimacyRows
+    from projections.shard.rows.intimacies import IntimacyRows
+    from projections.shard.rows.wakes import WakeRows
     from projections.shard.tables import ShardConnection
-    from projections.shard.wake_rows import WakeRows
     from projections.state.memory import Memory
     from schemas.identity import Owner
 

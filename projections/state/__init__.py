@@ -1,6 +1,7 @@
 """The state of one user and its fold: values and pure functions, without files, clocks or settings.
 
-1. `memory` is the state: a user's memories, covered pieces, decided items and wakes.
+1. `memory` is the state: a user's memories, covered pieces, decided items and wakes. `statement_index` finds memories
+   by what they say.
 2. `evolve` folds one decision into it, and arbitrates: which decisions count, and which are void for every reader.
    `formation` makes a memory of the event that forms it, `wakes` folds wakes and reminders, `intimacy` the last
    intimacy with each agent.

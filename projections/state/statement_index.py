@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from schemas.vocabulary.words import DOCUMENT
 
@@ -10,12 +10,44 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
     from datetime import datetime
 
-    from projections.state.memory import Memory
-
 _DAY_SECONDS: Final = 86_400
 _WORN: Final = 4
 _FEW: Final = 256
 _AT_ONCE: Final = 50
+
+
+class Saying(Protocol):
+    """What says something: a memory, which has a state that has the index."""
+
+    @property
+    def memory_id(self) -> str:
+        """Its id."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Semantic, episodic, or a document."""
+        ...
+
+    @property
+    def content(self) -> str:
+        """Its text."""
+        ...
+
+    @property
+    def attribute(self) -> str | None:
+        """Of which attribute it gives a value."""
+        ...
+
+    @property
+    def value(self) -> str | None:
+        """The value that it gives."""
+        ...
+
+    @property
+    def occurred_at(self) -> datetime:
+        """When what it tells of happened."""
+        ...
 
 
 class Said(NamedTuple):
@@ -45,7 +77,7 @@ class StatementIndex:
 
     __slots__ = ("_entries", "_found", "_unread")
 
-    def __init__(self, memories: Iterable[Memory] = ()) -> None:
+    def __init__(self, memories: Iterable[Saying] = ()) -> None:
         """Take the memories that there are."""
         self._unread: list[Said] = []
         self._found: dict[int, str | set[str]] = {}
@@ -54,7 +86,7 @@ class StatementIndex:
         for memory in memories:
             self.note(memory)
 
-    def note(self, memory: Memory) -> None:
+    def note(self, memory: Saying) -> None:
         """Take what a memory says now."""
         if memory.kind != DOCUMENT:
             day = day_of(memory.occurred_at) if memory.kind == "episodic" else None

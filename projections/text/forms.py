@@ -39,7 +39,7 @@ _ASKED: Final = (
 )
 """The questions for each form."""
 _WRITTEN: Final = (
-    r"[\w.+-]+@[\w-]+\.\w",
+    r"[\w.+-]@[\w-]{1,64}\.\w",
     r"https?://|\bwww\.|\b[\w-]+\.(?:com|org|net|io|co|cn|de|uk|fr|jp|app|dev)\b",
     r"(?<![\d.])\+?\d(?:[ ()-]{0,2}\d){6,14}(?!\d)",
     r"[$€£¥₹]\s?\d|\d\s?(?:usd|eur|gbp|rmb|dollars?|euros?|pounds?|yuan|元|块|万|美元|欧元)|\brs\.? ?\d",

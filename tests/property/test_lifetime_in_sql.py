@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.examples import said
 from support.given import given as known
 
-from projections.shard.memory_rows import memory_of_row, row_of_memory
+from projections.shard.rows.memories import memory_of_row, row_of_memory
 from projections.state.lifetime import IS_ACTIVE_SQL, sql_instant
 from projections.state.memory import ACTIVE, STATUSES
 

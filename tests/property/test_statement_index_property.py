@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
     from projections.state.memory import Memory, UserState
-    from projections.state.statement_index import KeysOf
+    from projections.state.statement_index import KeysOf, Saying
     from schemas.messages.inbox import Candidate, CandidatesExtracted, UserItem
     from streams.decisions.duplicates.matching import Statement
 
@@ -110,12 +110,12 @@ class FindsAll(StatementIndex):
 
     __slots__ = ("_ids",)
 
-    def __init__(self, memories: Iterable[Memory]) -> None:
+    def __init__(self, memories: Iterable[Saying]) -> None:
         """Take the memories that there are."""
         self._ids: set[str] = set()
         super().__init__(memories)
 
-    def note(self, memory: Memory) -> None:
+    def note(self, memory: Saying) -> None:
         """Take its id."""
         self._ids.add(memory.memory_id)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from projections.shard.memory_rows import memory_of_row
+from projections.shard.rows.memories import memory_of_row
 from projections.shard.tables import connect_to_read
 from projections.state.lifetime import IS_ACTIVE_SQL, sql_instant
 from projections.state.memory import ACTIVE

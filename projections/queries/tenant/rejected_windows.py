@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from projections.shard.memory_rows import decision_of_row
+from projections.shard.rows.memories import decision_of_row
 from projections.shard.tables import connect_to_read, name_of
 from schemas.identity import Owner, event_of_piece
 

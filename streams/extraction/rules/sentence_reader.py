@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from streams.extraction.rules.chinese.rules import CHINESE
+from streams.extraction.rules.chinese.traditional import as_written, simplified
 from streams.extraction.rules.english.rules import ENGLISH
 from streams.extraction.rules.sentences import MOST_AFTER, sentences
-from streams.extraction.rules.traditional import as_written, simplified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

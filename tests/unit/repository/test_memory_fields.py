@@ -19,7 +19,7 @@ from mnemolog.http.models import responses
 from mnemolog.imports.snapshot import parse_snapshot
 from projections.queries.export import memory_line
 from projections.queries.views import memory_view
-from projections.shard.memory_rows import memory_of_row, row_of_memory
+from projections.shard.rows.memories import memory_of_row, row_of_memory
 from projections.state.digest import digests
 from projections.state.memory import Memory, UserState
 from schemas.inputs.input_events import InvalidEvent
@@ -175,7 +175,7 @@ def test_an_export_has_nothing_that_an_import_refuses():
 @pytest.mark.parametrize("name", FIELDS)
 def test_the_row_of_the_shard_keeps_every_field(name: str):
     kept = getattr(memory_of_row(row_of_memory(MEMORY)), name)
-    assert kept == getattr(MEMORY, name), f"{name}: projections/shard/memory_rows.py reads it otherwise"
+    assert kept == getattr(MEMORY, name), f"{name}: projections/shard/rows/memories.py reads it otherwise"
 
 
 @pytest.mark.parametrize("name", [name for name, field in FIELDS.items() if field.default is not MISSING])
@@ -185,7 +185,7 @@ def test_a_row_that_was_written_before_there_was_a_field_has_its_default(name: s
     text = row_of_memory(MEMORY).decode()
     old = re.sub(rf',?"{name}":(\[[^\]]*\]|"[^"]*"|[^,}}]*)', "", text)
     assert old != text
-    assert memory_of_row(old.encode()) == before, f"{name}: projections/shard/memory_rows.py needs it in old rows"
+    assert memory_of_row(old.encode()) == before, f"{name}: projections/shard/rows/memories.py needs it in old rows"
 
 
 UNDIGESTED = {
@@ -241,7 +241,7 @@ def test_the_recipe_names_every_place():
         "projections/state/formation.py",
         "projections/state/evolve.py",
         "projections/state/digest.py",
-        "projections/shard/memory_rows.py",
+        "projections/shard/rows/memories.py",
         "streams/decisions/imports.py",
         "mnemolog/http/models/responses.py",
         "docs/reference/http.md",

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from projections.queries.turn_index import UserWords, spoken
-from projections.queries.turn_meaning import SESSION_SHARE, TurnMeanings, UserMeanings, reply_of, with_sessions
+from projections.queries.turn_meaning import SESSION_SHARE, TurnMeanings, reply_of, with_sessions
+from projections.queries.user_meanings import UserMeanings
 from projections.shard.observation_lookup import Turn
 from schemas.messages.envelope import Envelope
 from schemas.messages.observations import TurnRecorded
@@ -84,24 +85,27 @@ def test_a_reply_is_what_somebody_else_says_next_in_the_session():
 
 def test_a_turn_lacks_its_vector_until_its_reply_is_in_it():
     words = words_of(("a", "user", "一"), ("a", "user", "二"))
-    meanings = UserMeanings(words, "m")
-    rows = np.array([0, 1])
-    assert meanings.lacking(rows) == [1, 0]
+    meanings = UserMeanings("m")
+
+    def lacking() -> list[int]:
+        return meanings.lacking({row: reply_of(words, row) for row in (1, 0)})
+
+    assert lacking() == [1, 0]
     meanings.add(0, -1, axis(0))
     meanings.add(1, -1, axis(1))
-    assert meanings.lacking(rows) == []
+    assert lacking() == []
     at = NOON + timedelta(hours=1)
     envelope = Envelope(event_id="t2", tenant="default", user_id="u", occurred_at=at, recorded_at=at)
     words.add(Turn(TurnRecorded(envelope=envelope, session_id="a", role="assistant", content="三"), at))
-    assert meanings.lacking(rows) == [1]
+    assert lacking() == [1]
     meanings.add(1, 2, axis(2))
     meanings.add(1, 2, axis(2))
-    assert meanings.lacking(rows) == []
+    assert lacking() == []
     assert len(meanings.vectors) == 2
 
 
 def test_what_all_turns_have_in_common_tells_none_of_them_apart():
-    meanings = UserMeanings(THREE, "m")
+    meanings = UserMeanings("m")
     common = (axis(0) + axis(1)) / np.float32(np.sqrt(2))
     for row, vector in enumerate((axis(0), axis(0), common)):
         meanings.add(row, -1, vector)
@@ -115,7 +119,7 @@ def test_what_all_turns_have_in_common_tells_none_of_them_apart():
 
 
 def test_rows_without_a_vector_are_no_hits():
-    meanings = UserMeanings(THREE, "m")
+    meanings = UserMeanings("m")
     assert [len(part) for part in meanings.near(np.array([0, 1]), axis(0))] == [0, 0, 0]
     meanings.add(1, -1, axis(1))
     assert meanings.near(np.array([0, 1]), axis(1))[0].tolist() == [1]

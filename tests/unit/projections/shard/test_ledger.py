@@ -9,7 +9,7 @@ from support.examples import XIAOMING, remember
 from support.given import given
 
 from projections.shard.ledger import MANY_DECISIONS, LedgerFold
-from projections.shard.memory_rows import row_of_decision
+from projections.shard.rows.memories import row_of_decision
 from projections.shard.tables import connect, name_of
 from projections.state.evolve import events_of
 from schemas import codec

@@ -10,7 +10,7 @@ from support.examples import remember
 from support.given import given
 
 from projections.embedding.stored_vector import vector_bytes
-from projections.shard.memory_rows import decision_of_row, memory_of_row, row_of_decision, row_of_memory
+from projections.shard.rows.memories import decision_of_row, memory_of_row, row_of_decision, row_of_memory
 from projections.state.evolve import events_of
 from schemas import codec
 from schemas.messages.envelope import Sealed

@@ -10,7 +10,7 @@ from support.given import Given, given
 
 from projections.index.entries import index_entry
 from projections.profile.profile import profile
-from projections.shard.memory_rows import memory_of_row, row_of_memory
+from projections.shard.rows.memories import memory_of_row, row_of_memory
 from projections.state.digest import digests
 
 if TYPE_CHECKING:

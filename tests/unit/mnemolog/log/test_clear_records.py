@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.memory_log import MemoryLog
 
-from mnemolog.operations.clear_records import ClearRecords
+from mnemolog.log.clear_records import ClearRecords
 from schemas.identity import Owner
 from schemas.log import NewRecord
 from schemas.topics import DEAD_LETTERS, INBOX, LEDGER

@@ -1,0 +1,5 @@
+"""Rows of a shard's file: how the parts of a user's state are stored, read and counted.
+
+`memories` has a row a memory, `wakes` those of reminders and wakes, `intimacies` one an agent.
+`projections.shard.user_states` makes states of them, `projections.shard.ledger` writes what a decision changes.
+"""

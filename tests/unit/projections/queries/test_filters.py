@@ -1,0 +1,41 @@
+"""The test of a filter for many memories is the filter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.examples import LUNA, XIAOMING, later, remember, share
+from support.given import given
+
+from projections.queries.filters import Filters
+
+FIRST = given(remember("User drinks tea", "c-1", agent_id="nova")).when(
+    remember("User has a cat", "c-2", attribute="pet", value="cat")
+)
+SHARED = FIRST.when(share(FIRST.of("User drinks tea").memory_id, LUNA, "c-3")).memories
+MEMORIES = [
+    *SHARED,
+    *FIRST.memories,
+    *(replace(m, kind="document") for m in SHARED),
+    *(replace(m, agent_id=None) for m in SHARED),
+]
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(),
+        Filters(agent_id=LUNA),
+        Filters(agent_id="nova", exclude_sources=frozenset()),
+        Filters(exclude_sources=frozenset({"manual"})),
+        Filters(kind="document"),
+        Filters(agent_id=LUNA, attribute="pet"),
+        Filters(min_importance=0.9),
+        Filters(until=later(days=-1)),
+        Filters(category="fact", source_type="manual", memory_type="long_term"),
+    ],
+)
+def test_what_passes_one_by_one_passes_together(filters: Filters):
+    passes = filters.test(XIAOMING, later(days=1))
+    assert [m for m in MEMORIES if passes(m)] == [m for m in MEMORIES if filters.passes(m, XIAOMING, later(days=1))]
