@@ -27,6 +27,10 @@ class _Claim(Protocol):
     def continues(self) -> bool:
         """Whether a clause leaves out its subject and goes on from the clause before it."""
 
+    @property
+    def theirs(self) -> bool:
+        """Whether it leaves out its subject behind the name of another being, whom it speaks of then."""
+
 
 Clause = TypeVar("Clause", bound=_Claim)
 
@@ -63,6 +67,10 @@ class LanguageRules(Generic[Clause]):
     """What a sentence says is liked of what the clauses before it tell."""
     names_place: Callable[[str], bool]
     """Whether a clause says where something is or was: what 那里 and "there" may point to."""
+    asks_of_another: Callable[[Sentence], bool | None]
+    """Whether a question to the user is about somebody else; None where it is not known whom it is about."""
+    tells_of_another: Callable[[Sentence], bool]
+    """Whether what comes behind a sentence without a subject is said of somebody whom the sentence names."""
     asked: tuple[Callable[[str], Iterator[Finding]], ...]
     """What a clause that is no claim says all the same: a doctor's word, and how the user asks to be answered."""
 
@@ -84,6 +92,9 @@ class LanguageRules(Generic[Clause]):
         shared = list(addressed(sentence, today))
         account = Account()
         for clause in self.claims(sentence):
+            if clause.theirs:
+                self._goes_on(clause, account)
+                continue
             said = [finding for rule in self.statements for finding in rule(clause)]
             said += self.life(clause, today)
             happened = [_with_cause(event, account.told) for event in self.events(clause, today)]

@@ -55,10 +55,18 @@ class Sentence:
     """It holds a quotation or reported speech: it is not known whose words these are."""
     after: tuple[str, ...] = ()
     """The last clauses before it."""
+    of_another: bool = False
+    """It goes on from what was said or asked of somebody else: what leaves out its subject is theirs."""
 
 
-def sentences(text: str) -> Iterator[Sentence]:
-    """Yield the sentences of a text in order. Japanese and Korean are passed over."""
+_OWN = re.compile(r"我|咱|俺|本人|\b(?:i|im|ive|my|we|our)\b", re.IGNORECASE)
+
+
+def sentences(text: str, *, of_another: bool = False) -> Iterator[Sentence]:
+    """Yield the sentences of a text in order. Japanese and Korean are passed over.
+
+    Those before the first word for the user are of another where the text goes on from what was said of somebody else.
+    """
     plain = _TOLD.sub(" \x00 ", _QUOTED.sub(" \x00 ", _CODE.sub("\n", text.replace("’", "'"))))
     before: tuple[str, ...] = ()
     for match in _SENTENCE.finditer(plain):
@@ -74,5 +82,7 @@ def sentences(text: str) -> Iterator[Sentence]:
         asks = raw.rstrip().endswith(("?", "？"))
         for first in range(0, len(clauses), _MOST_CLAUSES):
             part = clauses[first : first + _MOST_CLAUSES]
-            yield Sentence(language, part, asks=asks, quotes="\x00" in raw, after=before)
+            quotes = "\x00" in raw
+            yield Sentence(language, part, asks=asks, quotes=quotes, after=before, of_another=of_another)
+            of_another = of_another and not any(map(_OWN.search, part))
             before = (before + part)[-_MOST_BEFORE:]

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from streams.extraction.rules.chinese.ellipsis import WHEN, restored
+from streams.extraction.rules.chinese.ellipsis import BEING, WHEN, restored
 from streams.extraction.rules.sentences import MOST_AFTER
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _THEIRS: Final = (
 _NOT_SELF: Final = (
     rf"{_THEIRS}|"
     r"们|俩|方|国|的|家|爸|妈|哥|姐|弟|妹|老公|老婆|媳妇|爱人|丈夫|妻子|儿子|女儿|孩子|男朋友|女朋友|"
-    r"男友|女友|对象|同事|同学|室友|舍友|"
+    r"男友|女友|对象|同[事学桌]|室友|舍友|前(?:男|女)(?:朋)?友|前[夫妻任](?!何)|"
     r"(?:最好的|最要好的|好|新|老|小|男|女|一个|有个)?朋友|闺蜜|哥们|老板|领导|爷|奶|外公|外婆|姥|叔|舅"
     r"|姑|姨|表[哥姐弟妹]|堂[哥姐弟妹]|邻居|侄|孙|这(?!个?人|周|个?月|[两几]天|个?星期|个?礼拜|学期|阵子"
     r"|段时间|辈子)|那"
@@ -121,11 +121,21 @@ _PARTICLES = re.compile(
 
 _IDIOM = re.compile(r"(?<=[死坏疯惨翻])我(?=了|啦|$)|我的(?:天|妈|老天|个?乖乖)[啊呀哪]?|我[去靠晕]$")
 _JOIN = re.compile(r"(?=但是|不过(?!敏)|可是|而且|所以|因为)")
-_HAS = re.compile(
-    r"有一?[个位](?:.{0,6}的)?(?:[大小表堂亲]?[哥姐弟妹]{1,2}|.{0,2}朋友|闺蜜|同[学事]|儿子|女儿|孩子|室友"
-    r"|邻居|亲戚|[叔舅姑姨]{1,2}|老师)$"
+_KIN: Final = (
+    r"(?:[大小表堂亲]?[哥姐弟妹]{1,2}|老[公婆]|妻子|丈夫|媳妇|爱人|[前男女]{0,2}朋?友|对象|闺蜜|哥们|发小|同[事学桌]"
+    r"|儿子|女儿|闺女|孩子|宝宝|娃|室友|舍友|邻居|房东|房客|亲戚|[叔舅姑姨]{1,2}|侄[子女]|外甥女?|老[师板]|师[傅父兄姐弟妹]"
+    r"|领导|上司|客户|教练|[女男]孩子?|[女男]生|姑娘|小伙子?|帅哥|美女|爸爸|妈妈|老[爸妈]|爸妈|父[母亲]|母亲|爷爷|奶奶"
+    r"|外[公婆]|姥[姥爷]|[公婆岳][公婆父母])"
 )
-"""What follows 我有个弟弟 is the brother's."""
+_ANIMAL: Final = r"(?:[一-鿿]?[猫狗兔]咪?狗?子?|仓鼠|鹦鹉|乌龟|金毛|柯基|柴犬|布偶|边牧|泰迪|博美|哈士奇|二哈|宠物)"
+_HAS: Final = re.compile(
+    r"(?<!没)(?<!不)(?:有|养|认识|交|找|谈|追|收养|领养|捡|生|遇[到见]|碰[到见]|来)[了过着]?"
+    rf"(?:一?[个位只条名])?新?(?:[^我，没]{{1,6}}的)?(?:{_KIN}|{_ANIMAL})(?:了$|$|叫|名叫|在|是|今年|对)"
+)
+"""What follows 我有个弟弟 without a subject is the brother's."""
+_THEY_ARE: Final = re.compile(
+    rf"^(?:{_KIN}|[新老前][邻同室舍男女夫妻任][^我，]{{0,2}})(?!圈|们?都?说|推荐|介绍|送|让|叫我)"
+)
 _SOMEBODY = re.compile(r"[他她您你]")
 
 Subject: TypeAlias = Literal["me", "we", "none", "other"]
@@ -147,6 +157,8 @@ class Clause:
     """It leaves out 我 and goes on from a clause before it."""
     before: tuple[str, ...] = ()
     """The clauses before it, of the sentence and of the one before."""
+    theirs: bool = False
+    """It leaves out its subject behind the name of another being: 我有个弟弟，对猫过敏."""
 
     @property
     def mine(self) -> bool:
@@ -172,6 +184,9 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
     has none.
     """
     heir = _heir(sentence.after)
+    of_another = sentence.of_another
+    for said in sentence.after:
+        of_another = _is_of_another(_FILLER.sub("", said), of_another)
     mine = asked = False
     if any(_JOKES.search(said) for said in sentence.clauses):
         return
@@ -183,8 +198,12 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
         if _SUPPOSES.search(text) or _HEARSAY.search(text):
             return
         speaks_of = _subject(text, heir)
+        theirs = of_another and speaks_of in ("me", "none") and _OWN.search(said) is None
+        if theirs:
+            speaks_of = "none"
+        of_another = _is_of_another(text, of_another)
         # 剧里女主单身，住在纽约: what goes on from a clause of somebody's, or from a request, is not the user's.
-        goes_on = not asked and (not place or mine or len(parts[place - 1]) <= _SHORT)
+        goes_on = not asked and not theirs and (not place or mine or len(parts[place - 1]) <= _SHORT)
         whole = restored(text, (*sentence.after, *parts[:place])) if goes_on and speaks_of in ("me", "none") else text
         left_out = whole != text
         text, speaks_of = whole, "me" if left_out else speaks_of
@@ -193,7 +212,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
         mine = speaks_of == "me"
         asked = asked or _REQUESTS.search(text) is not None
         # 我知道他喜欢旅游，喜欢画画: what follows without a subject may be his.
-        heir = "other" if speaks_of == "me" and (_SOMEBODY.search(text) or _HAS.search(text)) else speaks_of
+        heir = "other" if speaks_of == "me" and _SOMEBODY.search(text) else speaks_of
         if (
             _ASKS.search(text)
             or (sentence.asks and place == len(parts) - 1)
@@ -213,7 +232,39 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             rest=tuple(parts[place + 1 : place + 1 + MOST_AFTER]),
             continues=place > 0 and (left_out or speaks_of == "none" or (mine and _OWN.search(said) is None)),
             before=(*sentence.after, *parts[:place]),
+            theirs=theirs,
         )
+
+
+def _is_of_another(text: str, was: bool) -> bool:
+    """Return whether what comes behind a clause without a subject is said of somebody else, as it `was` before it."""
+    if _HAS.search(text):
+        return True
+    return (was or _THEY_ARE.match(text) is not None) and _OWN.search(text) is None
+
+
+_ASKS_OF: Final = re.compile(
+    r"^(?:那么?|所以|请问|而且|然后)*(?:(?:[跟给和]我)?[说讲聊谈介绍]{1,3}(?:一?下)?|你(?:还)?(?:知道|记得))?"
+    rf"(?:[他她它]|(?:你们?家?的?)?[新前大小]?(?:{_KIN}|{_ANIMAL}|[爸妈](?!呀)))"
+)
+_ASKS_YOU: Final = re.compile(r"你|您")
+
+
+def asks_of_another(sentence: Sentence) -> bool | None:
+    """Return whether a question is about somebody else (你弟弟住哪？); None where it is not known whom it is about."""
+    said = [_FILLER.sub("", each) for each in sentence.clauses]
+    if any(map(_ASKS_OF.match, said)):
+        return True
+    return False if any(map(_ASKS_YOU.search, said)) else None
+
+
+def tells_of_another(sentence: Sentence) -> bool:
+    """Return whether what the user says next without a subject is said of somebody whom the sentence names."""
+    clauses = (*sentence.after, *sentence.clauses)[-MOST_AFTER:]
+    of_another = sentence.of_another
+    for said in clauses:
+        of_another = _is_of_another(_FILLER.sub("", said), of_another)
+    return of_another or (_heir(clauses) == "other" and any(map(BEING.search, clauses)))
 
 
 def _heir(before: tuple[str, ...]) -> Subject:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_BEING: Final = re.compile(
+BEING: Final = re.compile(
     r"[爸妈哥姐弟妹爷奶叔舅姑姨婆侄甥孙猫狗娃友养她他它您你]|老[公板师]|妻子|丈夫|媳妇|爱人|儿子|女儿|闺女"
     r"|孩子|宝宝|同[事学]|闺蜜"
     r"|领导|邻居|房东|发小|有[一几两]?个人|[公客][司户]|大家|别人"
@@ -127,7 +127,7 @@ def restored(text: str, before: tuple[str, ...]) -> str:
 
     `before` is what was said before it: after the name of another being a clause without a subject may be theirs.
     """
-    if "我" in text or "咱" in text or any(map(_BEING.search, before)):
+    if "我" in text or "咱" in text or any(map(BEING.search, before)):
         return text
     return _with_me(text) if tells_life(text) else text
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from streams.extraction.rules.chinese.about_self import about_self
 from streams.extraction.rules.chinese.biography import advised, biography, of_them
-from streams.extraction.rules.chinese.clauses import Clause, claims
+from streams.extraction.rules.chinese.clauses import Clause, asks_of_another, claims, tells_of_another
 from streams.extraction.rules.chinese.events import confided, events
 from streams.extraction.rules.chinese.life import life
 from streams.extraction.rules.chinese.liked import liked, names_place
@@ -31,5 +31,7 @@ CHINESE: Final[LanguageRules[Clause]] = LanguageRules(
     topics=topics,
     liked=liked,
     names_place=names_place,
+    asks_of_another=asks_of_another,
+    tells_of_another=tells_of_another,
     asked=(advised, replies, opinion, reputed),
 )

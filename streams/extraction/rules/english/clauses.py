@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from streams.extraction.rules.english.ellipsis import whole
+from streams.extraction.rules.english.ellipsis import BEING, whole
 from streams.extraction.rules.sentences import MOST_AFTER
 
 if TYPE_CHECKING:
@@ -184,6 +184,8 @@ class Clause:
     """It leaves out its subject and goes on from a clause before it."""
     before: tuple[str, ...] = ()
     """The clauses before it, of the sentence and of the one before."""
+    theirs: bool = False
+    """It leaves out its subject behind the name of another being."""
 
 
 _ME_AND: Final = re.compile(
@@ -248,6 +250,21 @@ _HELLO: Final = re.compile(r"(?:hi|hello|hey|hiya|greetings|good (?:morning|even
 _PLEASED: Final = re.compile(r"nice to meet|pleased to meet|by the way$", re.IGNORECASE)
 
 
+_INTRODUCED: Final = re.compile(
+    r"\b(?:have|have got|met|got|adopted|dating|seeing) an? (?:[\w-]+ ){0,3}?"
+    rf"(?:{BEING.pattern}|man|woman|guy|girl|boy)"
+    r"(?: (?:called|named) \w+)?$",
+    re.IGNORECASE,
+)
+_DID: Final = re.compile(r"(?:joined|moved|got|started)\b", re.IGNORECASE)
+
+
+def _is_theirs(before: list[str], again: re.Match[str]) -> bool:
+    """Return whether a clause without a subject may say what another did: I have a sister, got married last week."""
+    did = _DID.match(again.string, again.end())
+    return did is not None and bool(before) and _INTRODUCED.search(before[-1]) is not None
+
+
 def claims(sentence: Sentence) -> Iterator[Clause]:
     """Yield the clauses that claim something, without questions, suppositions, hearsay and requests.
 
@@ -270,14 +287,15 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             subject = "me"
         elif m := _WE.match(body):
             subject = "we"
-        elif subject != "other" and not shared and (m := _AGAIN.match(body)):
+        elif subject != "other" and not shared and (m := _AGAIN.match(body)) and not _is_theirs(parts[:place], m):
             continues = True
         else:
             # "just moved to Leeds" says I without saying it.
-            m = _NEWS.match(body)
+            m = None if sentence.of_another else _NEWS.match(body)
             said_before = (*sentence.after, *parts[:place])
             goes_on = not place or (subject == "me" and not shared) or len(parts[place - 1]) <= _WORD
-            if m is None and not when and goes_on and not any(map(_SOMEBODY.search, (*said_before, text))):
+            alone = m is None and not when and goes_on and not sentence.of_another
+            if alone and not any(map(_SOMEBODY.search, (*said_before, text))):
                 body = text = whole(text, said_before)
                 m = _I.match(body)
                 continues = m is not None and place > 0
@@ -300,3 +318,27 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             continues=continues or (place > 0 and said in connected),
             before=(*map(apart, sentence.after), *parts[:place]),
         )
+
+
+_ASKS_OF: Final = re.compile(
+    r"\b(?:is|was|does|did|has|do|are|were|have|'s|about) (?:he|she|they|him|her|them|(?-i:[A-Z][a-z]+))\b"
+    rf"|\b(?:your|his|her|their) (?:[\w-]+ ){{0,2}}?{BEING.pattern}",
+    re.IGNORECASE,
+)
+_ASKS_YOU: Final = re.compile(
+    r"\b(?:do|did|are|were|have|will|would|can|could) you\b(?! (?:know|remember|think|happen|say|tell))", re.IGNORECASE
+)
+_YOU: Final = re.compile(r"\byou(?:r|rs|rself)?\b", re.IGNORECASE)
+
+
+def asks_of_another(sentence: Sentence) -> bool | None:
+    """Return whether a question is about somebody else (Where is she?); None where it is not known whom it is about."""
+    said = " ".join(sentence.clauses)
+    if _ASKS_YOU.search(said):
+        return False
+    return True if _ASKS_OF.search(said) else False if _YOU.search(said) else None
+
+
+def tells_of_another(sentence: Sentence) -> bool:
+    """Return whether what the user says next without a subject is said of somebody whom the sentence names."""
+    return sentence.of_another or any(map(BEING.search, sentence.clauses))

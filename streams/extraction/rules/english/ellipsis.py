@@ -11,12 +11,13 @@ from typing import Final
 
 from streams.extraction.rules.occupations import english_occupation
 
-_BEING: Final = re.compile(
+BEING: Final = re.compile(
     r"\b(?:brother|sister|son|daughter|husband|wife|partner|girlfriend|boyfriend|fianc[eé]e?|mother|father"
     r"|m[ou]m|dad|nan"
     r"|gran(?:dad|ny|ma|pa|dma|dpa|dmother|dfather)?|cousin|aunt|uncle|niece|nephew|kid|child|children|baby|parent|twin"
     r"|friend|mate|buddy|pal|roommate|flatmate|boss|manager|colleague|co-?worker|teacher|landlord|neighbou?r|client"
-    r"|doctor|coach|cat|dog|puppy|kitten|rabbit|hamster|horse|pet|team|company)s?\b",
+    r"|doctor|coach|cat|dog|puppy|kitten|rabbit|hamster|horse|pet|team|company|ex(?!-)"
+    r"|(?:a|this|some|the) (?:man|woman|guy|girl|boy|bloke)(?!s))s?\b",
     re.IGNORECASE,
 )
 _OFTEN: Final = (
@@ -131,7 +132,7 @@ def whole(text: str, before: tuple[str, ...]) -> str:
 
     `before` is what was said before it: what follows the name of somebody else may be theirs.
     """
-    if any(map(_BEING.search, before)):
+    if any(map(BEING.search, before)):
         return text
     low = text[:1].lower() + text[1:]
     if m := _DIARY.match(low) or (None if _FINITE.search(low) else _DIARY_ANY.match(low)):

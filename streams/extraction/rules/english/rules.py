@@ -6,7 +6,7 @@ from typing import Final
 
 from streams.extraction.rules.english.about_self import about_self
 from streams.extraction.rules.english.biography import advised, biography, of_them
-from streams.extraction.rules.english.clauses import Clause, claims
+from streams.extraction.rules.english.clauses import Clause, asks_of_another, claims, tells_of_another
 from streams.extraction.rules.english.events import confided, events
 from streams.extraction.rules.english.life import life
 from streams.extraction.rules.english.liked import liked, names_place
@@ -32,5 +32,7 @@ ENGLISH: Final[LanguageRules[Clause]] = LanguageRules(
     topics=topics,
     liked=liked,
     names_place=names_place,
+    asks_of_another=asks_of_another,
+    tells_of_another=tells_of_another,
     asked=(advised, promised, replies, reputed, rather),
 )

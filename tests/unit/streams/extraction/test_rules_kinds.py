@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from unit.streams.extraction.test_rules_labelled import proposals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from streams.extraction.protocol import Proposal
 
 
 @pytest.mark.parametrize(
@@ -101,3 +108,61 @@ async def test_what_clauses_tell_makes_one_memory(said: str, content: str):
 )
 async def test_what_is_ordered_or_passes_or_is_of_others_makes_no_memory(said: str):
     assert [p.content for p in await proposals(said)] == []
+
+
+OF_THE_USER_ALONE = {"age", "allergies", "city", "employer", "likes", "occupation", "relationship_status"}
+
+
+def said_of_the_user(found: Iterable[Proposal]) -> list[tuple[str | None, str]]:
+    """Return what is in the slots that hold what the user is, has and likes."""
+    return [(p.attribute, p.content) for p in found if p.attribute in OF_THE_USER_ALONE]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "我有新男朋友了，叫张伟，是个厨师。",
+        "有个新同事，叫王磊，是广州人，对海鲜过敏。",
+        "我养了一只猫，叫咪咪，对鸡肉过敏。",
+        "我有女儿，叫Lucy，今年5岁。",
+        "我前男友叫陈浩，是程序员，住在北京。",
+        "我在追一个女孩，叫小雅，是护士，住在静安。",
+        "有个同学，在谷歌上班，单身。",
+        "我有个朋友在谷歌上班，单身",
+        "有个室友，是医生，喜欢摇滚。",
+        "我同桌叫李明，喜欢打游戏，住在海淀。",
+        "我养了一只狗，今年2岁，喜欢吃鸡肉。",
+        "老公是医生，喜欢钓鱼",
+        "有个新同事叫王磊。对海鲜过敏。",
+        "I have a sister, got married last week.",
+        "My ex was a pilot. Living in Rome.",
+        "I met a guy, moved to Rome.",
+    ],
+)
+async def test_what_is_said_behind_somebody_s_name_without_a_subject_is_not_the_user_s(said: str):
+    assert said_of_the_user(await proposals(said)) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "contents"),
+    [
+        ("我没有孩子，住在北京", ["用户住在北京"]),
+        ("我叫小雨，养了一只猫，我住在杭州，对花生过敏", ["用户住在杭州", "用户对花生过敏"]),
+        ("我爸是老师，我对花生过敏", ["用户对花生过敏"]),
+        ("奶茶好喝，喜欢喝奶茶", ["用户喜欢喝奶茶"]),
+        ("I live in Leeds with my wife, moved here last year.", ["User lives in Leeds"]),
+    ],
+)
+async def test_what_is_said_of_the_user_stays_so_beside_others(said: str, contents: list[str]):
+    assert [content for _, content in said_of_the_user(await proposals(said))] == contents
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("我养了一只狗，今年2岁，喜欢吃鸡肉。", "用户养了一只狗，今年2岁，喜欢吃鸡肉"),
+        ("儿子三年级，数学老不及格", "用户的儿子三年级，数学老不及格"),
+    ],
+)
+async def test_what_is_said_of_somebody_goes_on_from_their_name(said: str, content: str):
+    assert [p.content for p in await proposals(said)] == [content]
