@@ -13,7 +13,7 @@ from streams.extraction.protocol import Extraction, Proposal
 from streams.extraction.rules.chinese.traditional import as_written, simplified
 from streams.extraction.rules.finding import Finding, with_day
 from streams.extraction.rules.screens import read_screen
-from streams.extraction.rules.sentence_reader import liked_of_turn_before, read_sentence
+from streams.extraction.rules.sentence_reader import goes_on_of_another, liked_of_turn_before, read_sentence
 from streams.extraction.rules.sentences import sentences
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def read_window(window: Window) -> Extraction:
     found: dict[tuple[object, ...], tuple[Finding, list[int]]] = {}
     dropped: list[str] = []
     for index, piece in enumerate(window.pieces):
-        for finding in _read(piece, dropped.append):
+        of_another = piece.speaker == "user" and goes_on_of_another(window.pieces, index)
+        for finding in _read(piece, dropped.append, of_another=of_another):
             _, sources = found.setdefault(_said(finding), (finding, []))
             if index not in sources:
                 sources.append(index)
@@ -70,13 +71,13 @@ def read_window(window: Window) -> Extraction:
     return Extraction(proposals=proposals, dropped=tuple(dropped))
 
 
-def _read(piece: Piece, dropped: Callable[[str], None]) -> Iterator[Finding]:
+def _read(piece: Piece, dropped: Callable[[str], None], *, of_another: bool) -> Iterator[Finding]:
     today = piece.occurred_at.date()
     match piece.speaker:
         case "user":
             yield from _gift(piece)
             plain = simplified(piece.text)
-            for sentence in sentences(plain):
+            for sentence in sentences(plain, of_another=of_another):
                 for finding in read_sentence(sentence, today):
                     with_its_day = with_day(finding, today)
                     yield with_its_day if plain == piece.text else as_written(with_its_day, plain, piece.text)

@@ -52,6 +52,23 @@ def liked_of_turn_before(pieces: Sequence[Piece], index: int) -> Iterator[tuple[
             yield as_written(finding, plain, pieces[before].text), before
 
 
+_TELL: Final = re.compile(r"\btell me about\b|[说讲聊]{1,2}", re.IGNORECASE)
+
+
+def goes_on_of_another(pieces: Sequence[Piece], index: int) -> bool:
+    """Return whether a user's piece goes on from what was asked or said of somebody else just before it."""
+    for piece in reversed(pieces[:index]):
+        said = list(sentences(simplified(piece.text)))
+        if piece.speaker == "assistant":
+            asked = [sentence for sentence in said if sentence.asks or any(map(_TELL.search, sentence.clauses))]
+            of_another = _rules(asked[-1]).asks_of_another(asked[-1]) if asked else None
+            if of_another is not None:
+                return of_another
+        elif piece.speaker == "user":
+            return bool(said) and _rules(said[-1]).tells_of_another(said[-1])
+    return False
+
+
 def _rules(sentence: Sentence) -> LanguageRules[Any]:
     return CHINESE if sentence.language == "zh" else ENGLISH
 

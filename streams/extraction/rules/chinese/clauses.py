@@ -186,7 +186,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
     heir = _heir(sentence.after)
     of_another = sentence.of_another
     for said in sentence.after:
-        of_another = _is_of_another(_FILLER.sub("", said), of_another)
+        of_another = _is_of_another(_FILLER.sub("", said), was=of_another)
     mine = asked = False
     if any(_JOKES.search(said) for said in sentence.clauses):
         return
@@ -201,7 +201,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
         theirs = of_another and speaks_of in ("me", "none") and _OWN.search(said) is None
         if theirs:
             speaks_of = "none"
-        of_another = _is_of_another(text, of_another)
+        of_another = _is_of_another(text, was=of_another)
         # 剧里女主单身，住在纽约: what goes on from a clause of somebody's, or from a request, is not the user's.
         goes_on = not asked and not theirs and (not place or mine or len(parts[place - 1]) <= _SHORT)
         whole = restored(text, (*sentence.after, *parts[:place])) if goes_on and speaks_of in ("me", "none") else text
@@ -236,7 +236,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
         )
 
 
-def _is_of_another(text: str, was: bool) -> bool:
+def _is_of_another(text: str, *, was: bool) -> bool:
     """Return whether what comes behind a clause without a subject is said of somebody else, as it `was` before it."""
     if _HAS.search(text):
         return True
@@ -263,7 +263,7 @@ def tells_of_another(sentence: Sentence) -> bool:
     clauses = (*sentence.after, *sentence.clauses)[-MOST_AFTER:]
     of_another = sentence.of_another
     for said in clauses:
-        of_another = _is_of_another(_FILLER.sub("", said), of_another)
+        of_another = _is_of_another(_FILLER.sub("", said), was=of_another)
     return of_another or (_heir(clauses) == "other" and any(map(BEING.search, clauses)))
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from unit.streams.extraction.test_rules_labelled import proposals
+from unit.streams.extraction.test_rules_labelled import MONDAY, proposals
+
+from streams.extraction.protocol import Piece, Window
+from streams.extraction.rules.extractor import read_window
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -166,3 +169,66 @@ async def test_what_is_said_of_the_user_stays_so_beside_others(said: str, conten
 )
 async def test_what_is_said_of_somebody_goes_on_from_their_name(said: str, content: str):
     assert [p.content for p in await proposals(said)] == [content]
+
+
+def asked_and_answered(*turns: str) -> list[tuple[str | None, str]]:
+    """Return what the slots of the user hold after turns; those that begin with `A: ` are the assistant's."""
+    pieces = tuple(
+        Piece(
+            piece_id=f"{name}#0",
+            event_id=f"{name}",
+            speaker="assistant" if turn.startswith("A: ") else "user",
+            text=turn.removeprefix("A: "),
+            occurred_at=MONDAY,
+            recorded_at=MONDAY,
+        )
+        for name, turn in enumerate(turns)
+    )
+    said = Window(
+        tenant="default",
+        user_id="u",
+        agent_id=None,
+        session_id="s",
+        source_type="chat",
+        source_ref="s",
+        pieces=pieces,
+    )
+    return said_of_the_user(read_window(said).proposals)
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        ("A: 你弟弟住哪？", "住在上海。"),
+        ("A: 你妈妈对什么过敏？", "对花生过敏。"),
+        ("A: 你男朋友喜欢什么？", "喜欢打篮球。"),
+        ("A: 你老公做什么的？", "是医生，在协和医院上班。"),
+        ("A: 跟我说说你弟弟吧", "在谷歌上班，单身。"),
+        ("A: 她对什么过敏？", "对花生过敏。"),
+        ("A: What is your sister allergic to?", "Allergic to peanuts."),
+        ("A: Does your sister have allergies?", "Allergic to cats."),
+        ("A: Where does Anna live?", "Living in Rome."),
+        ("A: Tell me about your brother.", "Working at IBM."),
+        ("我弟弟来看我了。", "对花生过敏。"),
+        ("我弟弟来看我了。", "A: 真好！", "对花生过敏。"),
+        ("My sister Anna is visiting.", "Allergic to cats, works as a lawyer."),
+    ],
+)
+def test_an_answer_to_a_question_about_somebody_else_is_not_of_the_user(turns: tuple[str, ...]):
+    assert asked_and_answered(*turns) == []
+
+
+@pytest.mark.parametrize(
+    ("turns", "content"),
+    [
+        (("A: 你住哪？", "住在上海。"), "用户住在上海"),
+        (("A: 你弟弟真可爱。你住哪？", "住在上海。"), "用户住在上海"),
+        (("我妈妈是老师。", "A: 那你呢？", "对花生过敏。"), "用户对花生过敏"),
+        (("A: 你弟弟住哪？", "住在上海。我住在北京。"), "用户住在北京"),
+        (("A: What are you allergic to?", "Allergic to peanuts."), "User is allergic to peanuts"),
+        (("A: Do you live with your sister?", "Living in Leeds on my own."), "User lives in Leeds"),
+        (("My sister Anna is visiting.", "A: And you?", "Living in Leeds."), "User lives in Leeds"),
+    ],
+)
+def test_an_answer_to_a_question_about_the_user_is(turns: tuple[str, ...], content: str):
+    assert [said for _, said in asked_and_answered(*turns)] == [content]
