@@ -2,7 +2,8 @@
 
 The day is the UTC date of the observation's effective time: the speaker's time zone is not known. A month and day
 without a year mean the next such day; `下周三` and `next Wednesday` both mean the week after the present one (from
-Monday), `周三` and `on Wednesday` the next Wednesday from today on.
+Monday), `周三` and `on Wednesday` the next Wednesday from today on, or that of the week after where `下周` or
+`next week` stands apart from it.
 """
 
 from __future__ import annotations
@@ -84,6 +85,10 @@ _EN_WEEK = re.compile(
     r"(?P<w>mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b(?!s)",
     re.IGNORECASE,
 )
+_ZH_NEXT_WEEK = re.compile(r"(?P<rel>下下?)个?(?:周|星期|礼拜)(?![一二三四五六日天年])(?!.{0,20}(?:前|然后|再|完))")
+_EN_NEXT_WEEK = re.compile(r"\bnext week\b", re.IGNORECASE)
+"""The week of a weekday that is named apart from it: `next week I fly on Friday`."""
+_AND = re.compile(r"\b(?:and|but|or|then|so|before|after)\b", re.IGNORECASE)
 _EN_DAY = re.compile(
     r"\b(?P<rel>the day after tomorrow|tomorrow|tonight|today|this (?:morning|afternoon|evening))\b", re.IGNORECASE
 )
@@ -300,6 +305,8 @@ def _zh_month(m: re.Match[str], today: date) -> date | None:
 def _zh_week(m: re.Match[str], today: date) -> date | None:
     said, weekday = m["rel"] or "", _WEEKDAYS[m["w"]]
     monday = today - timedelta(days=today.weekday())
+    if not said and (other := _ZH_NEXT_WEEK.search(m.string, 0, m.start())):  # 下周我星期二考试
+        said = other["rel"]
     if not said:
         return today + timedelta(days=(weekday - today.weekday()) % 7)
     weeks = said.count("下") - said.count("上")
@@ -312,9 +319,18 @@ def _en_week(m: re.Match[str], today: date) -> date | None:
     if said == "last" or (not said and not m.group().lower().endswith("day")):
         return None
     ahead = today + timedelta(days=(weekday - today.weekday()) % 7)
-    if said == "next":
+    if said == "next" or (said in ("", "on", "by", "until", "before") and _is_of_next_week(m)):
         return today + timedelta(days=7 - today.weekday() + weekday)
     return ahead + timedelta(days=7) if said.startswith("a week") else ahead
+
+
+def _is_of_next_week(m: re.Match[str]) -> bool:
+    """Return whether a weekday's text names the next week too, and nothing begins anew between the two."""
+    week = _EN_NEXT_WEEK.search(m.string)
+    if week is None:
+        return False
+    first, second = sorted((week.span(), m.span()))
+    return _AND.search(m.string, first[1], second[0]) is None
 
 
 def _iso(m: re.Match[str], _: date) -> date | None:

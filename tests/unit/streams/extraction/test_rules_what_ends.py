@@ -146,3 +146,23 @@ async def test_nearly_always_is_a_habit(said: str):
 )
 async def test_of_those_around_the_user_more_is_kept_than_the_name(said: str, content: str):
     assert content in [p.content for p in await proposals(said)]
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("Next week I'm taking Miso to the vet on Tuesday.", "2026-01-13"),
+        ("I'm seeing the dentist on Monday next week.", "2026-01-12"),
+        ("Next week on Thursday I fly to Rome.", "2026-01-15"),
+        ("I fly on Friday next week.", "2026-01-16"),
+        ("下周我星期二考试。", "2026-01-13"),
+        ("下周的星期五我要去北京", "2026-01-16"),
+        ("我下下周的周三要去面试", "2026-01-21"),
+        ("I have an exam on Friday.", "2026-01-09"),
+        ("I have an exam on Friday and am off next week.", "2026-01-09"),
+        ("我周五要考试下周要出差", "2026-01-09"),
+    ],
+)
+async def test_a_weekday_is_of_the_week_that_its_clause_names(said: str, day: str):
+    first, *_ = await proposals(said)
+    assert (str(first.occurred_on), first.memory_type) == (day, "long_term")
