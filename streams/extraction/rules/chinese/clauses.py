@@ -113,6 +113,11 @@ _REQUESTS = re.compile(
     r"|能否|可以(?![叫喊]我)|提醒|记得|别忘|查|推荐|告诉我"
     r"|写|翻译|看看|讲|来个|来一|介绍)|(?<![来会在要给])(?:帮|提醒|告诉|教)(?:一?下)?我(?!们带)"
 )
+_REMEMBER = re.compile(
+    r"^(?:请|麻烦|拜托)?你?(?:一定|千万)?(?:(?:要|帮我)?(?:记住|记着|记一下|记下来?)|(?:别|不要)忘[了记]?|(?<!你)记得)"
+    r"了?(?:一?下)?(?=我(?!吗?$))"
+)
+"""What asks to keep what follows, which is said plainly: 记住我对青霉素过敏."""
 _PARTICLES = re.compile(
     r"(?<![了的呀啊哦呢吧哈啦嘛哟喔噢耶诶哎欸~～!！])(?<!而已)(?:[了的呀啊哦呢吧哈啦嘛哟喔噢耶诶哎欸~～!！]"
     r"|而已|来的)+$"
@@ -192,7 +197,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
         return
     parts = [part for said in sentence.clauses for part in _JOIN.split(said) if part]
     for place, said in enumerate(parts):
-        text = _AS_I.sub("我", _FILLER.sub("", said))
+        text = _AS_I.sub("我", _REMEMBER.sub("", _FILLER.sub("", said)))
         if _TASK.search(text) or _SARCASM.search(text):
             return
         if _SUPPOSES.search(text) or _HEARSAY.search(text):

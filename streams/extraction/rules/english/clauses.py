@@ -158,6 +158,13 @@ _REQUESTS = re.compile(
     r"translate|call (?!me\b)|remember|forget|don't|do not|try|stop|go)\b",
     re.IGNORECASE,
 )
+_REMEMBER = re.compile(
+    r"^(?:please |pls |just |always )?"
+    r"(?:remember|(?:make a )?note|keep in mind|bear in mind|(?:do not|never) (?:ever )?forget)"
+    r"(?: that)? (?=(?:i|my|we|our)\b(?! (?:told|said)\b))",
+    re.IGNORECASE,
+)
+"""What asks to keep what follows, which is said plainly: remember that I am allergic to nuts."""
 
 
 _WORD: Final = 8
@@ -275,7 +282,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
     subject: Literal["me", "we", "other"] = "other"
     shared = False
     for place, said in enumerate(parts):
-        text = _TRAILER.sub("", _FILLER.sub("", said))
+        text = _TRAILER.sub("", _REMEMBER.sub("", _FILLER.sub("", said)))
         if _SUPPOSES.search(text) or _HEARSAY.search(text):
             return
         when = ""

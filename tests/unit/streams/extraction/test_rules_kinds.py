@@ -232,3 +232,42 @@ def test_an_answer_to_a_question_about_somebody_else_is_not_of_the_user(turns: t
 )
 def test_an_answer_to_a_question_about_the_user_is(turns: tuple[str, ...], content: str):
     assert [said for _, said in asked_and_answered(*turns)] == [content]
+
+
+@pytest.mark.parametrize(
+    ("asked", "plain"),
+    [
+        ("记住我对青霉素过敏", "我对青霉素过敏"),
+        ("请记住我每天早上7点起床", "我每天早上7点起床"),
+        ("别忘了我喜欢喝茶", "我喜欢喝茶"),
+        ("千万别忘了我住在杭州", "我住在杭州"),
+        ("记得我叫小雨", "我叫小雨"),
+        ("记住我弟弟对花生过敏", "我弟弟对花生过敏"),
+        ("Remember that I'm allergic to penicillin", "I'm allergic to penicillin"),
+        ("Please remember I take sugar in tea.", "I take sugar in tea."),
+        ("Please remember that I wake up at 7.", "I wake up at 7."),
+        ("Don't forget that I'm vegan.", "I'm vegan."),
+        ("Don't forget my flight is on Friday.", "My flight is on Friday."),
+    ],
+)
+async def test_what_one_asks_to_remember_is_read_as_if_it_were_said_plainly(asked: str, plain: str):
+    said = [(p.attribute, p.content, p.occurred_on) for p in await proposals(plain)]
+    assert said
+    assert [(p.attribute, p.content, p.occurred_on) for p in await proposals(asked)] == said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Remember when I lived in Paris?",
+        "Remember that I'm allergic to nuts?",
+        "Remember that if I move to Rome I need a visa.",
+        "Don't forget my birthday",
+        "你还记得我对猫过敏吗？",
+        "你记得我住在杭州吗",
+        "记得提醒我周五交房租",
+        "记住我",
+    ],
+)
+async def test_a_question_whether_one_remembers_tells_nothing(said: str):
+    assert await proposals(said) == []
