@@ -88,7 +88,7 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
     perhaps: set[str] = set()
     attributes, taken = back or ((), ANY)
     for attribute in attributes:
-        if taken == ANY or attribute in OF_PEOPLE:
+        if taken == ANY or attribute in (*OF_PEOPLE, _EMPLOYER):
             perhaps.update(state.by_attribute.get(attribute, ()))
         else:
             keys.append(statement_keys.of_value(attribute, taken))
@@ -109,7 +109,7 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
 
 def _contradicts(memory: Memory, statement: Statement, back: tuple[tuple[str, ...], str] | None) -> bool:
     if memory.said_at > statement.effective:
-        return ends(memory.content, statement.content) or _takes_back(taken_back(memory.content), statement)
+        return ends(memory.content, statement.content) or _takes_back(memory.content, statement)
     if back is not None and memory.slot in back[0] and _is_taken(memory, back[1], statement):
         return True
     if statement.attribute and statement.attribute == memory.slot:  # two numbers in one slot are its own affair
@@ -136,22 +136,34 @@ def _is_taken(memory: Memory, value: str, statement: Statement) -> bool:
     name = partner["name"] or partner["also"] if partner else None
     if memory.slot in OF_PEOPLE:
         return name is not None and same_value(name, value)
-    return holds(memory, value)
+    return holds(memory, value) or (memory.slot == _EMPLOYER and _begins(memory.value, value, statement.content))
 
 
-def _takes_back(back: tuple[tuple[str, ...], str] | None, statement: Statement) -> bool:
+def _takes_back(content: str, statement: Statement) -> bool:
+    back = taken_back(content)
+    if back is None or statement.attribute not in back[0] or statement.value is None:
+        return False
     return (
-        back is not None
-        and statement.attribute in back[0]
-        and statement.value is not None
-        and (back[1] == ANY or same_value(back[1], statement.value))
+        back[1] == ANY
+        or same_value(back[1], statement.value)
+        or (statement.attribute == _EMPLOYER and _begins(statement.value, back[1], content))
     )
+
+
+_EMPLOYER: Final = "employer"
+_JOB: Final = re.compile(r"\bjob\b", re.IGNORECASE)
+"""With it, the name behind `at` is an employer's: "left New York" is not of the New York Times."""
+
+
+def _begins(employer: str | None, short: str, said: str) -> bool:
+    """Return whether a statement that ends a job names an employer by its first words (St. Mary's)."""
+    return bool(_JOB.search(said)) and (employer or "").casefold().startswith(f"{short.casefold()} ")
 
 
 def _gives_again(memory: Memory, statement: Statement) -> bool:
     """Return whether a memory took back what the statement says is so again."""
     back = taken_back(memory.content)
-    return memory.slot is None and back is not None and back[1] != ANY and _takes_back(back, statement)
+    return memory.slot is None and back is not None and back[1] != ANY and _takes_back(memory.content, statement)
 
 
 def _of_attribute(state: UserState, attribute: str) -> Iterator[Memory]:

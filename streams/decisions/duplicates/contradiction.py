@@ -59,7 +59,7 @@ _ZH_NOW: Final = (("现", "在"), ("目", "前"), ("已", "经"), ("如", "今")
 
 _MAY_TAKE_BACK: Final = re.compile(
     r"no longer|not|n['’]t|quit|left|lost|resigned|broke|split|stopped|gave up|given up|retired|fired|laid off"
-    r"|[不没离辞跳退戒分裁失]",
+    r"|[不没离辞跳退戒分裁失误]",
     re.IGNORECASE,
 )
 _DAYS_IN_BRACKETS: Final = re.compile(r"\s?[（(]\d{4}-[\d/-]{2,20}[）)]")
@@ -76,12 +76,20 @@ _LATELY: Final = (
     r"|(?:on|in) [A-Z]\w{2,9}|(?:a|one|two|three|\d{1,2}|a few) (?:days?|weeks?|months?) ago))?[.!]*$"
 )
 _ZH_LATELY: Final = r"(?:今天|昨天|前天|上周|上个?月|上个?星期|这个?月|这周|刚刚?|终于|最近|\d{1,2}月|月初|月底){0,3}"
+_WHY: Final = r"(?:,[^?]{1,80})?"
+"""What is told behind an allergy that is over: the doctor tested me, 脱敏治疗成功了."""
 _TAKES: Final = r"(?:drink|eat|watch|play|smoke|wear|read|listen to|use|practi[cs]e|go to|do)"
 _TAKING: Final = r"(?:drinking |eating |watching |playing |wearing |reading |listening to |using |doing |going to )?"
 _TAKEN_BACK: Final = tuple(
     (attributes, re.compile(pattern, re.IGNORECASE))
     for attributes, pattern in (
-        (("allergies",), rf"{_I}{_NO_MORE} (?:allergic|intolerant) to {_REST}"),
+        (
+            ("allergies",),
+            (
+                rf"{_I}{_NO_MORE} (?:allergic|intolerant) to (?P<value>[^,;]{{1,60}}?)"
+                rf"(?: any ?more| any longer| at all| after all)?{_WHY}[.!]*$"
+            ),
+        ),
         (("employer",), rf"{_I}{_NO_MORE} (?:works?|working|employed) (?:at|for|with|by) {_REST}"),
         (("employer",), rf"{_I}(?:quit|left|lost|resigned from) (?:my|his|her|their|the|a) job (?:at|with) {_REST}"),
         (
@@ -115,8 +123,9 @@ _TAKEN_BACK: Final = tuple(
         (("dislikes",), rf"{_I}{_NO_MORE} (?:dislikes?|hates?|minds?|afraid of|scared of) {_REST}"),
         (("skills",), rf"{_I}{_NO_MORE} (?:plays?(?: the)?|speaks?) {_REST}"),
         (("relationship_status",), rf"{_I}{_NO_MORE} (?P<value>single|married|engaged|in a relationship)\b"),
-        (("allergies",), rf"{_WO}(?:不再?|没有?)对{_ZH}(?:过敏|不耐受)了?$"),
-        (("allergies",), rf"{_WO}对{_ZH}(?:现在|已经)?(?:不再?|没有?)过敏了?$"),
+        (("allergies",), rf"{_WO}(?:不再?|没有?)对{_ZH}(?:过敏|不耐受)了?{_WHY}$"),
+        (("allergies",), rf"{_WO}对{_ZH}(?:现在|已经)?(?:不再?|没有?)过敏了?{_WHY}$"),
+        (("allergies",), rf"{_WO}的?{_ZH}过敏(?:其实|原来)?是(?:误诊|被误诊的)了?$"),
         (("employer",), rf"{_WO}不再?在{_ZH}(?:工作|上班|任职|就职|干|做)了?$"),
         (("employer",), rf"{_WO}离开了?{_ZH}了?$"),
         (("employer",), rf"{_WO}从{_ZH}(?:离职|辞职|跳槽|退休)了?$"),

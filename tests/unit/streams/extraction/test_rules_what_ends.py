@@ -47,6 +47,14 @@ async def answer(text: str, name: str, days: int) -> CandidatesExtracted:
         ("I work at Airbus.", "I left Airbus, I'm at Lufthansa now", ["User left Airbus", "User works at Lufthansa"]),
         ("I work at Airbus.", "I left Airbus. I'm at Lufthansa now.", ["User left Airbus", "User works at Lufthansa"]),
         ("我在小米上班", "我离开小米了，现在在华为", ["用户离开小米了", "用户在华为工作"]),
+        (
+            "I'm allergic to cashews",
+            "Turns out I'm not allergic to cashews after all, the doctor tested me.",
+            ["User is not allergic to cashews after all, the doctor tested user"],
+        ),
+        ("我对花生过敏", "我不再对花生过敏了，脱敏治疗成功了", ["用户不再对花生过敏了，脱敏治疗成功了"]),
+        ("我对花生过敏", "花生过敏是误诊", ["用户花生过敏是误诊"]),
+        ("I work at St. Mary's Hospital.", "I quit my job at St. Mary's.", ["User quit their job at St. Mary's"]),
     ],
 )
 async def test_what_is_over_leaves_the_profile(before: str, now: str, active: list[str]):
@@ -70,6 +78,10 @@ async def test_what_is_over_leaves_the_profile(before: str, now: str, active: li
         ("I have two cats", "I have three dogs now", "User has two cats"),
         ("我有两只猫", "我现在有三只狗了", "用户有两只猫"),
         ("I love coffee", "I no longer drink tea", "User likes coffee"),
+        ("I'm allergic to cashews", "I'm not allergic to nuts, the doctor tested me.", "User is allergic to cashews"),
+        ("我对花生过敏", "虾过敏是误诊", "用户对花生过敏"),
+        ("I work at St. Mary's Hospital.", "I quit my job at St. Jude's.", "User works at St. Mary's Hospital"),
+        ("I work at Aston Villa.", "I left Aston.", "User works at Aston Villa"),
         ("我喜欢喝咖啡", "我妈不再喝咖啡了", "用户喜欢喝咖啡"),
     ],
 )
