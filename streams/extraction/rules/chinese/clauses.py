@@ -134,12 +134,12 @@ _KIN: Final = (
 )
 _ANIMAL: Final = r"(?:[一-鿿]?[猫狗兔]咪?狗?子?|仓鼠|鹦鹉|乌龟|金毛|柯基|柴犬|布偶|边牧|泰迪|博美|哈士奇|二哈|宠物)"
 _HAS: Final = re.compile(
-    r"(?<!没)(?<!不)(?:有|养|认识|交|找|谈|追|收养|领养|捡|生|遇[到见]|碰[到见]|来)[了过着]?"
+    r"(?<![没不想要备算])(?:有|养|认识|交|找|谈|追|收养|领养|捡|生|遇[到见]|碰[到见]|来)[了过着]?"
     rf"(?:一?[个位只条名])?新?(?:[^我，没]{{1,6}}的)?(?:{_KIN}|{_ANIMAL})(?:了$|$|叫|名叫|在|是|今年|对)"
 )
 """What follows 我有个弟弟 without a subject is the brother's."""
 _THEY_ARE: Final = re.compile(
-    rf"^(?:{_KIN}|[新老前][邻同室舍男女夫妻任][^我，]{{0,2}})(?!圈|们?都?说|推荐|介绍|送|让|叫我)"
+    rf"^(?:{_KIN}|[新老前](?:[邻同室舍男女夫妻]|任(?!务|何))[^我，]{{0,2}})(?!圈|们?都?说|推荐|介绍|送|让|叫我)"
 )
 _SOMEBODY = re.compile(r"[他她您你]")
 
@@ -257,10 +257,12 @@ _ASKS_YOU: Final = re.compile(r"你|您")
 
 def asks_of_another(sentence: Sentence) -> bool | None:
     """Return whether a question is about somebody else (你弟弟住哪？); None where it is not known whom it is about."""
-    said = [_FILLER.sub("", each) for each in sentence.clauses]
-    if any(map(_ASKS_OF.match, said)):
-        return True
-    return False if any(map(_ASKS_YOU.search, said)) else None
+    for said in reversed(sentence.clauses):
+        if _ASKS_OF.match(_FILLER.sub("", said)):
+            return True
+        if _ASKS_YOU.search(said):
+            return False
+    return None
 
 
 def tells_of_another(sentence: Sentence) -> bool:

@@ -150,6 +150,7 @@ async def test_what_is_said_behind_somebody_s_name_without_a_subject_is_not_the_
     ("said", "contents"),
     [
         ("我没有孩子，住在北京", ["用户住在北京"]),
+        ("我想养一只猫，对花粉过敏", ["用户对花粉过敏"]),
         ("我叫小雨，养了一只猫，我住在杭州，对花生过敏", ["用户住在杭州", "用户对花生过敏"]),
         ("我爸是老师，我对花生过敏", ["用户对花生过敏"]),
         ("奶茶好喝，喜欢喝奶茶", ["用户喜欢喝奶茶"]),
@@ -223,6 +224,7 @@ def test_an_answer_to_a_question_about_somebody_else_is_not_of_the_user(turns: t
     [
         (("A: 你住哪？", "住在上海。"), "用户住在上海"),
         (("A: 你弟弟真可爱。你住哪？", "住在上海。"), "用户住在上海"),
+        (("A: 你弟弟真可爱，你住哪？", "住在上海。"), "用户住在上海"),
         (("我妈妈是老师。", "A: 那你呢？", "对花生过敏。"), "用户对花生过敏"),
         (("A: 你弟弟住哪？", "住在上海。我住在北京。"), "用户住在北京"),
         (("A: What are you allergic to?", "Allergic to peanuts."), "User is allergic to peanuts"),
