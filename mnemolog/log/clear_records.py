@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Final
 
 from schemas.topics import DEAD_LETTERS, INBOX, LEDGER
@@ -24,10 +25,13 @@ class ClearRecords:
         self._log = log
         self._known: dict[tuple[str, int], tuple[int, int]] = {}
         """For each topic and partition the offset it was read up to, and the end of the last unencrypted record."""
+        self._reading = asyncio.Lock()
+        """Held while the log is read: whoever asks at the same time finds it read."""
 
     async def topics_of(self, owner: Owner, partition: int) -> list[str]:
         """Return the topics in which an owner's records are unencrypted. Raises LogUnavailable."""
-        return [topic for topic in WRITTEN_HERE if await self._has(topic, partition, owner.key)]
+        async with self._reading:
+            return [topic for topic in WRITTEN_HERE if await self._has(topic, partition, owner.key)]
 
     async def _has(self, topic: str, partition: int, key: bytes) -> bool:
         read, clear_before = self._known.get((topic, partition), (0, 0))
@@ -47,5 +51,5 @@ class ClearRecords:
             if in_clear:
                 clear_before = max(clear_before, in_clear[-1].position.offset + 1)
             read = max(read, start)
-        self._known[topic, partition] = read, clear_before
+            self._known[topic, partition] = read, clear_before  # at once: the next read may fail
         return found

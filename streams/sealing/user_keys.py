@@ -224,11 +224,15 @@ class UserKeys:  # noqa: PLR0904 - nine of them look up
             self._ciphers.pop(key_id, None)
 
     async def destroy(self, key_ids: Iterable[bytes]) -> None:
-        """Destroy keys, durably when this returns. Destroying one again changes nothing. Raises LogError."""
+        """Destroy keys, durably when this returns. Destroying one again changes nothing.
+
+        Raises LogError; the keys count as destroyed only where their tombstones are on the topic.
+        """
         ids = list(key_ids)
-        self.forget(ids)
         if ids:
             await self._log.append([_tombstone(key_id) for key_id in ids])
+        # Not before: whoever repeats an erasure would take keys for destroyed that every other reader still has.
+        self.forget(ids)
 
     async def let_compact(self, now: datetime) -> None:
         """Append the newest tombstone again if nothing was appended for the length of a segment. Raises LogError.

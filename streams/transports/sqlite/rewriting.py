@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from contextlib import closing, suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from projections.stale_bytes import StillWritten, clear_gaps
 from schemas.log import ERASED_VALUE, LogUnavailable
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from streams.transports.sqlite.log import SqliteLog
+
+_STEPS_BETWEEN_LOOKS: Final = 10_000
 
 
 async def overwrite(log: SqliteLog, topic: str, partition: int, key: bytes, before: int) -> int:
@@ -59,19 +62,28 @@ async def offsets_of(
     return await asyncio.to_thread(find)
 
 
-async def keys_in(log: SqliteLog, topic: str, partition: int) -> set[bytes]:
-    """Return the keys of a partition's records; only unencrypted ones have any. Searches in a thread."""
+async def keys_in(log: SqliteLog, topic: str, partition: int, until: float) -> set[bytes]:
+    """Return the keys of a partition's records; only unencrypted ones have any. Searches in a thread.
+
+    It reads the whole partition. Raises TimeoutError at `until`, by `time.monotonic`, and LogUnavailable.
+    """
     first = (await log.edit(topic, partition, lambda partition_id, _: partition_id)) << OFFSET_BITS
 
     def find() -> set[bytes]:
         with closing(_connect(log)) as connection:
+            connection.set_progress_handler(lambda: time.monotonic() >= until, _STEPS_BETWEEN_LOOKS)
             rows = connection.execute(
                 "select distinct key from records where id >= ? and id < ? and key is not null",
                 (first, first + (1 << OFFSET_BITS)),
             )
             return {key for (key,) in rows}
 
-    return await asyncio.to_thread(find)
+    try:
+        return await asyncio.to_thread(find)
+    except sqlite3.Error as error:
+        if time.monotonic() >= until:
+            raise TimeoutError from error
+        raise LogUnavailable(f"{log.directory / LOG_FILE} cannot be read: {error}") from error
 
 
 async def empty_write_ahead_log(log: SqliteLog) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,7 @@ from support.memory_log import MemoryLog
 
 from mnemolog.log.clear_records import ClearRecords
 from schemas.identity import Owner
-from schemas.log import NewRecord
+from schemas.log import LogUnavailable, NewRecord
 from schemas.topics import DEAD_LETTERS, INBOX, LEDGER
 from streams.sealing.master_key import MasterKeys
 from streams.sealing.sealed_log import SealedLog
@@ -27,8 +28,13 @@ class CountingLog(MemoryLog):
     """Counts the records that were read of the inbox."""
 
     read_count = 0
+    reads_that_fail: frozenset[int] = frozenset()
+    """The offsets of the inbox from which nothing can be read."""
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
+        if topic == INBOX.name and start in self.reads_that_fail:
+            raise LogUnavailable("not now")
+        await asyncio.sleep(0)
         found = await super().read(topic, partition, start, limit)
         self.read_count += len(found) if topic == INBOX.name else 0
         return found
@@ -73,3 +79,22 @@ async def test_what_is_known_to_be_encrypted_is_not_read_again(log: CountingLog)
     await put(log, BOB, count=10, seals=True)
     assert await clear.topics_of(BOB, 0) == []
     assert log.read_count == MANY + 1 + 1 + 10
+
+
+async def test_what_is_asked_for_at_the_same_time_is_read_once(log: CountingLog):
+    await put(log, BOB, seals=False)
+    await put(log, ADA, count=MANY, seals=True)
+    clear = ClearRecords(log)
+    assert await asyncio.gather(*(clear.topics_of(one, 0) for one in (ADA, BOB, CYD))) == [[], [INBOX.name], []]
+    assert log.read_count == MANY + 1 + 2  # of those who come later only the unencrypted record
+
+
+async def test_what_was_read_before_a_failure_is_not_read_again(log: CountingLog):
+    await put(log, ADA, count=MANY, seals=True)
+    clear = ClearRecords(log)
+    log.reads_that_fail = frozenset({2_000})
+    with pytest.raises(LogUnavailable):
+        await clear.topics_of(ADA, 0)
+    log.reads_that_fail = frozenset()
+    assert await clear.topics_of(ADA, 0) == []
+    assert log.read_count == MANY
