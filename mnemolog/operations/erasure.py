@@ -503,13 +503,7 @@ class Erasures:
 
     async def _all(self, erasures: Iterable[Coroutine[Any, Any, None]]) -> None:
         """Erase, several at once where each waits for other workers."""
-        slots = asyncio.Semaphore(1 if self._settings.is_embedded else ERASED_AT_ONCE)
-
-        async def erase(erasure: Coroutine[Any, Any, None]) -> None:
-            async with slots:
-                await erasure
-
-        await asyncio.gather(*map(erase, erasures))
+        await run_several(erasures, 1 if self._settings.is_embedded else ERASED_AT_ONCE)
 
     async def _patiently(self, erase: Callable[[], Awaitable[object]]) -> None:
         """Erase, waiting until the engines can be reached. Where the partition has moved, the other worker does it."""
@@ -618,6 +612,27 @@ class Erasures:
             clear = "the log is not encrypted, and Kafka cannot delete single records"
             found += [{"where": topic.name, "until": None, "why": clear} for topic in (INBOX, LEDGER, DEAD_LETTERS)]
         return found
+
+
+async def run_several(coroutines: Iterable[Coroutine[Any, Any, None]], at_once: int) -> None:
+    """Run coroutines, so many at once; each is made when it is its turn: there may be one for every user.
+
+    Others have their turn at the event loop after each. Where one fails, the rest is cancelled, and has ended.
+    """
+    left = iter(coroutines)
+
+    async def run() -> None:
+        for coroutine in left:
+            await coroutine
+            await asyncio.sleep(0)
+
+    runners = [asyncio.ensure_future(run()) for _ in range(at_once)]
+    try:
+        await asyncio.gather(*runners)
+    finally:
+        for runner in runners:
+            runner.cancel()
+        await asyncio.gather(*runners, return_exceptions=True)
 
 
 def _erased_at(one: Erasure) -> datetime:

@@ -62,10 +62,13 @@ class WordsOfMemories:
         found = [self._message(r) async for r in self._records(owner, DEAD_LETTERS.name, self._shards.partition(owner))]
         return [one for one in found if isinstance(one, DeadLetter)]
 
-    def _words(self, owner: Owner, events: Sequence[MemoryErased]) -> ErasedWords:
+    async def _words(self, owner: Owner, events: Sequence[MemoryErased]) -> ErasedWords:
+        """Return what is erased, by all that was decided until now; what is decided later is left as it is."""
+        await self._shards.come_to_end(owner)
+        shard = self._shards.of(owner)
         memory_ids = frozenset(event.memory_id for event in events)
         items, counted, versions = set[str](), set[int](), dict[str, int]()
-        for offset, decision in self._shards.of(owner).ledger.decisions(owner):
+        for offset, decision in shard.ledger.decisions(owner):
             counted.add(offset)
             if not memory_ids.isdisjoint({one.memory_id for one in decision.outcomes} | _memories_of(decision)):
                 items.add(decision.item_id)
@@ -78,6 +81,7 @@ class WordsOfMemories:
             frozenset(items),
             versions,
             frozenset(counted),
+            shard.offset(shard.ledger_topic),
         )
 
     async def _places(self, owner: Owner) -> list[tuple[str, int]]:
@@ -117,7 +121,7 @@ class OverwrittenWords(WordsOfMemories):
     async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
         """See `WordsOfMemories.remove`: no words remain."""
         async with self._reading:
-            words = self._words(owner, events)
+            words = await self._words(owner, events)
             for place in await self._places(owner):
                 await self._overwrite(owner, *place, words)
         return []
@@ -177,13 +181,12 @@ class ResealedWords(WordsOfMemories):
 
     async def remove(self, owner: Owner, events: Sequence[MemoryErased]) -> list[str]:
         """See `WordsOfMemories.remove`: what other programs published, or was written unencrypted, remains."""
-        words = self._words(owner, events)
         while True:
             async with self._reading:
-                in_clear, is_sealed = await self._said(owner, words)
+                in_clear, is_sealed = await self._said(owner, await self._words(owner, events))
             if not is_sealed:
                 return in_clear
-            await self._seal_anew(owner, words)
+            await self._seal_anew(owner, events)
 
     async def _said(self, owner: Owner, words: ErasedWords) -> tuple[list[str], bool]:
         """Return the topics where the words are unencrypted, and whether an existing key can decrypt any elsewhere."""
@@ -199,12 +202,14 @@ class ResealedWords(WordsOfMemories):
                     in_clear.append(topic)
         return in_clear, is_sealed
 
-    async def _seal_anew(self, owner: Owner, words: ErasedWords) -> None:
+    async def _seal_anew(self, owner: Owner, events: Sequence[MemoryErased]) -> None:
         keys = self._sealing.keys
         former = frozenset(await keys.renew(owner))
         await asyncio.sleep(keys.arrival_seconds)  # until nothing arrives any more that lies under an old key
         await self._sealing.log.settle(owner)
         async with self._reading:
+            # Only now: which of the decisions that arrived meanwhile count must be known, or they are taken for void.
+            words = await self._words(owner, events)
             places = await self._places(owner)
             for topic, partition in places:
                 await self._replace(owner, topic, partition, words, former)

@@ -44,6 +44,8 @@ class ErasedWords:
     depend on when the words were removed."""
     counted: frozenset[int] = frozenset()
     """The offsets of the decisions that count. Void ones may have any content and version."""
+    known: int | None = None
+    """Until which offset of the ledger `counted` is known: what lies there or behind it is left as it is."""
 
     def without(self, message: _Any, offset: int | None = None) -> _Any:
         """Return a message without the words; the same object if it has none.
@@ -51,7 +53,7 @@ class ErasedWords:
         `offset`: the position of a decision in the ledger; None for one that counts.
         """
         match message:
-            case Decision():
+            case Decision() if offset is None or self.known is None or offset < self.known:
                 counts = offset is None or offset in self.counted
                 return self._decision(message, counts=counts)  # type: ignore[return-value]
             case CandidatesExtracted() if self._covers(message.covered):

@@ -11,11 +11,13 @@ from contract.front_door import FrontDoor, front_door, turn
 from support.memory_log import MemoryLog
 
 from mnemolog.diagnostics.residue import find_residue
-from mnemolog.operations.memory_erasure import OverwrittenWords
+from mnemolog.operations.memory_erasure import OverwrittenWords, WordsOfMemories
 from mnemolog.operations.receipts import is_signed
 from mnemolog.settings import from_environment
 from projections.encrypted_files import open_database
+from schemas import codec
 from schemas.identity import Owner
+from schemas.messages.decision import Decision
 from schemas.topics import TOPICS
 
 if TYPE_CHECKING:
@@ -217,6 +219,38 @@ async def test_its_user_can_be_erased_meanwhile(tmp_path: Path, monkeypatch: pyt
             assert await where_said(door, tmp_path, word) == []
         assert await digest(door) == empty
         assert await is_whole(door)
+
+
+async def forgotten_while_its_words_are_removed(door: FrontDoor, patch: pytest.MonkeyPatch, call: int) -> None:
+    """Erase a memory, and ask to forget it at a reading of the log; check that shard and log then say the same."""
+    memory, owner = await lives(door), Owner("default", USER)
+    original, calls = WordsOfMemories._places, 0
+
+    async def meanwhile(words: WordsOfMemories, of: Owner) -> list[tuple[str, int]]:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            answer = await door.worker.commands.forget(owner, memory["memory_id"], "late")
+            assert answer.outcome is not None
+            assert answer.outcome.reason == "unknown: no such memory"
+        return await original(words, of)
+
+    patch.setattr(WordsOfMemories, "_places", meanwhile)
+    await door.worker.erasures.erase_memory(owner, memory["memory_id"], "memory")
+    assert calls >= call
+    shards = door.worker.shards
+    [live] = shards.of(owner).ledger.decided(owner, "late")
+    topic, partition = shards.ledger_of(owner)
+    records = await door.worker.log.read(topic, partition, 0, await door.worker.log.end(topic, partition))
+    logged = [codec.decode_as(record.value, Decision) for record in records if not record.is_erased]
+    assert [one for one in logged if one.item_id == "late"] == [live]
+
+
+async def test_what_is_decided_while_its_words_are_removed_stays_as_it_was(
+    door: FrontDoor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    await forgotten_while_its_words_are_removed(door, monkeypatch, 1)
+    assert await where_said(door, tmp_path, WORD) == []
 
 
 @pytest.mark.parametrize("encryption", ["on", "off"])

@@ -14,6 +14,7 @@ from contract.http.test_http_memory_erasure import (
     digest,
     erased,
     erased_with_its_user_meanwhile,
+    forgotten_while_its_words_are_removed,
     is_whole,
     lives,
     memories,
@@ -151,6 +152,14 @@ async def test_its_user_can_be_erased_meanwhile(door: FrontDoor, tmp_path: Path,
     living = door.worker.sealing.keys.ids_of(OWNER)
     assert [one for one in held if sealed_record.key_id_of(one.value) in living] == []
     assert await digest(door) == empty
+
+
+@pytest.mark.parametrize("call", [1, 2, 3])
+async def test_what_is_decided_while_its_words_are_removed_stays_as_it_was(
+    door: FrontDoor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int
+):
+    await forgotten_while_its_words_are_removed(door, monkeypatch, call)
+    assert await where_said(door, tmp_path, WORD) == []
 
 
 async def test_two_of_one_user_at_once_both_go(door: FrontDoor, tmp_path: Path):

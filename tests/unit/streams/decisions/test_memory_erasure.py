@@ -125,6 +125,9 @@ def test_what_is_decided_after_the_erasure_stays_as_it_is_and_what_is_void_does_
     assert words.without(formed, 4) == words_of(memory_id).without(formed)
     void = replace(formed, version=version + 1)
     assert "Vexleyham" not in codec.encode(words.without(void, 5)).decode("utf-8", "replace")
+    until_nine = replace(words, known=9)
+    assert until_nine.without(void, 9) is void, "whether it counts is not known yet"
+    assert until_nine.without(void, 8) == words.without(void, 8)
 
 
 def test_that_a_wake_showed_it_is_not_known_any_more():
