@@ -10,7 +10,7 @@ WITHIN_SEEDS = 200
 FOUND_BY = {
     "a shard is kept after its partition was taken away": 10,
     "a shard is decided upon before it is folded": 67,
-    "the transport commits for a former owner": 108,
+    "the transport commits for a former owner": 255,
     "what outlives an erasure is left": 87,
     "an erasure does not wait for what is on its way": 126,
     "remember updates state before the acknowledgement": 1,

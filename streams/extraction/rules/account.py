@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 _NAMES: Final = frozenset({"family", "friends", "pet_names"})
 """Slots that hold only how somebody is called: what else their clause says is read all the same."""
 _HAN: Final = re.compile(r"[一-鿿]")
+_PASSING: Final = re.compile(
+    r"今[天早晚日]|昨[天晚]|刚|推荐|建议|劝|\b(?:today|tonight|yesterday|this morning|suggest|recommend|advise)",
+    re.IGNORECASE,
+)
+"""Words of what was so on one day, or was advised: it does not go on from what lasts."""
 _LONGEST: Final = 120
 """Characters of a memory to which more words of its sentence are joined."""
 
@@ -41,7 +46,7 @@ class Account:
 
     def join(self, words: str) -> None:
         """Join words about the user to what was told last."""
-        if self.told is None or len(self.told.content) + len(words) > _LONGEST:
+        if self.told is None or len(self.told.content) + len(words) > _LONGEST or _PASSING.search(words):
             return
         chinese = _HAN.search(self.told.content)
         bare = words.removeprefix("用户" if chinese else "User ") if self.told.category != "people" else words
