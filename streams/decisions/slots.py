@@ -15,6 +15,7 @@ from schemas.vocabulary.attributes import BY_NAME, OPPOSITES, name_and_date, pla
 from schemas.vocabulary.tastes import says_taste
 from schemas.vocabulary.words import DOCUMENT
 from streams.decisions.duplicates import matching, statement_keys
+from streams.decisions.duplicates.contact import takes_place
 from streams.decisions.duplicates.contradiction import ANY, end_keys, ends, taken_back
 from streams.decisions.duplicates.equivalence import content_words
 
@@ -92,6 +93,8 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
             perhaps.update(state.by_attribute.get(attribute, ()))
         else:
             keys.append(statement_keys.of_value(attribute, taken))
+    if statement.attribute == _ACCOUNTS:
+        perhaps.update(state.by_attribute.get(_ACCOUNTS, ()))
     perhaps |= matching.found(state, keys)
     found = [
         m
@@ -108,6 +111,9 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
 
 
 def _contradicts(memory: Memory, statement: Statement, back: tuple[tuple[str, ...], str] | None) -> bool:
+    if statement.attribute == memory.slot == _ACCOUNTS:
+        newer, older = (memory, statement) if memory.said_at > statement.effective else (statement, memory)
+        return takes_place(newer.content, newer.value, older.value)
     if memory.said_at > statement.effective:
         return ends(memory.content, statement.content) or _takes_back(memory.content, statement)
     if back is not None and memory.slot in back[0] and _is_taken(memory, back[1], statement):
@@ -151,6 +157,7 @@ def _takes_back(content: str, statement: Statement) -> bool:
 
 
 _EMPLOYER: Final = "employer"
+_ACCOUNTS: Final = "accounts"
 _JOB: Final = re.compile(r"\bjob\b", re.IGNORECASE)
 """With it, the name behind `at` is an employer's: "left New York" is not of the New York Times."""
 

@@ -53,10 +53,26 @@ _PLACES: Final = (
 _NO_SITE = re.compile(r"phone|cell|mobile|number|handle|username|slack|signal", re.IGNORECASE)
 """What may be dead or taken: my phone is dead."""
 _NEW_ACCOUNT = re.compile(
-    rf"^(?:my )?(?:new |work |personal |main )?(?P<where>{_PLACES})(?: (?:handle|account|address|username"
+    rf"^(?:my )?(?:(?P<new>new )|(?:work |personal |main ))?(?P<where>{_PLACES})(?: (?:handle|account|address|username"
     rf"|name|id|number))?$",
     re.IGNORECASE,
 )
+_CHANGED = re.compile(
+    r"^(?:have )?(?:just |finally |recently )?(?:(?:got|gotten) a new|(?:changed|switched) my)"
+    r" (?P<where>phone|cell|mobile|number|e-?mail)(?: (?:number|address|account))?"
+    r"(?P<to> to (?P<account>[\w@.+-]{3,40}))?$",
+    re.IGNORECASE,
+)
+_NEW_ONE = re.compile(
+    r"^(?:(?:it(?: is|'s)|(?:the|my) new (?:one|number|email|address) is|new one|the number is)(?: now)? )?"
+    r"(?P<account>[\w@.+-]{3,40}|\+?\d(?:[ -]?\d){6,14})$",
+    re.IGNORECASE,
+)
+_IS_TELEPHONE: Final = re.compile(r"\+?\d(?:[ -]?\d){6,14}")
+_TELEPHONE: Final = re.compile(r"phone|cell|mobile|number|whatsapp|signal", re.IGNORECASE)
+"""Where a number with spaces is."""
+_ONLY_NUMBER: Final = re.compile(r"phone|cell|mobile|number", re.IGNORECASE)
+"""And nothing else is."""
 _IS_ACCOUNT = re.compile(r"[\w.+-]{1,30}@[\w.-]{3,40}|@?(?=\w{0,30}[\d_])[\w.-]{4,30}|@[\w.-]{3,30}")
 _FOUND = re.compile(
     rf"^(?:(?:you can )?find me (?:on|at) |am on )(?P<where>{_PLACES}) (?:as|at|under) (?P<account>@?[\w.-]{{3,40}})$"
@@ -64,12 +80,20 @@ _FOUND = re.compile(
     re.IGNORECASE,
 )
 _ACCOUNT = re.compile(
-    rf"^(?P<my>my |our )?(?:(?:new|work|personal|main|current) )?(?:(?:handle|account|username|user|name"
+    rf"^(?P<my>my |our )?(?:(?:(?P<new>new|current)|work|personal|main) )?(?:(?:handle|account|username|user|name"
     rf"|id) on )?(?P<where>{_PLACES})"
-    r"(?P<kind> (?:handle|account|address|username|user|name|id|number|tag))?(?: is"
-    r"|'s)?(?: now)? (?P<account>[\w@.+-]{3,40})$",
+    r"(?P<kind> (?:handle|account|address|username|user|name|id|number|tag))?(?:(?: is"
+    r"|'s)?(?P<now> now)?|(?P<to> (?:has )?changed to)) (?P<account>[\w@.+-]{3,40}|\+?\d(?:[ -]?\d){6,14})$",
     re.IGNORECASE,
 )
+_AT_HOME = re.compile(
+    r"^[Mm]y (?P<new>new |current )?(?P<what>(?:postal |mailing |delivery |shipping |home )?address)"
+    r"(?: is(?P<now> now)?|(?P<to> (?:has )?changed to)) "
+    r"(?P<at>(?:[Ff]lat \w{1,4} )?\d{1,5}[A-Za-z]? (?:[A-Z][\w'.-]* ){1,4}"
+    r"(?:Street|St|Road|Rd|Avenue|Ave|Lane|Ln|Drive|Dr|Way|Close|Court|Ct|Place|Pl|Square|Terrace|Crescent"
+    r"|Boulevard|Blvd|Gardens|Park|Hill|Row|Grove|Mews))$"
+)
+_TOWN = re.compile(r"[A-Z][a-z'-]+(?: [A-Z][a-z'-]+){0,2}|[A-Z]{1,2}\d[\dA-Z]?(?: \d[A-Z]{2})?|[A-Z]{2} \d{5}")
 _AVOIDED = re.compile(
     r"^(?:please |i )?(?:(?:do not|don't|never) (?:ever )?"
     r"(?:mention|bring up|talk (?:to me )?about|ask (?:me )?about)"
@@ -114,18 +138,33 @@ def nature(clause: Clause) -> Iterator[Finding]:
 def _accounts(clause: Clause) -> Iterator[Finding]:
     """Yield an account that is named, behind `is` or a colon: `new email: …`, `find me on GitHub as …`."""
     if (m := _ACCOUNT.match(clause.text)) and (
-        (m["my"] and not _NO_SITE.match(m["where"])) or _IS_ACCOUNT.fullmatch(m["account"])
+        (m["my"] and not _NO_SITE.match(m["where"])) or _is_account(m["where"], m["account"])
     ):
-        yield _account(m["where"], m["account"])
-    elif (m := _NEW_ACCOUNT.match(clause.text)) and clause.rest and _IS_ACCOUNT.fullmatch(clause.rest[0]):
-        yield _account(m["where"], clause.rest[0])
+        yield _account(m["where"], m["account"], anew=bool(m["new"] or m["now"] or m["to"]))
+    elif (m := _NEW_ACCOUNT.match(clause.text)) and clause.rest and _is_account(m["where"], clause.rest[0]):
+        yield _account(m["where"], clause.rest[0], anew=bool(m["new"]))
     elif m := _FOUND.match(clause.core):
         yield _account(m["where"] or m["there"], m["account"] or m["named"])
+    elif clause.subject == "me" and (m := _CHANGED.match(clause.core)):
+        new = m if m["to"] else _NEW_ONE.match(clause.rest[0]) if clause.rest else None
+        if new and _is_account(m["where"], new["account"]):
+            yield _account(m["where"], new["account"], anew=True)
+    elif m := _AT_HOME.match(clause.text):
+        town = f", {clause.rest[0]}" if clause.rest and _TOWN.fullmatch(clause.rest[0]) else ""
+        yield _account(m["what"], f"{m['at']}{town}", anew=bool(m["new"] or m["now"] or m["to"]))
 
 
-def _account(where: str, account: str) -> Finding:
+def _is_account(where: str, said: str) -> bool:
+    """Return whether what is named may be an account: my phone is Pixel8 names a thing."""
+    if _TELEPHONE.match(where) and _IS_TELEPHONE.fullmatch(said):
+        return True
+    return not _ONLY_NUMBER.match(where) and _IS_ACCOUNT.fullmatch(said) is not None
+
+
+def _account(where: str, account: str, *, anew: bool = False) -> Finding:
+    """Return an account; one that was given anew says so, which ends the one before it."""
     place = where.lower()
-    return profile("accounts", f"{place}: {account}", f"User's {place} is {account}")
+    return profile("accounts", f"{place}: {account}", f"User's {place} is {'now ' if anew else ''}{account}")
 
 
 _STYLES: Final = (

@@ -1,0 +1,125 @@
+"""What changes in a life: a move in a month, a new number, a death, a new partner, and since when something is so."""
+
+from __future__ import annotations
+
+import pytest
+from support.examples import later
+from support.given import given
+from unit.streams.extraction.test_rules_labelled import proposals
+from unit.streams.extraction.test_rules_what_ends import answer
+
+
+async def slots(said: str) -> list[tuple[str, str]]:
+    return [(p.attribute, p.value or "") for p in await proposals(said) if p.attribute]
+
+
+@pytest.mark.parametrize(
+    ("said", "attribute", "value"),
+    [
+        ("我四月搬到了深圳。", "city", "深圳"),
+        ("四月我搬到了深圳", "city", "深圳"),
+        ("去年四月我搬到了深圳", "city", "深圳"),
+        ("我2023年四月搬到了深圳", "city", "深圳"),
+        ("我10月从北京搬到上海了", "city", "上海"),
+        ("我四月搬家到杭州了", "city", "杭州"),
+        ("四月份我终于搬到成都了", "city", "成都"),
+        ("三月我跳槽到腾讯了", "employer", "腾讯"),
+        ("我今年3月入职了字节跳动", "employer", "字节跳动"),
+        ("我五月跳槽去了阿里", "employer", "阿里"),
+        ("我三月加入了小米", "employer", "小米"),
+        ("我五月转行做了厨师", "occupation", "厨师"),
+    ],
+)
+async def test_a_move_or_a_new_job_in_a_month_is_one(said: str, attribute: str, value: str):
+    assert await slots(said) == [(attribute, value)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "我打算四月搬到深圳",
+        "我四月要搬到深圳了",
+        "我四月就要搬到深圳了",
+        "我四月搬到深圳",
+        "四月我弟弟搬到了深圳",
+        "我妈四月搬到了深圳",
+        "四月我们公司搬到了深圳",
+        "如果四月我搬到了深圳就好了",
+        "我四月差点搬到了深圳",
+        "我四月没搬到深圳",
+        "我四月去深圳玩了",
+        "我四月搬到了三楼",
+        "我朋友三月跳槽到腾讯了",
+        "听说他三月跳槽到腾讯了",
+        "我三月想跳槽到腾讯了",
+        "你四月搬到了深圳吗？",
+        "我三月加入了一个读书会",
+        "我三月加入了健身房",
+        "我加入了篮球队",
+        "我加入了微信群",
+    ],
+)
+async def test_a_plan_another_one_or_a_club_is_no_move(said: str):
+    assert await slots(said) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "active"),
+    [
+        ("我住在北京", "我四月搬到了深圳。", ["用户住在深圳"]),
+        ("我在华为工作", "三月我跳槽到腾讯了", ["用户在腾讯工作"]),
+        ("我的手机号是13800138000", "换手机号了，新号码是13900139000", ["用户的手机换成了13900139000"]),
+        ("我的手机号是13800138000", "我的手机号换成13900139000了", ["用户的手机换成了13900139000"]),
+        ("我的手机号是13800138000", "我换号了，新号是13900139000", ["用户的手机换成了13900139000"]),
+        ("我的微信号是abc123", "我的微信号换成xyz789了", ["用户的微信换成了xyz789"]),
+        ("我的邮箱是a@b.com", "我现在的邮箱是c@d.com", ["用户的邮箱换成了c@d.com"]),
+        ("我的地址是北京市建国路88号", "我的新地址是深圳市科技园路8号", ["用户的地址换成了深圳市科技园路8号"]),
+        ("My phone number is 07700 900123", "I got a new number: 07700 900456", ["User's number is now 07700 900456"]),
+        ("My phone number is 07700 900123", "My number is now 07700 900456", ["User's number is now 07700 900456"]),
+        (
+            "My phone number is 07700 900123",
+            "I've changed my number, it's now 07700 900456",
+            ["User's number is now 07700 900456"],
+        ),
+        ("我的手机号是13800138000", "My new number is 604-555-0199", ["User's number is now 604-555-0199"]),
+        ("My email is a@b.com", "I changed my email to c@d.com", ["User's email is now c@d.com"]),
+        ("My email is a@b.com", "My new email is c@d.com", ["User's email is now c@d.com"]),
+        ("My address is 12 Oak Street, York", "My new address is 5 Elm Road", ["User's address is now 5 Elm Road"]),
+    ],
+)
+async def test_what_is_given_anew_takes_the_place_of_the_old(before: str, now: str, active: list[str]):
+    after = given(await answer(before, "t-1", 0)).when(await answer(now, "t-2", 1))
+    assert sorted(after.active(later(days=2))) == active
+
+
+async def test_a_number_of_before_that_is_told_late_is_history():
+    after = given(await answer("My number is now 07700 900456", "t-2", 1)).when(
+        await answer("My phone number is 07700 900123", "t-1", 0)
+    )
+    assert after.active(later(days=2)) == ["User's number is now 07700 900456"]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "stays"),
+    [
+        ("我的手机号是13800138000", "我的手机号是13900139000", "用户的手机是13800138000"),
+        ("我的手机号是13800138000", "我的微信号换成xyz789了", "用户的手机是13800138000"),
+        ("我的手机号是13800138000", "我妈换手机号了，新号码是13900139000", "用户的手机是13800138000"),
+        ("我的手机号是13800138000", "她的手机号换成13900139000了", "用户的手机是13800138000"),
+        ("我的手机号是13800138000", "我换手机了，新的是iPhone15", "用户的手机是13800138000"),
+        ("我的手机号是13800138000", "我的手机换成iPhone15了", "用户的手机是13800138000"),
+        ("我的手机号是13800138000", "我想换手机号", "用户的手机是13800138000"),
+        ("我的邮箱是a@b.com", "我的工作邮箱是c@d.com", "用户的邮箱是a@b.com"),
+        ("My email is a@b.com", "My work email is c@d.com", "User's email is a@b.com"),
+        ("My email is a@b.com", "My new number is 604-555-0199", "User's email is a@b.com"),
+        ("My phone number is 07700 900123", "My sister's number is now 07700 900456", "User's phone is 07700 900123"),
+        ("My phone number is 07700 900123", "I got a new phone, it's a Pixel8", "User's phone is 07700 900123"),
+        ("My phone number is 07700 900123", "I got a new phone, it's great", "User's phone is 07700 900123"),
+        ("My phone number is 07700 900123", "My lucky number is 7", "User's phone is 07700 900123"),
+        ("My address is 12 Oak Street", "My office address is 5 Elm Road", "User's address is 12 Oak Street"),
+        ("My address is 12 Oak Street", "The new address is 5 Elm Road", "User's address is 12 Oak Street"),
+    ],
+)
+async def test_a_second_number_or_somebody_elses_ends_none(before: str, now: str, stays: str):
+    after = given(await answer(before, "t-1", 0)).when(await answer(now, "t-2", 1))
+    assert stays in after.active(later(days=2))
