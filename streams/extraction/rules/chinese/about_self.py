@@ -10,8 +10,8 @@ from streams.extraction.rules.chinese.clauses import without_particles
 from streams.extraction.rules.dates import birth_date
 from streams.extraction.rules.finding import Finding, profile
 from streams.extraction.rules.numbers import NUMERAL, number
-from streams.extraction.rules.occupations import chinese_occupation
-from streams.extraction.rules.places import chinese_city
+from streams.extraction.rules.occupations import chinese_occupation, english_occupation
+from streams.extraction.rules.places import chinese_city, latin_city
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,7 @@ _FREE = re.compile(r"^(?:做|是|干|算是?|属于)?(?P<what>自由职业)者?$
 _CHANGED_TO = re.compile(r"^(?:后来)?(?:就)?(?:转行|改行)(?:去|来)?(?:做|当)了?(?P<what>[一-鿿A-Za-z]{2,12})$")
 _BOUND: Final = r"(?:公司|集团|银行|大学|医院|研究院|事务所|科技|中学|小学)"
 _NO_EMPLOYER = re.compile(
-    r"^(?:家|这|那|外|公司|单位|一|国企|外企|私企|央企|体制内|银行$|医院$|学校$|工厂$|大厂|互联网|国外"
+    r"^(?:家|这|那|外|公司|单位|自己|一|国企|外企|私企|央企|体制内|银行$|医院$|学校$|工厂$|大厂|互联网|国外"
     r"|线上|网上|老家|办公室|厨房|北方|南方|我|你|他|她|跟|和|等|"
     r"当前|目前|现在|工作|努力|认真|思考|考虑|计划|尝试|准备|找|想|看|做|写|学|读|忙|床|路上|地铁|外地"
     r"|海外|附近|市中心|某|.*[也更换的了着过很不没都又再]|.*(?:(?<!阿)里|上|边|下|室|店|楼|房)$)"
@@ -122,13 +122,13 @@ _LINE = re.compile(r"^是?(?:(?:做|搞|干)|(?=开|卖))(?P<what>(?!什么|梦|
 _JOB = re.compile(r"^(?:做|当|是做|从事|是|算是?|担任|成为了?)(.{2,14}?)(?:工作|的工作|这一行|这行)?(?:的)?$")
 _CITY = re.compile(
     r"^(?:家)?(?:租?住在?|定居在?|搬到了?|搬来了?|搬去了?|搬家到了?|人在|坐标|现居|[漂待]在|base在?|生活在"
-    r"|回到了?|在)(?P<place>[一-鿿].*)$"
+    r"|回到了?|在)(?P<place>[一-鿿A-Z].*)$"
 )
 _OUR_HOME = re.compile(r"^我?们?(?:一?全?家人?)?(?:现在|都|也|就|刚)*((?:住在|住|定居|搬到|搬来).+)$")
 _WE_MOVED = re.compile(
     r"^(?:去年|前年|今年|上个?月|[春夏秋冬]天|年初|年底|后来|毕业后|婚后|\d{4}年)+我们(?:全家|一家|就|又|才|也)*(?P<home>(?:搬到|搬来|搬去|定居在?).+)$"
 )
-_MOVED = re.compile(r"^从.{2,6}?(?:搬到|搬去|搬来)了?(?P<place>[一-鿿].*)$")
+_MOVED = re.compile(r"^从.{2,6}?(?:搬到|搬去|搬来)了?(?P<place>[一-鿿A-Z].*)$")
 _STAYS = re.compile(
     r"^$|^(?:市|[一-鿿]{1,4}[区县路])?(?:生活|工作|上班|定居|居住|住|安家|一[家个所].{1,8}(?:当|做|上班"
     r"|工作|任职).*|读书|上学|上大学|读[研博]|读大.|买了房|打工|做.{2,8}|当.{2,8}|(?:待|呆|混|漂"
@@ -330,7 +330,7 @@ def _name(name: str) -> Finding:
 def _work(bare: str, clause: Clause) -> Iterator[Finding]:
     if any(map(_LEFT_WORK.search, clause.rest)):
         return
-    readers = (_delivers_or_changed, _does_somewhere, _new_firm)
+    readers = (_latin_job, _delivers_or_changed, _does_somewhere, _new_firm)
     if known_so := next(filter(None, (list(read(bare, clause)) for read in readers)), None):
         yield from known_so
         return
@@ -357,6 +357,22 @@ def _work(bare: str, clause: Clause) -> Iterator[Finding]:
     role = chinese_occupation(m[1]) if m else None
     if role and (clause.subject == "me" or bare.startswith(("做", "当", "从事", "担任"))):
         yield profile("occupation", role, f"用户的职业是{role}")
+
+
+_LATIN_JOB: Final = re.compile(
+    r"^(?:现在|目前)?在(?P<at>[A-Z][\w&.]{1,20}(?: [A-Z][\w&.]{1,20})?)(?:公司)?(?:里|上班)?(?:做|当|担任)了?"
+    r"(?:一?[名个位])?(?P<what>[A-Za-z][A-Za-z -]{1,29})$"
+)
+_SHORT_TITLES: Final = frozenset(
+    {"PM", "QA", "HR", "CTO", "CEO", "CFO", "COO", "TPM", "SRE", "DBA", "sales", "marketing"}
+)
+
+
+def _latin_job(bare: str, _: Clause) -> Iterator[Finding]:
+    """Yield a firm and a post that both have Latin names: 在Stripe做staff engineer."""
+    if (m := _LATIN_JOB.match(bare)) and (m["what"] in _SHORT_TITLES or english_occupation(m["what"])):
+        yield profile("employer", m["at"], f"用户在{m['at']}工作")
+        yield profile("occupation", m["what"], f"用户的职业是{m['what']}")
 
 
 def _new_firm(_: str, clause: Clause) -> Iterator[Finding]:
@@ -423,7 +439,7 @@ def _home(bare: str, clause: Clause) -> Iterator[Finding]:
     m = _CITY.match(bare) or _MOVED.match(bare)
     if not m or clause.subject == "none":
         return
-    city = chinese_city(m["place"])
+    city = chinese_city(m["place"]) or (None if bare.startswith(("在", "回", "人在")) else latin_city(m["place"]))
     if city is None:
         return
     after = without_particles(m["place"].removeprefix(city))
