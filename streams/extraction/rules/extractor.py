@@ -124,7 +124,7 @@ def _proposal(finding: Finding, sources: tuple[int, ...], window: Window) -> Pro
         importance=finding.importance,
         attribute=finding.attribute,
         value=finding.value,
-        occurred_on=finding.occurred_on,
+        occurred_on=finding.occurred_on or finding.since,
         sources=sources,
     )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from support.examples import later
+from support.examples import candidate, extracted, later, piece
 from support.given import given
 from unit.streams.extraction.test_rules_labelled import proposals
 from unit.streams.extraction.test_rules_what_ends import answer
+
+from projections.queries.validity import validity
 
 
 async def slots(said: str) -> list[tuple[str, str]]:
@@ -123,3 +125,67 @@ async def test_a_number_of_before_that_is_told_late_is_history():
 async def test_a_second_number_or_somebody_elses_ends_none(before: str, now: str, stays: str):
     after = given(await answer(before, "t-1", 0)).when(await answer(now, "t-2", 1))
     assert stays in after.active(later(days=2))
+
+
+@pytest.mark.parametrize(
+    ("said", "attribute", "begun"),
+    [
+        ("I've lived in Leeds since 2019.", "city", "2019-01-01"),
+        ("Since 2019 I've lived in Leeds", "city", "2019-01-01"),
+        ("I've been living in Leeds since March 2021", "city", "2021-03-01"),
+        ("I've been working at Dell since March.", "employer", "2025-03-01"),
+        ("I've worked at Dell since last month", "employer", "2025-12-01"),
+        ("I've been a nurse since 2018", "occupation", "2018-01-01"),
+        ("I've been married since 2010", "relationship_status", "2010-01-01"),
+        ("I moved to York in April", "city", "2025-04-01"),
+        ("I joined Dell in 2021", "employer", "2021-01-01"),
+        ("我自2019年住在北京", "city", "2019-01-01"),
+        ("我自2019年起住在北京", "city", "2019-01-01"),
+        ("从2019年开始我住在北京", "city", "2019-01-01"),
+        ("2019年以来我一直住在北京", "city", "2019-01-01"),
+        ("我2019年就住在北京了", "city", "2019-01-01"),
+        ("我2019年开始在腾讯上班", "employer", "2019-01-01"),
+        ("我从三月开始在华为上班", "employer", "2025-03-01"),
+        ("自2019年起我单身", "relationship_status", "2019-01-01"),
+        ("我去年四月搬到了深圳", "city", "2025-04-01"),
+    ],
+)
+async def test_what_fills_a_slot_is_so_since_the_year_or_month_that_is_named(said: str, attribute: str, begun: str):
+    assert [(p.attribute, str(p.occurred_on)) for p in await proposals(said)] == [(attribute, begun)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I've lived in Leeds since I was ten",
+        "I've lived in Leeds since my divorce",
+        "I've lived in Leeds since 2030",
+        "I've lived in Leeds since May 3",
+        "I've lived in Leeds for 3 years",
+        "I live in Leeds and have had a dog since 2019",
+        "I live in Leeds",
+        "My sister has lived in York since 2019",
+        "I lived in Leeds from 2015 to 2019",
+        "I've loved tea since 2019",
+        "我从小住在北京",
+        "我住在北京三年了",
+        "从2019年到2021年我住在北京",
+        "我弟弟自2019年住在北京",
+        "我2019年去过北京",
+        "我2019年在北京住过",
+        "我想从2027年起住在北京",
+        "2019年我在北京工作",
+        "我从2019年开始不吃肉",
+    ],
+)
+async def test_what_begins_with_no_year_is_so_since_it_was_said(said: str):
+    assert [p for p in await proposals(said) if p.occurred_on] == []
+
+
+async def test_a_home_since_a_year_is_valid_from_it_and_its_text_has_no_date():
+    (home,) = await proposals("I've lived in Leeds since 2019.")
+    assert home.content == "User lives in Leeds"
+    told = candidate(home.content, "t-1", attribute="city", value=home.value, occurred_on=str(home.occurred_on))
+    after = given(extracted(told, covers=[piece("t-1", later())])).state
+    (memory,) = after.memories.values()
+    assert [str(at)[:10] for at in validity(memory, after.memories) if at] == ["2019-01-01"]
