@@ -51,6 +51,25 @@ _EACH = re.compile(r"^一[只条个]叫(?P<one>[一-鿿]{1,4}?)(?:和|还有)?(?
 _DAY_OF = re.compile(r"^(?:我们?的?)?(?P<who>[一-鿿]{0,4}?)(?:的)?(?P<what>生日|结婚纪念日|纪念日|忌日)(?:是|在)")
 
 
+_ENDED: Final = r"(?:死了|去世了|过世了|走了|没了|离世了|(?:去|回)(?:了)?(?:喵星|汪星|彩虹桥)了?)"
+_WHEN: Final = r"(?:今天|昨天|前天|昨晚|今早|上周|上个?月|上个?星期|去年|前几天|前两天|刚刚?|已经|突然|还是)"
+_DEATH = re.compile(
+    rf"^(?P<who>(?![我你他她它大小老天刚常渐慢人偷早匆急默悄轻白远])(?:(?P<one>[一-鿿])(?P=one)"
+    rf"|[一-鿿]{{1,2}}[包豆仔咪崽]|[A-Z][a-z]{{1,14}})) ?{_WHEN}{{0,3}}{_ENDED}$"
+    rf"|^(?P<any>(?![我你他她它])[一-鿿]{{1,3}}?){_WHEN}{{0,3}}(?:去|回)了?(?:喵星|汪星|彩虹桥)了?$"
+)
+"""One who has a pet's name, or went where pets go: 豆包死了, 花花去喵星了."""
+_NO_PET = re.compile(
+    r"^(?:[爸妈哥姐弟妹爷奶叔伯舅姑婆公太星天人宝]{2}|面包|钱包|书包|土豆|黄豆|红豆|绿豆|牛仔|水仔|We|He|It|She|They)$"
+)
+
+
+def _death(bare: str) -> Iterator[Finding]:
+    m = _DEATH.match(bare)
+    if m and not _NO_PET.match(m["who"] or m["any"]):
+        yield Finding(content=bare, category="people")
+
+
 def only_names(_: str) -> bool:
     """Return whether a clause that names somebody says no more: the patterns here match whole clauses."""
     return True
@@ -83,6 +102,7 @@ def people(clause: Clause) -> Iterator[Finding]:
             m := _HAS_CHILD.match(core)
         ):
             yield profile("family", m["who"], f"用户{core}")
+    yield from _death(clause.text)
     yield from _pets_each(bare, clause)
     yield from _days(bare)
 

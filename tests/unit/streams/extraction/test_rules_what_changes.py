@@ -189,3 +189,67 @@ async def test_a_home_since_a_year_is_valid_from_it_and_its_text_has_no_date():
     after = given(extracted(told, covers=[piece("t-1", later())])).state
     (memory,) = after.memories.values()
     assert [str(at)[:10] for at in validity(memory, after.memories) if at] == ["2019-01-01"]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "active"),
+    [
+        ("My dog is called Rex", "Rex died.", ["Rex died"]),
+        ("My dog is called Rex", "Rex died last month", ["Rex died last month (2025-12)"]),
+        ("My dog is called Rex", "My dog Rex died", ["User's dog Rex died"]),
+        ("My dog is called Rex", "We had to put Rex down", ["User had to put Rex down"]),
+        ("My cat is called Pickle", "Pickle passed away", ["Pickle passed away"]),
+        ("我养了一只猫，叫豆包", "豆包死了", ["豆包死了"]),
+        ("我养了一只猫，叫豆包", "豆包上个月走了", ["豆包上个月（2025-12）走了"]),
+        ("我养了一只猫，叫花花", "花花去喵星了", ["花花去喵星了"]),
+        ("我养了一只狗，叫旺财", "我的狗旺财上周去世了", ["用户的狗旺财上周（2025-12-29/2026-01-04）去世了"]),
+        ("我养了一只狗，叫旺财", "我们家狗旺财没了", ["用户家狗旺财没了"]),
+    ],
+)
+async def test_a_pet_that_died_leaves_the_profile_and_its_death_is_known(before: str, now: str, active: list[str]):
+    after = given(await answer(before, "t-1", 0)).when(await answer(now, "t-2", 1))
+    assert sorted(after.active(later(days=2))) == active
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "stays"),
+    [
+        ("My dog is called Rex", "Max died.", "User's dog is called Rex"),
+        ("My dog is called Rex", "My brother Rex died", "User's dog is called Rex"),
+        ("My dog is called Rex", "If Rex died I'd cry", "User's dog is called Rex"),
+        ("My dog is called Rex", "Rex nearly died", "User's dog is called Rex"),
+        ("My dog is called Rex", "Did Rex die?", "User's dog is called Rex"),
+        ("My dog is called Rex", "I put Rex down on the sofa", "User's dog is called Rex"),
+        ("My sister is called Anna", "My fish Anna died", "User's sister is called Anna"),
+        ("我养了一只猫，叫豆包", "团团死了", "用户的猫叫豆包"),
+        ("我养了一只猫，叫豆包", "豆包差点死了", "用户的猫叫豆包"),
+        ("我养了一只猫，叫豆包", "豆包死了吗？", "用户的猫叫豆包"),
+        ("我养了一只猫，叫豆包", "我梦见豆包死了", "用户的猫叫豆包"),
+    ],
+)
+async def test_the_death_of_another_or_none_ends_no_pet(before: str, now: str, stays: str):
+    after = given(await answer(before, "t-1", 0)).when(await answer(now, "t-2", 1))
+    assert stays in after.active(later(days=2))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Lincoln died in 1865",
+        "Everyone died laughing",
+        "Batteries died",
+        "She died",
+        "The plant died",
+        "Internet died",
+        "花死了",
+        "手机死了",
+        "我快死了",
+        "面包没了",
+        "妈妈死了",
+        "他走了",
+        "公交走了",
+        "钱包没了",
+    ],
+)
+async def test_what_died_without_a_pets_name_is_no_memory(said: str):
+    assert await proposals(said) == []
