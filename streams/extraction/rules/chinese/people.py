@@ -41,8 +41,9 @@ _HAS_PET = re.compile(
 )
 _PET_CALLED = re.compile(rf"^我?(?:们?家)?(?:里)?(?:养了?|有)(?:[一两]?[只条个])?叫{_NAME}的小?(?P<who>{_PETS})$")
 _KEEPS_PET = re.compile(rf"^(?:家里)?(?:养了?|有)(?:[一两]?[只条个])?(?:小|大)?(?P<who>{_PETS})$")
-_THEN_NAMED = re.compile(rf"^(?:它|名字)?(?:叫做?|名叫){_NAME}$")
+_THEN_NAMED = re.compile(rf"^(?:[它他她]|名字)?(?:叫做?|名叫){_NAME}$")
 _HAS_NAMED = re.compile(rf"^有一?个(?P<who>{FAMILY}|{_FRIENDS}|{_COLLEAGUES}){_NAMED}{_NAME}$")
+_NEW_LOVE = re.compile(r"^(?:有|交|谈|找到?)了?(?:一?个)?新?的?(?P<who>男朋友|女朋友|男友|女友|对象)了?$")
 _HAS_CHILD = re.compile(
     r"^有(?:了)?(?:[一两二三四]个|个)?(?:[^我你他她]{0,6}的)?(?P<who>儿子|女儿|孩子|双胞胎|妹妹|弟弟|哥哥|姐姐)$"
 )
@@ -88,23 +89,35 @@ def people(clause: Clause) -> Iterator[Finding]:
     elif m := _COLLEAGUE.match(bare):
         yield from _known(m["who"], m["name"])
     elif clause.subject in ("me", "none") and not clause.past:
-        if m := _HAS_PET.match(core):
-            yield from _pet(m["who"], m["name"])
-        elif (m := _KEEPS_PET.match(core)) and (
-            n := next(filter(None, map(_THEN_NAMED.match, map(without_particles, clause.rest[:2]))), None)
-        ):
-            yield from _pet(m["who"], n["name"])
-        elif m := _HAS_NAMED.match(core):
-            who = m["who"]
-            kind = _family if re.fullmatch(FAMILY, who) else _friend if re.fullmatch(_FRIENDS, who) else _known
-            yield from kind(who, m["name"])
-        elif (clause.subject == "me" or core != clause.text or clause.text.startswith("有")) and (
-            m := _HAS_CHILD.match(core)
-        ):
-            yield profile("family", m["who"], f"用户{core}")
+        yield from _had(core, clause)
     yield from _death(clause.text)
     yield from _pets_each(bare, clause)
     yield from _days(bare)
+
+
+def _had(core: str, clause: Clause) -> Iterator[Finding]:
+    """Yield whom a clause without 我的 says that the user has: 养了只猫叫豆包, 有新男朋友了."""
+    if m := _HAS_PET.match(core):
+        yield from _pet(m["who"], m["name"])
+    elif (m := _KEEPS_PET.match(core)) and (
+        n := next(filter(None, map(_THEN_NAMED.match, map(without_particles, clause.rest[:2]))), None)
+    ):
+        yield from _pet(m["who"], n["name"])
+    elif (
+        clause.subject == "me"
+        and (m := _NEW_LOVE.match(clause.core))
+        and clause.rest
+        and (n := _THEN_NAMED.match(without_particles(clause.rest[0])))
+    ):
+        yield from _family(m["who"], n["name"])
+    elif m := _HAS_NAMED.match(core):
+        who = m["who"]
+        kind = _family if re.fullmatch(FAMILY, who) else _friend if re.fullmatch(_FRIENDS, who) else _known
+        yield from kind(who, m["name"])
+    elif (clause.subject == "me" or core != clause.text or clause.text.startswith("有")) and (
+        m := _HAS_CHILD.match(core)
+    ):
+        yield profile("family", m["who"], f"用户{core}")
 
 
 def _pets_each(bare: str, clause: Clause) -> Iterator[Finding]:

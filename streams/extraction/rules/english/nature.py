@@ -14,6 +14,24 @@ if TYPE_CHECKING:
     from streams.extraction.rules.finding import Finding
 
 _TOGETHER = re.compile(r"^(?:am|have been) in a (?:\w+ )?relationship\b")
+_NEW_LOVE = re.compile(
+    r"^(?:(?:am|have been|have (?:just |recently )?started|started|began) (?:dating|seeing) "
+    r"(?:(?P<name>(?-i:[A-Z])[a-z]{1,14})|someone(?: new)?|somebody(?: new)?|a new (?:guy|girl|man|woman)"
+    r"|a (?:guy|girl|man|woman)"
+    r" (?:called|named) (?P<also>(?-i:[A-Z])[a-z]{1,14}))"
+    r"|(?:have|have got|got|found|met) a new (?:boyfriend|girlfriend|partner)\b"
+    r"(?: (?:called|named) (?P<who>(?-i:[A-Z])[a-z]{1,14}))?)"
+    r"(?: (?:now|again|recently|for (?:\w+ ){1,3}(?:weeks?|months?|years?)|since \w+))?$",
+    re.IGNORECASE,
+)
+"""Whom the user is together with now: I'm dating Daniel."""
+_DOCTOR = re.compile(r"^(?:am|have been|(?:have )?(?:just |recently )?started|began) seeing (?-i:[A-Z])", re.IGNORECASE)
+"""I'm seeing Daniel may be tomorrow, for dinner."""
+_HIS_NAME = re.compile(
+    r"^(?:(?:his|her|their) name(?: is|'s)|(?:he|she)(?: is|'s) called|called|named) (?P<name>(?-i:[A-Z])[a-z]{1,14})$"
+    r"|^(?P<alone>(?-i:[A-Z])[a-z]{1,14})$",
+    re.IGNORECASE,
+)
 _TRAIT = re.compile(
     r"^am (?:an? )?(?:(?:very|quite|really|pretty|rather|fairly|bit of an?|bit of|bit|little|lot|super"
     r"|kind of|naturally|incredibly|terribly|generally|hopeless|huge|massive|complete|lifelong|total"
@@ -128,11 +146,25 @@ def nature(clause: Clause) -> Iterator[Finding]:
         yield profile("communication_style", m["style"].lower(), f"User prefers {m['style'].lower()} replies")
     if mine and _TOGETHER.match(clause.core):
         yield profile("relationship_status", "in a relationship", "User is in a relationship")
+    yield from _new_love(clause) if mine else ()
     if mine and (m := _TRAIT.match(clause.core) or _BIT_OF.match(clause.core)):
         yield _trait(m["trait"])
     if m := _TONGUE.match(clause.text):
         yield profile("language", m["language"], f"User's native language is {m['language']}")
     yield from _accounts(clause)
+
+
+def _new_love(clause: Clause) -> Iterator[Finding]:
+    """Yield that there is a partner, and the partner's name where it is said."""
+    m = None if _DOCTOR.match(clause.core) else _NEW_LOVE.match(clause.core)
+    if m is None:
+        return
+    yield profile("relationship_status", "in a relationship", "User is in a relationship")
+    kind = next((who for who in ("boyfriend", "girlfriend") if who in clause.core), "partner")
+    named = _HIS_NAME.match(clause.rest[0]) if clause.rest else None
+    name = m["name"] or m["also"] or (named and (named["name"] or named["alone"]))
+    if name and not m["who"]:  # "a new boyfriend called Ben" is read as any relative is
+        yield profile("family", f"{kind} {name}", f"User's {kind} is called {name}")
 
 
 def _accounts(clause: Clause) -> Iterator[Finding]:

@@ -253,3 +253,96 @@ async def test_the_death_of_another_or_none_ends_no_pet(before: str, now: str, s
 )
 async def test_what_died_without_a_pets_name_is_no_memory(said: str):
     assert await proposals(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "filled"),
+    [
+        ("I'm dating Daniel now.", [("relationship_status", "in a relationship"), ("family", "partner Daniel")]),
+        ("I've started seeing someone", [("relationship_status", "in a relationship")]),
+        (
+            "I've started seeing someone, his name is Daniel",
+            [("relationship_status", "in a relationship"), ("family", "partner Daniel")],
+        ),
+        (
+            "I have a new boyfriend, Daniel",
+            [("relationship_status", "in a relationship"), ("family", "boyfriend Daniel")],
+        ),
+        (
+            "I have a new girlfriend called Sara",
+            [("relationship_status", "in a relationship"), ("family", "girlfriend Sara")],
+        ),
+        ("我有新男朋友了", [("relationship_status", "恋爱中")]),
+        ("我有新男朋友了，叫张伟", [("relationship_status", "恋爱中"), ("family", "男朋友张伟")]),
+        ("我交了新女朋友，叫小雅", [("relationship_status", "恋爱中"), ("family", "女朋友小雅")]),
+        ("我找了个对象，她叫小雅", [("family", "对象小雅")]),
+    ],
+)
+async def test_a_new_partner_is_known_by_name_and_ends_being_single(said: str, filled: list[tuple[str, str]]):
+    assert sorted(await slots(said)) == sorted(filled)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I want a new boyfriend",
+        "I don't have a new boyfriend",
+        "I'm seeing Daniel for dinner",
+        "I'm seeing Dr Miller tomorrow",
+        "I'm seeing Daniel",
+        "I was dating Daniel",
+        "My sister is dating Daniel",
+        "I'm not dating anyone",
+        "Are you seeing someone?",
+        "I'm dating the letter",
+        "I have a new boss, Daniel",
+        "我想找个男朋友",
+        "我想交个新女朋友",
+        "我姐有新男朋友了，叫张伟",
+        "我没有女朋友",
+        "我有新同事了，叫张伟",
+        "她交了新男朋友，叫张伟",
+        "你有新男朋友了吗？",
+    ],
+)
+async def test_a_wish_an_appointment_or_anothers_partner_is_none(said: str):
+    assert [each for each in await slots(said) if each[0] in ("relationship_status", "family")] == []
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "gone"),
+    [
+        ("Tom and I broke up.", "I'm dating Daniel now.", "User and Tom broke up"),
+        ("Tom and I broke up.", "My boyfriend is called Ben", "User and Tom broke up"),
+        ("I'm single", "My girlfriend is called Sara", "User is single"),
+        ("我和小丽分手了", "我有新男朋友了", "用户和小丽分手了"),
+        ("我单身", "我女朋友叫小雅", "用户单身"),
+        ("My girlfriend is called Sara", "I'm single", "User's girlfriend is called Sara"),
+        ("My wife is called Mei", "We got divorced", "User's wife is called Mei"),
+        ("我女朋友叫小丽", "我单身", "用户的女朋友叫小丽"),
+        ("我老公叫李强", "我离婚了", "用户的老公叫李强"),
+    ],
+)
+async def test_being_single_and_a_partner_end_each_other(before: str, now: str, gone: str):
+    after = given(await answer(before, "t-1", 0)).when(await answer(now, "t-2", 1))
+    assert gone not in after.active(later(days=2))
+    assert after.active(later(days=2)) != []
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "stays"),
+    [
+        ("I'm single", "My sister is called Sara", "User is single"),
+        ("I'm single", "My sister's boyfriend is called Ben", "User is single"),
+        ("I'm engaged", "My boyfriend is called Ben", "User is engaged"),
+        ("I'm divorced", "My boyfriend is called Ben", "User is divorced"),
+        ("My sister is called Sara", "I'm single", "User's sister is called Sara"),
+        ("My partner is called Sam", "I'm divorced", "User's partner is called Sam"),
+        ("我单身", "我妹妹叫小雪", "用户单身"),
+        ("我妹妹叫小雪", "我单身", "用户的妹妹叫小雪"),
+        ("我女朋友叫小丽", "我离婚了", "用户的女朋友叫小丽"),
+    ],
+)
+async def test_relatives_and_other_statuses_stay(before: str, now: str, stays: str):
+    after = given(await answer(before, "t-1", 0)).when(await answer(now, "t-2", 1))
+    assert stays in after.active(later(days=2))
