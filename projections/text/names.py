@@ -107,7 +107,7 @@ _DOES: Final = re.compile(rf"(?:{_ACTIVITY})$")
 """What one does somewhere: the place stands before it."""
 _NO_PLACE: Final = re.compile(
     r"[爬打看吃喝买卖做学参考钓逛听找接送取拿办领拍泡洗剪跑踢玩唱跳练]"
-    r"|[零〇一二两三四五六七八九十百千万亿几半多\d]+(?:块钱?|元|岁|[天年月周点号楼层斤分万亿倍]|公斤|小时|个.*|以上|左右)?$"
+    r"|[零〇一二两三四五六七八九十百千万亿几半多\d]{1,8}(?:块钱?|元|岁|[天年月周点号楼层斤分万亿倍]|公斤|小时|个.{0,6}|以上|左右)?$"
 )
 """How what begins with a deed or a number is no place: 去打疫苗, 涨到三万."""
 

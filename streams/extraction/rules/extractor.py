@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schemas.messages.observations import TurnContext
     from streams.extraction.protocol import Piece, Window
 
-RULES_VERSION: Final = "15"
+RULES_VERSION: Final = "16"
 """Raise it with every change of what the rules find: it is recorded with each memory's lineage."""
 MOST_QUOTED: Final = 200
 """Characters of a turn that are kept as key dialogue."""
