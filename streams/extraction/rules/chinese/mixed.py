@@ -82,6 +82,21 @@ _QUIT: Final = re.compile(
     r"^我(?P<when>上周|上个月|昨天|今天|刚刚?|已经)? ?quit ?了? ?"
     r"(?P<firm>[A-Z][\w&.]{1,20}(?: [A-Z][\w&.]{1,20})?)(?: ?的工作)?了?$"
 )
+_LABELS: Final = {
+    "birthday": "生日",
+    "name": "名字",
+    "english name": "英文名",
+    "chinese name": "中文名",
+    "job": "工作",
+    "phone number": "手机号",
+    "email": "邮箱",
+    "hometown": "家乡",
+}
+_LABELLED: Final = re.compile(rf"^(?:my|我的?) ?(?P<label>{'|'.join(_LABELS)}) ?(?:是|is (?=[一-鿿])) ?", re.IGNORECASE)
+_TASTE: Final = re.compile(
+    r"^(?P<who>我(?:也|真的|现在|很|最|超级?|特别|好){0,2}) ?(?P<verb>love|like|enjoy|hate) ?(?=[一-鿿])", re.IGNORECASE
+)
+_OF_AGE: Final = re.compile(r"^I(?:'m| am) (?P<age>\d{1,3}) ?岁$")
 _MY_LABEL: Final = re.compile(r"^[Mm]y (?=[一-鿿])")
 _IS_VALUE: Final = re.compile(r"(?<=[一-鿿]) (?P<now>is now|is|changed to|has changed to) (?=[\w@+.-]{3,40}$)")
 
@@ -113,7 +128,7 @@ _OF_ONESELF: Final = (
     (rf" (?:don't|do not){_VERY} (?:like|love|enjoy) {_NOUNS}", _object("我不喜欢")),
     (rf"(?:{_VERY} live|{_AM}{_VERY} living) in {_NOUNS}", _object("我住在")),
     (rf"(?:'ve| have)?{_VERY} moved to {_NOUNS}", _object("我搬到了")),
-    (rf"(?:{_VERY} work|{_AM}{_VERY} working) (?:at|for) {_NOUNS}", _object("我在", "工作")),
+    (rf"(?:{_VERY} work|{_AM}{_VERY} working) (?:at|for|in) {_NOUNS}", _object("我在", "工作")),
     (rf"{_AM}{_VERY} from {_NOUNS}", _object("我来自")),
     (rf"{_AM}{_VERY} (?:learning|studying) {_NOUNS}", _object("我在学")),
     (rf"{_VERY} speak {_NOUNS}", _object("我会说")),
@@ -133,26 +148,15 @@ def is_mixed(text: str) -> bool:
 
 def in_one_language(clause: str) -> str:
     """Return a clause that mixes both languages as it would be said in one, in which proper nouns stay as they are."""
-    text = clause
-    if m := _EN_TIME.match(text):
-        text = _time(m) + text[m.end() :]
-    elif m := _TIMED.match(text):
+    if m := _TIMED.match(clause):
         return f"{m['said']} {_ZH_TIME[m['when']]}"
-    if m := _QUIT.match(text):
-        return f"我{m['when'] or ''}从{m['firm']}离职了"
-    if m := _ENGLISH_VERB.match(text):
-        return f"I {'am ' if m['adjective'] else ''}{m['said']}{m['rest']}".strip()
-    if m := _FAVOURITE.match(text):
-        text = f"我最喜欢的{m['kind']}是{text[m.end() :]}"
-    text, when = _apart(text)
-    for frame, said in _FRAMES:
-        if m := frame.match(text):
-            return said(m).replace("我", f"我{when}", 1)
-    text = text if not when else clause
-    if m := _MY_KIN.match(text):
-        text = f"我{_KIN[m['who'].lower()]}{'是' if m['is'] else ''}{text[m.end() :]}"
-    if _MY_LABEL.match(text):
-        text = f"我的{text[3:]}"
+    at = _EN_TIME.match(clause)
+    text = _time(at) + clause[at.end() :] if at else clause
+    if (whole := _reframed(text)) is not None:
+        return whole
+    for pattern, said in _WORDS:
+        if m := pattern.match(text):
+            text = said(m) + text[m.end() :]
     text = _IS_VALUE.sub(lambda m: "是" if m["now"] == "is" else "换成了", text)
     return (
         re.sub(r"(?<=[一-鿿]) (?=[A-Za-z0-9])|(?<=[A-Za-z0-9]) (?=[一-鿿])", "", text)
@@ -161,6 +165,33 @@ def in_one_language(clause: str) -> str:
     )
 
 
+def _reframed(text: str) -> str | None:
+    """Return a clause in the language of its one foreign word or frame; None where it has another form."""
+    if m := _QUIT.match(text):
+        return f"我{m['when'] or ''}从{m['firm']}离职了"
+    if m := _ENGLISH_VERB.match(text):
+        return f"I {'am ' if m['adjective'] else ''}{m['said']}{m['rest']}".strip()
+    if m := _OF_AGE.match(text):
+        return f"我{m['age']}岁"
+    bare, when = _apart(text)
+    for frame, said in _FRAMES:
+        if m := frame.match(bare):
+            return said(m).replace("我", f"我{when}", 1)
+    return None
+
+
+def _kin(m: re.Match[str]) -> str:
+    return f"我{_KIN[m['who'].lower()]}{'是' if m['is'] else ''}"
+
+
+_WORDS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]] = (
+    (_LABELLED, lambda m: f"我的{_LABELS[m['label'].lower()]}是"),
+    (_TASTE, lambda m: f"{m['who']}{'讨厌' if m['verb'].lower() == 'hate' else '喜欢'}"),
+    (_FAVOURITE, lambda m: f"我最喜欢的{m['kind']}是"),
+    (_MY_KIN, _kin),
+    (_MY_LABEL, lambda _: "我的"),
+)
+"""English words at the beginning of a Chinese clause, and what they are there."""
 _SAID_LAST: Final = re.compile(
     r" (?P<since>since )?(?P<day>today|tomorrow|yesterday|tonight|last night|(?:next|last|this) year"
     r"|(?P<far>next|last|this) (?:(?P<unit>week|month)|(?P<weekday>mon|tue|wed|thu|fri|sat|sun)(?:[a-z]{0,6})))$",
@@ -213,7 +244,21 @@ _SUPPOSED: Final = re.compile(
     r"(?:and |but |so )?(?:if|suppose|imagine|I wish|I'd|I would|I think|I guess|maybe)\b", re.IGNORECASE
 )
 """What begins a supposition or a doubt: the sentence claims nothing."""
+_NO_NOUN: Final = re.compile(rf"[{_FUNCTION}]|[一-鿿]{{9}}|^(?:[Mm]y|I) ?[一-鿿]")
+"""What makes more of the Chinese in an English clause than names: I play 羽毛球 has none."""
+_AND_ALSO: Final = re.compile(r"(?<=[一-鿿]) (?:but|and) (?=(?:live|work|love|like|hate|enjoy|speak) )")
 _JOIN: Final = re.compile(r" (?:but|and|so) (?=(?:I|I'm|I've|my|we)\b)")
+
+
+def _parts(clause: str) -> list[str]:
+    """Return a mixed clause cut where the next thing is said of oneself: I work in 上海 but live in 苏州."""
+    if not is_mixed(clause):
+        return [clause]
+    parts = _JOIN.split(clause)
+    if not _ENGLISH_FRAME.match(clause):
+        return parts
+    first, *more = [each for part in parts for each in _AND_ALSO.split(part)]
+    return [first, *(part if _ENGLISH_FRAME.match(part) else f"I {part}" for part in more)]
 
 
 def runs(clauses: tuple[str, ...]) -> list[tuple[Language, tuple[str, ...]]]:
@@ -223,9 +268,9 @@ def runs(clauses: tuple[str, ...]) -> list[tuple[Language, tuple[str, ...]]]:
         return []
     if any(map(_OTHERS_WORDS.search, clauses)):
         return [("zh", clauses)]
-    for clause in (part for said in clauses for part in (_JOIN.split(said) if is_mixed(said) else [said])):
+    for clause in (part for said in clauses for part in _parts(said)):
         said = in_one_language(clause) if is_mixed(clause) else clause
-        is_english = _HAN.search(said) is None and _ENGLISH_FRAME.match(said) is not None
+        is_english = _ENGLISH_FRAME.match(said) is not None and _NO_NOUN.search(said) is None
         language: Language = "en" if is_english else "zh"
         if found and found[-1][0] == language:
             found[-1][1].append(said)

@@ -61,7 +61,7 @@ _DEATH = re.compile(
 )
 """One who has a pet's name, or went where pets go: 豆包死了, 花花去喵星了."""
 _NO_PET = re.compile(
-    r"^(?:[爸妈哥姐弟妹爷奶叔伯舅姑婆公太星天人宝]{2}|面包|钱包|书包|土豆|黄豆|红豆|绿豆|牛仔|水仔|We|He|It|She|They)$"
+    r"^(?:[爸妈哥姐弟妹爷奶叔伯舅姑婆公太星天人宝]{2}|狗狗|猫猫|兔兔|鸟鸟|鱼鱼|娃娃|面包|钱包|书包|土豆|黄豆|红豆|绿豆|牛仔|水仔|We|He|It|She|They)$"
 )
 
 

@@ -249,6 +249,7 @@ async def test_the_death_of_another_or_none_ends_no_pet(before: str, now: str, s
         "他走了",
         "公交走了",
         "钱包没了",
+        "狗狗没了吗",
     ],
 )
 async def test_what_died_without_a_pets_name_is_no_memory(said: str):
