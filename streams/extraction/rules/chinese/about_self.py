@@ -154,7 +154,7 @@ _DISTRICT = re.compile(
 """A part of a city that is named without 区, where somebody lives or moves."""
 _JUST_NOW = re.compile(r"今天|现在|刚|目前|这[两几]天")
 _RESIDES = re.compile(r"^(?:家)?(?:住|定居|搬)")
-_ALLERGIC = re.compile(r"^对((?:(?![不没无]|什么|任何).){1,8}?)(?:严重|轻微)?(?:会)?过敏$")
+_ALLERGIC = re.compile(r"^对((?:(?![不没无]|什么|任何).){1,8}?)(?:严重|轻微|[也都还就很]){0,2}(?:会)?过敏$")
 _REACTS = re.compile(
     r"^(?P<what>[一-鿿]{2,5}?)我?(?:是|可|真的)?(?:一?(?:吃|碰|喝|闻)(?:了|到)?|碰都)(?:就|都|会"
     r"|要)*(?:起疹子|起红疹|过敏|嘴肿|肿|浑身痒|全身痒|长疹子|不能碰|不敢碰)(?:的|了)?$"
@@ -249,6 +249,7 @@ def about_self(clause: Clause) -> Iterator[Finding]:
     if clause.past:
         return
     yield from _our_company(clause)
+    yield from _aged(without_particles(clause.text))
     if clause.subject == "we" and (m := _OUR_HOME.match(bare)):
         yield from _home(m[1], clause)
     elif m := _WE_MOVED.match(without_particles(clause.text)):
@@ -262,10 +263,25 @@ def about_self(clause: Clause) -> Iterator[Finding]:
         yield from _relationship(re.sub(r"^.{1,6}了(?=还是?)", "", clause.core))
 
 
+_NTH_BIRTHDAY: Final = re.compile(
+    rf"^(?:昨天|前天|今天|上周|上个?月|前几天)(?:刚好?|正好|就)?(?:是|过了?)?我的?(?P<age>{NUMERAL})岁(?:的)?生日$"
+    rf"|^我?(?:昨天|前天|上周|上个?月|前几天)我?(?:刚好?|正好|就)?(?:满|过了?)(?P<also>{NUMERAL})(?:周?岁)(?:的?生日)?$"
+)
+"""A birthday that has been says the age: 昨天是我29岁生日."""
+_DUMPED: Final = re.compile(r"^被(?!老板|公司|朋友|同事|车|人|单位|大家|客户).{1,5}甩了$")
+
+
+def _aged(text: str) -> Iterator[Finding]:
+    m = _NTH_BIRTHDAY.match(text)
+    age = number(m["age"] or m["also"]) if m else None
+    if age and _AGES[0] <= age <= _AGES[1]:
+        yield profile("age", str(age), f"用户{age}岁")
+
+
 def _relationship(core: str) -> Iterator[Finding]:
     if _MARRIED.match(core):
         yield profile("relationship_status", "已婚", f"用户{core}")
-    elif _PARTED.match(core):
+    elif _PARTED.match(core) or _DUMPED.match(core):
         yield profile("relationship_status", "单身", f"用户{core}")
     # 了 is part of the meaning here, so the words are taken with it.
     for pattern, status in _STATUS:

@@ -347,3 +347,49 @@ async def test_being_single_and_a_partner_end_each_other(before: str, now: str, 
 async def test_relatives_and_other_statuses_stay(before: str, now: str, stays: str):
     after = given(await answer(before, "t-1", 0)).when(await answer(now, "t-2", 1))
     assert stays in after.active(later(days=2))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "active"),
+    [
+        ("My girlfriend is called Sara", "Sara dumped me.", ["User was dumped by Sara"]),
+        ("我女朋友叫小丽", "我被小丽甩了", ["用户被小丽甩了"]),
+        ("我28岁", "昨天是我29岁生日", ["用户29岁"]),
+        ("我29岁", "昨天我满30岁了", ["用户30岁"]),
+        ("我29岁", "我上周过了三十岁生日", ["用户30岁"]),
+        ("I'm 31", "I'm actually 30", ["User is 30 years old"]),
+        ("I'm 31", "Yesterday was my 32nd birthday.", ["User is 32 years old"]),
+        ("I'm 31", "It was my 32nd birthday last Friday", ["User is 32 years old"]),
+    ],
+)
+async def test_being_left_or_a_birthday_that_has_been_takes_the_place_of_before(
+    before: str, now: str, active: list[str]
+):
+    after = given(await answer(before, "t-1", 0)).when(await answer(now, "t-2", 1))
+    assert after.active(later(days=2)) == active
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "She dumped me",
+        "My boss dumped me with work",
+        "Sara dumped me on the sofa",
+        "Sara dumped Tom",
+        "我被老板甩了锅",
+        "他被小丽甩了",
+        "Tomorrow is my 30th birthday",
+        "Yesterday was my wife's 30th birthday",
+        "It's my 40th birthday next week",
+        "I'm actually 30 minutes late",
+        "明天是我29岁生日",
+        "昨天是我妈60岁生日",
+        "昨天我儿子满3岁了",
+    ],
+)
+async def test_what_is_to_come_or_anothers_changes_no_age_and_no_love(said: str):
+    assert await slots(said) == []
+
+
+async def test_the_thing_of_a_second_allergy_has_no_grammar_word():
+    assert await slots("我对花生过敏，对虾也过敏。") == [("allergies", "花生"), ("allergies", "虾")]
