@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli import erasure, keys, webhooks
+from mnemolog.cli import erasure, keys, policy, usage, webhooks
 from mnemolog.cli.commands import (
     context,
     dead_letters,
@@ -50,12 +50,14 @@ for noun in (
     context,
     rebuild,
     doctor,
+    usage,
 ):
     noun.install(program)
 for noun, explanation in (
     (topics, "The topics of the log."),
     (tick, "Say what time it is."),
     (dead_letters, "What could not be read or handled."),
+    (policy, "What a tenant, or one of its agents, wants remembered."),
     (webhooks, "Whom changes are posted to."),
     (keys, "API keys: who may use a server, and what for."),
 ):

@@ -90,6 +90,14 @@ def compare_encoders(encoder: str, questions: Sequence[Json]) -> Call[Json]:
     return _post("reembed/compare", {"encoder": encoder, "questions": list(questions)}, REBUILD_SECONDS)
 
 
+def model_usage(by: str = "user", *, since: Instant | None = None, until: Instant | None = None) -> Call[Json]:
+    """Return what the model was asked and what it cost, by `user`, `agent`, `day` (UTC) or `model`.
+
+    `{items: [{…, calls, tokens_in, tokens_out}], calls, tokens_in, tokens_out}`, of all tenants.
+    """
+    return get("/v1/admin/usage", by=by, since=since, until=until)
+
+
 def rotate_master_key() -> Call[Json]:
     """Rewrap all data keys with a newer master key: `{kek_id, wrapped, retired}`."""
     return _post("keys/rotate", {}, REBUILD_SECONDS)
@@ -127,6 +135,7 @@ class AsyncAdminMethods(AsyncCarrier):
     reembed = awaited(reembed)
     reembedding = awaited(reembedding)
     compare_encoders = awaited(compare_encoders)
+    model_usage = awaited(model_usage)
     rotate_master_key = awaited(rotate_master_key)
     metrics = awaited(metrics)
     dead_letters = awaited(dead_letters)
@@ -146,6 +155,7 @@ class AdminMethods(Carrier):
     reembed = direct(reembed)
     reembedding = direct(reembedding)
     compare_encoders = direct(compare_encoders)
+    model_usage = direct(model_usage)
     rotate_master_key = direct(rotate_master_key)
     metrics = direct(metrics)
     dead_letters = direct(dead_letters)

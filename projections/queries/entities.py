@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from projections.text.analyser import fold
-from projections.text.names import names_in
+from projections.text.names import names_in, without_kin
 from schemas.identity import derived_id
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _SLOTS: Final[dict[str, EntityKind]] = {
     "city": "place",
     "family": "person",
     "friends": "person",
+    "pet_names": "person",
     "accounts": "thing",
 }
 """Slots whose values are names."""
@@ -94,7 +95,9 @@ def entity_id(owner: Owner, folded_name: str) -> str:
 def _named(memory: Memory) -> Iterable[tuple[str, EntityKind, int]]:
     kind = _SLOTS.get(memory.slot or "")
     if kind is not None and memory.value and not _RELATION.match(memory.value):
-        names = [one.name for one in names_in(memory.value)] or [memory.value.strip()]  # of `sister Ines`, Ines
+        names = [one.name for one in names_in(memory.value)] or [
+            without_kin(memory.value.strip())
+        ]  # of `sister Ines`, Ines
         yield from ((name, kind, _SURE) for name in names)
     for named in names_in(memory.content):
         yield named.name, named.kind, 1

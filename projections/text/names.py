@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EntityKind: TypeAlias = Literal["person", "place", "organisation", "thing"]
 
-_NAME: Final = r"[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,3}"
+_NAME: Final = r"(?:St\. )?[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,3}"
 _RELATIVES: Final = (
     r"mother|mom|mum|father|dad|son|daughter|husband|wife|boyfriend|girlfriend|fianc[ée]e?|partner|grandmother|grandma"
     r"|grandfather|grandpa|sister|brother|aunt|uncle|cousin|niece|nephew|friend|roommate|flatmate|neighbou?r|boss"
@@ -47,7 +47,7 @@ _ENGLISH: Final[tuple[tuple[EntityKind, re.Pattern[str]], ...]] = (
     (
         "organisation",
         re.compile(
-            r"\b((?:[A-Z][\w'’-]{0,30} ){1,3}"
+            r"\b((?:St\. )?(?:[A-Z][\w'’-]{0,30} ){1,3}"
             r"(?:Inc|Ltd|GmbH|Corp|University|Hospital|School|College|Bank|Museum))\b"
         ),
     ),
@@ -66,6 +66,9 @@ _KIN: Final = (
     "|表姐|表妹|表哥|表弟|堂姐|堂妹|堂哥|堂弟|姑姑|阿姨|叔叔|舅舅|朋友|闺蜜|同事|同学|室友|邻居|老板|上司|老师|教练|医生"
     "|猫|狗|宠物|兔子|仓鼠|鹦鹉"
 )
+_OF_KIN: Final = re.compile(rf"^(?:{_KIN})(?={_HAN}{{2,4}}$|[A-Z])")
+_SHORTEST: Final = 2
+"""Characters of a Chinese place."""
 _END: Final = r"(?=[，。；、,.;\s]|$|和|跟|今年|在|很|的)"
 _CHINESE: Final[tuple[tuple[EntityKind, re.Pattern[str]], ...]] = (
     ("person", re.compile(rf"(?:{_KIN})(?:的名字)?(?:叫做?|名叫|是)({_HAN}{{2,4}}?){_END}")),
@@ -95,6 +98,20 @@ _NO_CHINESE_NAME: Final = re.compile(
 )
 
 
+_ACTIVITY: Final = (
+    "爬山|登山|徒步|跑步|游泳|健身|露营|钓鱼|滑雪|滑冰|潜水|冲浪|骑车|骑行|散步|逛街|购物|唱歌|跳舞|看电影|看展|拍照|摄影|泡温泉"
+    "|旅游|旅行|度假|出差|开会|面试|培训|体检|复查|看病|看医生|做手术|住院|打疫苗|考试|上课|上学|上班|吃饭|聚餐|喝酒|约会|相亲"
+    "|参加.*|接孩子|办事|玩"
+)
+_DOES: Final = re.compile(rf"(?:{_ACTIVITY})$")
+"""What one does somewhere: the place stands before it."""
+_NO_PLACE: Final = re.compile(
+    r"[爬打看吃喝买卖做学参考钓逛听找接送取拿办领拍泡洗剪跑踢玩唱跳练]"
+    r"|[零〇一二两三四五六七八九十百千万亿几半多\d]{1,8}(?:块钱?|元|岁|[天年月周点号楼层斤分万亿倍]|公斤|小时|个.{0,6}|以上|左右)?$"
+)
+"""How what begins with a deed or a number is no place: 去打疫苗, 涨到三万."""
+
+
 @dataclass(frozen=True, slots=True)
 class Named:
     """A name, and what has it."""
@@ -111,9 +128,20 @@ def names_in(text: str) -> Iterator[Named]:
                 yield Named(name, kind)
     for kind, pattern in _CHINESE:
         for match in pattern.finditer(text):
-            name = match[1]
-            if _NO_CHINESE_NAME.search(name) is None:
+            name = match[1] if kind != "place" else _place(match[1])
+            if name and _NO_CHINESE_NAME.search(name) is None:
                 yield Named(name, kind)
+
+
+def without_kin(name: str) -> str:
+    """Return a name without the Chinese word for who it is to the user: 男朋友陈浩 is 陈浩."""
+    return _OF_KIN.sub("", name)
+
+
+def _place(name: str) -> str | None:
+    """Return where one went without what one did there (香山徒步 is 香山); None where no place is left."""
+    bare = _DOES.sub("", name)
+    return None if _NO_PLACE.match(bare) or len(bare) < _SHORTEST else bare
 
 
 def _english(name: str) -> str | None:

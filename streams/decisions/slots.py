@@ -15,6 +15,7 @@ from schemas.vocabulary.attributes import BY_NAME, OPPOSITES, name_and_date, pla
 from schemas.vocabulary.tastes import says_taste
 from schemas.vocabulary.words import DOCUMENT
 from streams.decisions.duplicates import matching, statement_keys
+from streams.decisions.duplicates.contact import takes_place
 from streams.decisions.duplicates.contradiction import ANY, end_keys, ends, taken_back
 from streams.decisions.duplicates.equivalence import content_words
 
@@ -92,6 +93,10 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
             perhaps.update(state.by_attribute.get(attribute, ()))
         else:
             keys.append(statement_keys.of_value(attribute, taken))
+    if statement.attribute in _LOVE:
+        perhaps |= {i for attribute in _LOVE for i in state.by_attribute.get(attribute, ())}
+    if statement.attribute == _ACCOUNTS:
+        perhaps.update(state.by_attribute.get(_ACCOUNTS, ()))
     perhaps |= matching.found(state, keys)
     found = [
         m
@@ -108,6 +113,13 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
 
 
 def _contradicts(memory: Memory, statement: Statement, back: tuple[tuple[str, ...], str] | None) -> bool:
+    if statement.attribute == memory.slot == _ACCOUNTS:
+        newer, older = (memory, statement) if memory.said_at > statement.effective else (statement, memory)
+        return takes_place(newer.content, newer.value, older.value)
+    if statement.attribute in _LOVE and memory.slot in _LOVE and memory.said_at != statement.effective:
+        newer, older = (memory, statement) if memory.said_at > statement.effective else (statement, memory)
+        if _is_alone(newer, older) or _is_alone(older, newer):
+            return True
     if memory.said_at > statement.effective:
         return ends(memory.content, statement.content) or _takes_back(memory.content, statement)
     if back is not None and memory.slot in back[0] and _is_taken(memory, back[1], statement):
@@ -123,6 +135,24 @@ _PARTNER: Final = re.compile(
     re.IGNORECASE,
 )
 """The value of a partner in `family`: relation and name."""
+
+
+_LOVE: Final = ("relationship_status", "family")
+_COUPLE: Final = r"(?:girlfriend|boyfriend|partner|女朋友|男朋友|女友|男友|对象)"
+_SPOUSE: Final = r"(?:husband|wife|spouse|爱人|老婆|老公|妻子|丈夫|太太|先生)"
+_WITHOUT: Final = {
+    **dict.fromkeys(("single", "单身"), re.compile(rf"(?:{_COUPLE}|{_SPOUSE}).+", re.IGNORECASE)),
+    **dict.fromkeys(("divorced", "离婚"), re.compile(rf"{_SPOUSE}.+", re.IGNORECASE)),
+}
+"""Whom one does not have with a relationship status, as values of `family`: `girlfriend Mia`, 女朋友小美."""
+
+
+def _is_alone(status: Memory | Statement, family: Memory | Statement) -> bool:
+    """Return whether a status says that there is no such partner as `family` names."""
+    if status.attribute != "relationship_status" or family.attribute != "family":
+        return False
+    without = _WITHOUT.get((status.value or "").casefold())
+    return without is not None and without.fullmatch(family.value or "") is not None
 
 
 def _is_taken(memory: Memory, value: str, statement: Statement) -> bool:
@@ -151,6 +181,7 @@ def _takes_back(content: str, statement: Statement) -> bool:
 
 
 _EMPLOYER: Final = "employer"
+_ACCOUNTS: Final = "accounts"
 _JOB: Final = re.compile(r"\bjob\b", re.IGNORECASE)
 """With it, the name behind `at` is an employer's: "left New York" is not of the New York Times."""
 

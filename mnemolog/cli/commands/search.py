@@ -12,6 +12,9 @@ from mnemolog.client.client import AsyncClient
 QUERY = Annotated[str, typer.Argument(help="What to look for, in any words.")]
 LIMIT = Annotated[int, typer.Option("--limit", "-n", min=1, max=100)]
 TURNS = Annotated[bool, typer.Option("--turns", help="Also find what was said, whether it was remembered or not.")]
+HOPS = Annotated[
+    int, typer.Option("--hops", min=1, max=2, help="2: what the best memories are about is looked for too.")
+]
 RECALL = Annotated[bool, typer.Option("--recall", help="Count what is found as recalled, as an agent's search does.")]
 
 
@@ -32,12 +35,22 @@ async def search(  # noqa: PLR0913 - one for each option
     filters: FILTER = None,
     as_of: AS_OF = None,
     turns: TURNS = False,
+    hops: HOPS = 1,
     recall: RECALL = False,
 ) -> None:
     """Find memories by words and by meaning. Looking does not change them, unless --recall says so."""
     include = ["memories", "turns"] if turns else None
     found = await client.search(
-        user, agent, query, limit=limit, filters=filters, as_of=as_of, recall=recall, include=include, app_id=app
+        user,
+        agent,
+        query,
+        limit=limit,
+        filters=filters,
+        as_of=as_of,
+        recall=recall,
+        include=include,
+        app_id=app,
+        hops=None if hops == 1 else hops,
     )
     if output.as_json:
         output.json(found)

@@ -59,7 +59,8 @@ _ZH_NOW: Final = (("现", "在"), ("目", "前"), ("已", "经"), ("如", "今")
 
 _MAY_TAKE_BACK: Final = re.compile(
     r"no longer|not|n['’]t|quit|left|lost|resigned|broke|split|stopped|gave up|given up|retired|fired|laid off"
-    r"|[不没离辞跳退戒分裁失误]",
+    r"|died|passed away|is dead|\bput\b|rainbow bridge"
+    r"|[死世走星桥不没离辞跳退戒分裁失误]",
     re.IGNORECASE,
 )
 _DAYS_IN_BRACKETS: Final = re.compile(r"\s?[（(]\d{4}-[\d/-]{2,20}[）)]")
@@ -80,6 +81,13 @@ _WHY: Final = r"(?:,[^?]{1,80})?"
 """What is told behind an allergy that is over: the doctor tested me, 脱敏治疗成功了."""
 _TAKES: Final = r"(?:drink|eat|watch|play|smoke|wear|read|listen to|use|practi[cs]e|go to|do)"
 _TAKING: Final = r"(?:drinking |eating |watching |playing |wearing |reading |listening to |using |doing |going to )?"
+_PET: Final = (
+    r"(?:cat|dog|puppy|kitten|rabbit|bunny|hamster|parrot|bird|fish|turtle|horse|pony|guinea pig|pet|goldfish)"
+)
+_ZH_PET: Final = r"(?:小?[猫狗兔鸟鱼]咪?狗?子?|仓鼠|鹦鹉|乌龟|金毛|柯基|柴犬|布偶|橘猫|边牧|泰迪|博美|哈士奇|宠物)"
+_ZH_DEATH_WHEN: Final = (
+    r"(?:今天|昨天|前天|昨晚|今早|上周|上个?月|上个?星期|去年|前几天|前两天|刚刚?|已经|突然|还是){0,3}"
+)
 _TAKEN_BACK: Final = tuple(
     (attributes, re.compile(pattern, re.IGNORECASE))
     for attributes, pattern in (
@@ -106,6 +114,22 @@ _TAKEN_BACK: Final = tuple(
             (
                 rf"^(?:the )?(?:(?:user|i) and )?(?P<value>[A-Z]\w+)(?: and (?:the )?(?:user|i))? (?:broke"
                 rf"|split) up{_LATELY}"
+            ),
+        ),
+        (
+            ("pet_names",),
+            (
+                rf"^(?:(?:the )?user's (?:{_PET} )?)?(?P<value>[A-Z]\w{{1,14}}) (?:has )?"
+                r"(?:just |sadly |suddenly |recently )?(?:died|passed away|is dead"
+                r"|(?:was|had to be) put (?:down|to sleep)|crossed the rainbow bridge)\b[^?]{0,60}$"
+            ),
+        ),
+        (("pet_names",), rf"^(?:the )?user had to put (?P<value>[A-Z]\w{{1,14}}) (?:down|to sleep){_LATELY}"),
+        (
+            ("pet_names",),
+            (
+                rf"^(?:用户(?:们?家)?(?:里)?的?(?:{_ZH_PET})?)?{_ZH} ?{_ZH_DEATH_WHEN}"
+                r"(?:死|去世|过世|离世|走|没|[去回]了?(?:喵星|汪星|彩虹桥))了?[.!。]*$"
             ),
         ),
         (("likes", "interests"), rf"{_I}(?:is |am )?no longer {_TAKES}e?s? {_REST}"),

@@ -170,6 +170,61 @@ def certain_day(text: str, today: date) -> Dated | None:
     return Dated(found.day, m.start(), m.end()) if found else None
 
 
+_CHANGES_EN: Final = (
+    r"(?:moved|relocated|settled|joined|started|(?:got|was|were|been|am) (?:married|divorced|engaged)|became|hired)"
+)
+_EN_SINCE = re.compile(
+    r"\bsince (?:(?:the )?(?:early|mid|late|(?:start|beginning|end|summer|spring|autumn|fall|winter) of)[ -])?"
+    rf"(?:{_MONTH.format('m1')}\b(?!,? \d{{1,2}}\b)(?:,? (?:of )?(?P<y1>(?:19|20)\d\d)\b)?"
+    r"|(?P<y2>(?:19|20)\d\d)\b(?!-)|(?P<last>last (?:year|month)))"
+    rf"|\b{_CHANGES_EN}\b[^,]{{0,60}}? in (?:{_MONTH.format('m3')}\b(?! \d{{1,2}}\b)"
+    r"(?:,? (?:of )?(?P<y3>(?:19|20)\d\d)\b)?"
+    r"|(?P<y4>(?:19|20)\d\d)\b)",
+    re.IGNORECASE,
+)
+_ZH_CHANGES: Final = r"搬|定居|落户|移居|移民|跳槽|跳[到去]|入职|加入|转行|改行|结婚|领证|离婚|订婚"
+_ZH_YEAR: Final = r"(?P<y{0}>(?:19|20)\d\d年|去年|前年|今年)"
+_ZH_OF: Final = r"(?P<m{0}>1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月(?:份|初|底|中旬)?"
+_ZH_SINCE = re.compile(
+    rf"(?:自从?|从)?(?:{_ZH_YEAR.format(1)}(?:{_ZH_OF.format(1)})?|{_ZH_OF.format(2)})(?:起|开始|以来|就(?!要))"
+    rf"|(?:自从?|从){_ZH_YEAR.format(3)}(?:{_ZH_OF.format(3)})?(?![到至前之底末初春夏秋冬\d一二三四五六七八九十])"
+    rf"|(?:{_ZH_YEAR.format(4)}(?:{_ZH_OF.format(4)})?|{_ZH_OF.format(5)})"
+    rf"(?=我?(?:就|才|又|刚刚?|已经|终于|正式|全家|一个人){{0,3}}(?:从[^我，]{{1,8}}?)?(?:{_ZH_CHANGES}))"
+)
+
+
+def since(text: str, today: date) -> date | None:
+    """Return the first day of the year or month since which a text of either language says that something is so.
+
+    A month without a year is the last that has begun: `since March`, 我四月搬到了深圳. None where none is named, or a
+    day to come.
+    """
+    if not _YEARS[0] <= today.year <= _YEARS[1]:
+        return None
+    if m := _EN_SINCE.search(text):
+        if m["last"]:
+            before = date(today.year, today.month, 1) - timedelta(days=1)
+            return date(today.year - 1, 1, 1) if m["last"].lower().endswith("year") else before.replace(day=1)
+        said = m["m1"] or m["m3"]
+        year = m["y1"] or m["y2"] or m["y3"] or m["y4"]
+        return _begun(int(year) if year else None, _MONTHS[said[:3].lower()] if said else None, today)
+    if m := _ZH_SINCE.search(text):
+        groups = m.groupdict()
+        spelt = next((groups[f"y{n}"] for n in (1, 3, 4) if groups[f"y{n}"]), None)
+        month = next((groups[f"m{n}"] for n in range(1, 6) if groups.get(f"m{n}")), None)
+        far = {"今年": 0, "去年": 1, "前年": 2}
+        year_of = None if spelt is None else today.year - far[spelt] if spelt in far else int(spelt[:4])
+        return _begun(year_of, number(month) if month else None, today)
+    return None
+
+
+def _begun(year: int | None, month: int | None, today: date) -> date | None:
+    if year is None:
+        year = today.year if month is None or month <= today.month else today.year - 1
+    first = _day(year, month or 1, 1)
+    return first if first and first <= today else None
+
+
 def span_ahead(text: str, today: date) -> Dated | None:
     """Return the week or month after this one that a text names by its distance, or None."""
     far = spoken_span(text, today)

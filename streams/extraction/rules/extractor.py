@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schemas.messages.observations import TurnContext
     from streams.extraction.protocol import Piece, Window
 
-RULES_VERSION: Final = "15"
+RULES_VERSION: Final = "16"
 """Raise it with every change of what the rules find: it is recorded with each memory's lineage."""
 MOST_QUOTED: Final = 200
 """Characters of a turn that are kept as key dialogue."""
@@ -124,7 +124,7 @@ def _proposal(finding: Finding, sources: tuple[int, ...], window: Window) -> Pro
         importance=finding.importance,
         attribute=finding.attribute,
         value=finding.value,
-        occurred_on=finding.occurred_on,
+        occurred_on=finding.occurred_on or finding.since,
         sources=sources,
     )
 

@@ -60,6 +60,8 @@ class Finding:
     attribute: str | None = None
     value: str | None = None
     occurred_on: date | None = None
+    since: date | None = None
+    """From when what fills a slot is so, where the words say it."""
     kind: Kind = "semantic"
     event_type: str | None = None
     emotion: str | None = None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from streams.extraction.rules.account import Account, names_within
 from streams.extraction.rules.addressed import SHARED, addressed
+from streams.extraction.rules.dates import since
 from streams.extraction.rules.finding import without_parts
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class LanguageRules(Generic[Clause]):
             if clause.theirs:
                 self._goes_on(clause, account)
                 continue
-            said = [finding for rule in self.statements for finding in rule(clause)]
+            said = [_since(finding, clause.text, today) for rule in self.statements for finding in rule(clause)]
             said += self.life(clause, today)
             happened = [_with_cause(event, account.told) for event in self.events(clause, today)]
             events += happened
@@ -128,6 +129,15 @@ class LanguageRules(Generic[Clause]):
             account.join(words)
             return True
         return False
+
+
+_LASTS: Final = ("city", "employer", "occupation", "relationship_status")
+
+
+def _since(finding: Finding, text: str, today: date) -> Finding:
+    """Return a finding of what lasts with the day from which it is so, where its clause says it: since 2019."""
+    begun = since(text, today) if finding.attribute in _LASTS else None
+    return replace(finding, since=begun) if begun else finding
 
 
 def _with_cause(event: Finding, told: Finding | None) -> Finding:

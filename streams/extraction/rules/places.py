@@ -50,6 +50,15 @@ def chinese_city(text: str) -> str | None:
     return match.group()[:-1] if match else None
 
 
+_LATIN = re.compile(r"[A-Z][a-z]{2,14}(?: [A-Z][a-z]{2,14}){0,2}(?![A-Za-z0-9])")
+
+
+def latin_city(text: str) -> str | None:
+    """Return the city that a Chinese text about a home begins with in Latin letters; None where there is none."""
+    match = _LATIN.match(text)
+    return match.group() if match and english_city(match.group()) and not is_country(match.group()) else None
+
+
 def is_country(name: str) -> bool:
     """Return whether a name is a country's, or a large region's."""
     return name in _COUNTRIES

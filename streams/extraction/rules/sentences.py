@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final
+
+from streams.extraction.rules.chinese.mixed import Language, is_mixed, runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-Language: TypeAlias = Literal["zh", "en"]
 
 LONGEST_CLAUSE: Final = 200
 """Characters. Nobody speaks of themselves for longer without punctuation."""
@@ -78,11 +78,15 @@ def sentences(text: str, *, of_another: bool = False) -> Iterator[Sentence]:
             for part in _COMMA.split(raw)
             if (clean := _SPACES.sub(" ", part.strip(" \t\r\n。！？!?….～~"))) and len(clean) <= LONGEST_CLAUSE
         )
-        language: Language = "zh" if _HAN.search(raw) else "en"
+        quotes = "\x00" in raw
         asks = raw.rstrip().endswith(("?", "？"))
-        for first in range(0, len(clauses), _MOST_CLAUSES):
-            part = clauses[first : first + _MOST_CLAUSES]
-            quotes = "\x00" in raw
-            yield Sentence(language, part, asks=asks, quotes=quotes, after=before, of_another=of_another)
-            of_another = of_another and not any(map(_OWN.search, part))
-            before = (before + part)[-_MOST_BEFORE:]
+        spoken: list[tuple[Language, tuple[str, ...]]] = [("zh" if _HAN.search(raw) else "en", clauses)]
+        if not quotes and is_mixed(raw):
+            spoken = runs(clauses)
+        for number, (language, said) in enumerate(spoken):
+            asked = asks and number == len(spoken) - 1
+            for first in range(0, len(said), _MOST_CLAUSES):
+                part = said[first : first + _MOST_CLAUSES]
+                yield Sentence(language, part, asks=asked, quotes=quotes, after=before, of_another=of_another)
+                of_another = of_another and not any(map(_OWN.search, part))
+                before = (before + part)[-_MOST_BEFORE:]

@@ -10,8 +10,8 @@ from streams.extraction.rules.chinese.clauses import without_particles
 from streams.extraction.rules.dates import birth_date
 from streams.extraction.rules.finding import Finding, profile
 from streams.extraction.rules.numbers import NUMERAL, number
-from streams.extraction.rules.occupations import chinese_occupation
-from streams.extraction.rules.places import chinese_city
+from streams.extraction.rules.occupations import chinese_occupation, english_occupation
+from streams.extraction.rules.places import chinese_city, latin_city
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ _BIRTHDAY = re.compile(
 )
 _BORN_ON = re.compile(r"^[\d一二三四五六七八九十]{1,3}月[\d一二三四五六七八九十]{1,3}[号日](?:过?生日|是我的?生日)$")
 _WORKS_AT = re.compile(
-    r"^(?:在|去了|入职了?|加入了?|跳槽[到去]了?|跳[到去]了?|就职于|供职于|任职于)(.{2,14}?)"
+    r"^(?:在|去了|入职了?|加入了?(?![^，]{1,12}(?:队|群|社团|俱乐部|协会|[读学生工]+会|党|团|班|会员|行列|组织|计划|活动)$)|跳槽[到去]了?|跳[到去]了?|就职于|供职于|任职于)(.{2,14}?)"
     r"(?:上班|工作|任职|就职|实习|干(?=了?.{1,4}年)|待(?=了?.{1,4}年)|呆(?=了?.{1,4}年)|当|做|$)(.*)$"
 )
 _LEFT_WORK = re.compile(
@@ -84,10 +84,10 @@ _FREE = re.compile(r"^(?:做|是|干|算是?|属于)?(?P<what>自由职业)者?$
 _CHANGED_TO = re.compile(r"^(?:后来)?(?:就)?(?:转行|改行)(?:去|来)?(?:做|当)了?(?P<what>[一-鿿A-Za-z]{2,12})$")
 _BOUND: Final = r"(?:公司|集团|银行|大学|医院|研究院|事务所|科技|中学|小学)"
 _NO_EMPLOYER = re.compile(
-    r"^(?:家|这|那|外|公司|单位|一|国企|外企|私企|央企|体制内|银行$|医院$|学校$|工厂$|大厂|互联网|国外"
+    r"^(?:家|这|那|外|公司|单位|自己|一|国企|外企|私企|央企|体制内|银行$|医院$|学校$|工厂$|大厂|互联网|国外"
     r"|线上|网上|老家|办公室|厨房|北方|南方|我|你|他|她|跟|和|等|"
     r"当前|目前|现在|工作|努力|认真|思考|考虑|计划|尝试|准备|找|想|看|做|写|学|读|忙|床|路上|地铁|外地"
-    r"|海外|附近|市中心|某|.*[也更换的了着过很不没都又再]|.*(?:里|上|边|下|室|店|楼|房)$)"
+    r"|海外|附近|市中心|某|.*[也更换的了着过很不没都又再]|.*(?:(?<!阿)里|上|边|下|室|店|楼|房)$)"
 )
 _DUTY = re.compile(
     r"^在(?:一?[家个所间])?[一-鿿A-Za-z]{0,8}(?:公司|厂|店|工厂|机构|单位|银行|医院|学校|集团|餐厅|酒店|工作室"
@@ -122,13 +122,13 @@ _LINE = re.compile(r"^是?(?:(?:做|搞|干)|(?=开|卖))(?P<what>(?!什么|梦|
 _JOB = re.compile(r"^(?:做|当|是做|从事|是|算是?|担任|成为了?)(.{2,14}?)(?:工作|的工作|这一行|这行)?(?:的)?$")
 _CITY = re.compile(
     r"^(?:家)?(?:租?住在?|定居在?|搬到了?|搬来了?|搬去了?|搬家到了?|人在|坐标|现居|[漂待]在|base在?|生活在"
-    r"|回到了?|在)(?P<place>[一-鿿].*)$"
+    r"|回到了?|在)(?P<place>[一-鿿A-Z].*)$"
 )
 _OUR_HOME = re.compile(r"^我?们?(?:一?全?家人?)?(?:现在|都|也|就|刚)*((?:住在|住|定居|搬到|搬来).+)$")
 _WE_MOVED = re.compile(
     r"^(?:去年|前年|今年|上个?月|[春夏秋冬]天|年初|年底|后来|毕业后|婚后|\d{4}年)+我们(?:全家|一家|就|又|才|也)*(?P<home>(?:搬到|搬来|搬去|定居在?).+)$"
 )
-_MOVED = re.compile(r"^从.{2,6}?(?:搬到|搬去|搬来)了?(?P<place>[一-鿿].*)$")
+_MOVED = re.compile(r"^从.{2,6}?(?:搬到|搬去|搬来)了?(?P<place>[一-鿿A-Z].*)$")
 _STAYS = re.compile(
     r"^$|^(?:市|[一-鿿]{1,4}[区县路])?(?:生活|工作|上班|定居|居住|住|安家|一[家个所].{1,8}(?:当|做|上班"
     r"|工作|任职).*|读书|上学|上大学|读[研博]|读大.|买了房|打工|做.{2,8}|当.{2,8}|(?:待|呆|混|漂"
@@ -138,7 +138,7 @@ _WORKS_THERE = re.compile(
     r"^(?:市|[一-鿿]{1,4}[区县路])?(?:工作|上班|打工|一[家个所].{1,8}(?:当|做|上班|工作|任职)|做|当)"
 )
 _SETTLED = re.compile(
-    r"^(?:从.{2,8}?)?(?:刚|才|又|已经|全家|举家|现在|目前|后来|毕业后?|去年|今年|前年|年底|年末|春天|夏天"
+    r"^(?:从.{2,8}?)?(?:刚|才|又|已经|终于|总算|全家|举家|现在|目前|后来|毕业后?|去年|今年|前年|年底|年末|春天|夏天"
     r"|秋天|冬天|月底|月初|年初|上个?月){0,6}(?:搬到"
     r"|搬来|搬去|搬回|搬家到|定居在?|落户在?|移居到?|移民到?|移民去|"
     r"留在|扎根在?|回了?老家|人在|常住|家住|现居|坐标|(?:在(?=[一-鿿]{2,12}(?:买了房|安了家|安家|定居|落户"
@@ -154,7 +154,7 @@ _DISTRICT = re.compile(
 """A part of a city that is named without 区, where somebody lives or moves."""
 _JUST_NOW = re.compile(r"今天|现在|刚|目前|这[两几]天")
 _RESIDES = re.compile(r"^(?:家)?(?:住|定居|搬)")
-_ALLERGIC = re.compile(r"^对((?:(?![不没无]|什么|任何).){1,8}?)(?:严重|轻微)?(?:会)?过敏$")
+_ALLERGIC = re.compile(r"^对((?:(?![不没无]|什么|任何).){1,8}?)(?:严重|轻微|[也都还就很]){0,2}(?:会)?过敏$")
 _REACTS = re.compile(
     r"^(?P<what>[一-鿿]{2,5}?)我?(?:是|可|真的)?(?:一?(?:吃|碰|喝|闻)(?:了|到)?|碰都)(?:就|都|会"
     r"|要)*(?:起疹子|起红疹|过敏|嘴肿|肿|浑身痒|全身痒|长疹子|不能碰|不敢碰)(?:的|了)?$"
@@ -208,7 +208,8 @@ _STATUS: Final = (
     (re.compile(r"^(?:订婚了)$"), "订婚"),
     (
         re.compile(
-            r"^(?:(?:脱单|恋爱|谈恋爱)了|有(?:男朋友|女朋友|对象)了?|在谈恋爱|(?:[跟和](?:男朋友|女朋友|男友|女友"
+            r"^(?:(?:脱单|恋爱|谈恋爱)了|(?:有|交|谈|找到?)了?(?:一?个)?新的?(?:男朋友|女朋友|男友|女友|对象)了?"
+            r"|(?:交|谈)了(?:一?个)?(?:男朋友|女朋友|男友|女友|对象)|有(?:男朋友|女朋友|对象)了?|在谈恋爱|(?:[跟和](?:男朋友|女朋友|男友|女友"
             r"|对象))?(?:在)?异地恋?(?:快|已经|都|有)?(?:[\d一二两三四五六七八九十半几]{1,3}年多?)?了?)$"
         ),
         "恋爱中",
@@ -248,6 +249,7 @@ def about_self(clause: Clause) -> Iterator[Finding]:
     if clause.past:
         return
     yield from _our_company(clause)
+    yield from _aged(without_particles(clause.text))
     if clause.subject == "we" and (m := _OUR_HOME.match(bare)):
         yield from _home(m[1], clause)
     elif m := _WE_MOVED.match(without_particles(clause.text)):
@@ -261,10 +263,25 @@ def about_self(clause: Clause) -> Iterator[Finding]:
         yield from _relationship(re.sub(r"^.{1,6}了(?=还是?)", "", clause.core))
 
 
+_NTH_BIRTHDAY: Final = re.compile(
+    rf"^(?:昨天|前天|今天|上周|上个?月|前几天)(?:刚好?|正好|就)?(?:是|过了?)?我的?(?P<age>{NUMERAL})岁(?:的)?生日$"
+    rf"|^我?(?:昨天|前天|上周|上个?月|前几天)我?(?:刚好?|正好|就)?(?:满|过了?)(?P<also>{NUMERAL})(?:周?岁)(?:的?生日)?$"
+)
+"""A birthday that has been says the age: 昨天是我29岁生日."""
+_DUMPED: Final = re.compile(r"^被(?!老板|公司|朋友|同事|车|人|单位|大家|客户).{1,5}甩了$")
+
+
+def _aged(text: str) -> Iterator[Finding]:
+    m = _NTH_BIRTHDAY.match(text)
+    age = number(m["age"] or m["also"]) if m else None
+    if age and _AGES[0] <= age <= _AGES[1]:
+        yield profile("age", str(age), f"用户{age}岁")
+
+
 def _relationship(core: str) -> Iterator[Finding]:
     if _MARRIED.match(core):
         yield profile("relationship_status", "已婚", f"用户{core}")
-    elif _PARTED.match(core):
+    elif _PARTED.match(core) or _DUMPED.match(core):
         yield profile("relationship_status", "单身", f"用户{core}")
     # 了 is part of the meaning here, so the words are taken with it.
     for pattern, status in _STATUS:
@@ -330,7 +347,7 @@ def _name(name: str) -> Finding:
 def _work(bare: str, clause: Clause) -> Iterator[Finding]:
     if any(map(_LEFT_WORK.search, clause.rest)):
         return
-    readers = (_delivers_or_changed, _does_somewhere, _new_firm)
+    readers = (_latin_job, _delivers_or_changed, _does_somewhere, _new_firm)
     if known_so := next(filter(None, (list(read(bare, clause)) for read in readers)), None):
         yield from known_so
         return
@@ -357,6 +374,22 @@ def _work(bare: str, clause: Clause) -> Iterator[Finding]:
     role = chinese_occupation(m[1]) if m else None
     if role and (clause.subject == "me" or bare.startswith(("做", "当", "从事", "担任"))):
         yield profile("occupation", role, f"用户的职业是{role}")
+
+
+_LATIN_JOB: Final = re.compile(
+    r"^(?:现在|目前)?在(?P<at>[A-Z][\w&.]{1,20}(?: [A-Z][\w&.]{1,20})?)(?:公司)?(?:里|上班)?(?:做|当|担任)了?"
+    r"(?:一?[名个位])?(?P<what>[A-Za-z][A-Za-z -]{1,29})$"
+)
+_SHORT_TITLES: Final = frozenset(
+    {"PM", "QA", "HR", "CTO", "CEO", "CFO", "COO", "TPM", "SRE", "DBA", "sales", "marketing"}
+)
+
+
+def _latin_job(bare: str, _: Clause) -> Iterator[Finding]:
+    """Yield a firm and a post that both have Latin names: 在Stripe做staff engineer."""
+    if (m := _LATIN_JOB.match(bare)) and (m["what"] in _SHORT_TITLES or english_occupation(m["what"])):
+        yield profile("employer", m["at"], f"用户在{m['at']}工作")
+        yield profile("occupation", m["what"], f"用户的职业是{m['what']}")
 
 
 def _new_firm(_: str, clause: Clause) -> Iterator[Finding]:
@@ -423,7 +456,7 @@ def _home(bare: str, clause: Clause) -> Iterator[Finding]:
     m = _CITY.match(bare) or _MOVED.match(bare)
     if not m or clause.subject == "none":
         return
-    city = chinese_city(m["place"])
+    city = chinese_city(m["place"]) or (None if bare.startswith(("在", "回", "人在")) else latin_city(m["place"]))
     if city is None:
         return
     after = without_particles(m["place"].removeprefix(city))

@@ -44,20 +44,29 @@ _WHERE: Final = (
     r"|钉钉|领英|游戏|王者|原神|github|gitee|gmail|twitter|ins|instagram"
     r"|telegram|discord|steam|psn|line|skype|linkedin|facebook|tiktok|youtube)"
 )
+_TELEPHONE: Final = r"\+?\d(?:[ -]?\d){6,14}"
+_GIVEN: Final = rf"(?P<account>{_TELEPHONE}|[A-Za-z0-9_@.+-]{{4,40}})"
 _ACCOUNT = re.compile(
-    rf"^(?P<my>我的?|本人)?(?:现在|新|常用|工作|个人)?的?(?P<where>{_WHERE})(?P<kind>账?号|账户|ID|用户名"
-    rf"|昵称|尾号|地址|名字?)?(?:现在)?[是叫用：:\s]{{0,3}}"
-    r"(?P<account>[A-Za-z0-9_@.+-]{4,40})$",
+    rf"^(?P<my>我的?|本人)?(?P<new>现在|新)?(?P<which>常用|工作|个人)?的?(?P<where>{_WHERE})(?P<kind>账?号码?|账户|ID|用户名"
+    r"|昵称|尾号|地址|名字?)?(?:刚刚?|已经|最近|上周|昨天|今天)?(?P<now>现在)?(?:(?P<to>[换改变]成了?|[换改]为了?)|[是叫用：:\s]{0,3})"
+    rf"\s?{_GIVEN}(?(to)了?)$",
     re.IGNORECASE,
 )
 _LABEL = re.compile(rf"^(?:我的?)?(?P<where>{_WHERE})(?:账?号|账户|ID|用户名|昵称|地址)$", re.IGNORECASE)
 _CHANGED = re.compile(
-    rf"^我的?(?P<where>{_WHERE})(?:账?号|ID|地址)?(?:刚|已经|前几天|上周|最近)*(?:换|改)(?:了|新的?了?|号了)+$",
+    rf"^我的?(?P<where>{_WHERE})(?:账?号码?|ID|地址)?(?:刚|已经|前几天|上周|最近)*(?:换|改)(?:了|新的?|号了){{1,3}}$"
+    rf"|^我?(?:刚刚?|已经|前几天|上周|最近|昨天|今天){{0,2}}[换改]了?(?:个?新的?)?(?:(?P<also>{_WHERE})(?:账?号码?|ID|地址)?|号码?)了?$",
     re.IGNORECASE,
 )
 _NEW_ONE = re.compile(
-    r"^(?:新的?|现在)?(?:账?号|地址|号码|邮箱|尾号)?(?:换成|改成|现在)?(?P<tail>尾号)?(?:是|用"
-    r"|叫)?[：:\s]*(?:尾号是?)?(?P<account>[A-Za-z0-9_@.+-]{4,40})$"
+    r"^(?:新的?|现在的?)?(?:手机|电话|微信|QQ)?(?:账?号码?|地址|邮箱|尾号)?(?:换成|改成|现在)?(?P<tail>尾号)?(?:是|用"
+    rf"|叫)?[：:\s]*(?:尾号是?)?{_GIVEN}$"
+)
+_IS_TELEPHONE: Final = re.compile(_TELEPHONE)
+_TELEPHONES: Final = ("手机", "电话")
+_AT_HOME = re.compile(
+    r"^我(?:们?家)?的?(?P<new>新)?的?(?P<what>(?:家庭|收货|收件|通讯|邮寄)?(?:地址|住址))(?P<now>现在)?(?:是|在|(?P<to>[换改变]成了?|[换改]为了?))"
+    r"[：:\s]?(?P<at>(?!什么|哪)(?=[^，]{0,36}(?:路|街|道|号|弄|栋|楼|室|小区|村|镇|大厦|花园))[^，]{4,40}?)(?(to)了?)$"
 )
 _AVOIDED = re.compile(
     r"^(?:请|以后|千万|拜托)*(?:(?:别|不要|不准)再?(?:[跟和对]我)?(?:提(?!醒|供|高|出|交|议)起?|说起|聊起?|谈起?)"
@@ -82,16 +91,29 @@ def nature(clause: Clause) -> Iterator[Finding]:
 def _accounts(clause: Clause) -> Iterator[Finding]:
     """Yield an account that is named, or the new one that the next clause names: 我邮箱换了，新的是…."""
     m = _ACCOUNT.match(clause.text)
-    if m and (m["my"] or m["kind"]):
-        yield _account(m["where"], m["account"])
-    elif ((m := _LABEL.match(clause.text)) and clause.rest and (new := _NEW_ONE.match(clause.rest[0]))) or (
-        (m := _CHANGED.match(clause.text)) and clause.rest and (new := _NEW_ONE.match(clause.rest[0]))
-    ):
+    if m and (m["my"] or m["kind"]) and (m["kind"] == "尾号" or _is_account(m["where"], m["account"])):
+        changed = any(map(_CHANGED.match, clause.before[-1:]))
+        yield _account(
+            m["where"], m["account"], anew=not m["which"] and bool(m["new"] or m["now"] or m["to"] or changed)
+        )
+    elif (m := _LABEL.match(clause.text)) and clause.rest and (new := _NEW_ONE.match(clause.rest[0])):
         yield _account(m["where"], new["account"])
+    elif (m := _CHANGED.match(clause.text)) and clause.rest and (new := _NEW_ONE.match(clause.rest[0])):
+        where = m["where"] or m["also"] or "手机"
+        if new["tail"] or _is_account(where, new["account"]):
+            yield _account(where, new["account"], anew=True)
+    elif m := _AT_HOME.match(clause.text):
+        yield _account(m["what"], m["at"], anew=bool(m["new"] or m["now"] or m["to"]))
 
 
-def _account(where: str, account: str) -> Finding:
-    return profile("accounts", f"{where}: {account}", f"用户的{where}是{account}")
+def _is_account(where: str, said: str) -> bool:
+    """Return whether what is named may be an account: 我的手机是iPhone15 names a thing."""
+    return where not in _TELEPHONES or _IS_TELEPHONE.fullmatch(said) is not None
+
+
+def _account(where: str, account: str, *, anew: bool = False) -> Finding:
+    """Return an account; one that was given anew says so, which ends the one before it."""
+    return profile("accounts", f"{where}: {account}", f"用户的{where}{'换成了' if anew else '是'}{account}")
 
 
 def reputed(said: str) -> Iterator[Finding]:

@@ -41,14 +41,34 @@ _HAS_PET = re.compile(
 )
 _PET_CALLED = re.compile(rf"^我?(?:们?家)?(?:里)?(?:养了?|有)(?:[一两]?[只条个])?叫{_NAME}的小?(?P<who>{_PETS})$")
 _KEEPS_PET = re.compile(rf"^(?:家里)?(?:养了?|有)(?:[一两]?[只条个])?(?:小|大)?(?P<who>{_PETS})$")
-_THEN_NAMED = re.compile(rf"^(?:它|名字)?(?:叫做?|名叫){_NAME}$")
+_THEN_NAMED = re.compile(rf"^(?:[它他她]|名字)?(?:叫做?|名叫){_NAME}$")
 _HAS_NAMED = re.compile(rf"^有一?个(?P<who>{FAMILY}|{_FRIENDS}|{_COLLEAGUES}){_NAMED}{_NAME}$")
+_NEW_LOVE = re.compile(r"^(?:有|交|谈|找到?)了?(?:一?个)?新?的?(?P<who>男朋友|女朋友|男友|女友|对象)了?$")
 _HAS_CHILD = re.compile(
     r"^有(?:了)?(?:[一两二三四]个|个)?(?:[^我你他她]{0,6}的)?(?P<who>儿子|女儿|孩子|双胞胎|妹妹|弟弟|哥哥|姐姐)$"
 )
 _KEEPS_TWO = re.compile(rf"^我?们?(?:家里?)?(?:有|养了?|收养了)(?:两[只条个])(?:小)?(?P<who>{_PETS})$")
 _EACH = re.compile(r"^一[只条个]叫(?P<one>[一-鿿]{1,4}?)(?:和|还有)?(?:另)?一[只条个]叫(?P<two>[一-鿿]{1,4})$")
 _DAY_OF = re.compile(r"^(?:我们?的?)?(?P<who>[一-鿿]{0,4}?)(?:的)?(?P<what>生日|结婚纪念日|纪念日|忌日)(?:是|在)")
+
+
+_ENDED: Final = r"(?:死了|去世了|过世了|走了|没了|离世了|(?:去|回)(?:了)?(?:喵星|汪星|彩虹桥)了?)"
+_WHEN: Final = r"(?:今天|昨天|前天|昨晚|今早|上周|上个?月|上个?星期|去年|前几天|前两天|刚刚?|已经|突然|还是)"
+_DEATH = re.compile(
+    rf"^(?P<who>(?![我你他她它大小老天刚常渐慢人偷早匆急默悄轻白远])(?:(?P<one>[一-鿿])(?P=one)"
+    rf"|[一-鿿]{{1,2}}[包豆仔咪崽]|[A-Z][a-z]{{1,14}})) ?{_WHEN}{{0,3}}{_ENDED}$"
+    rf"|^(?P<any>(?![我你他她它])[一-鿿]{{1,3}}?){_WHEN}{{0,3}}(?:去|回)了?(?:喵星|汪星|彩虹桥)了?$"
+)
+"""One who has a pet's name, or went where pets go: 豆包死了, 花花去喵星了."""
+_NO_PET = re.compile(
+    r"^(?:[爸妈哥姐弟妹爷奶叔伯舅姑婆公太星天人宝]{2}|狗狗|猫猫|兔兔|鸟鸟|鱼鱼|娃娃|面包|钱包|书包|土豆|黄豆|红豆|绿豆|牛仔|水仔|We|He|It|She|They)$"
+)
+
+
+def _death(bare: str) -> Iterator[Finding]:
+    m = _DEATH.match(bare)
+    if m and not _NO_PET.match(m["who"] or m["any"]):
+        yield Finding(content=bare, category="people")
 
 
 def only_names(_: str) -> bool:
@@ -69,22 +89,35 @@ def people(clause: Clause) -> Iterator[Finding]:
     elif m := _COLLEAGUE.match(bare):
         yield from _known(m["who"], m["name"])
     elif clause.subject in ("me", "none") and not clause.past:
-        if m := _HAS_PET.match(core):
-            yield from _pet(m["who"], m["name"])
-        elif (m := _KEEPS_PET.match(core)) and (
-            n := next(filter(None, map(_THEN_NAMED.match, map(without_particles, clause.rest[:2]))), None)
-        ):
-            yield from _pet(m["who"], n["name"])
-        elif m := _HAS_NAMED.match(core):
-            who = m["who"]
-            kind = _family if re.fullmatch(FAMILY, who) else _friend if re.fullmatch(_FRIENDS, who) else _known
-            yield from kind(who, m["name"])
-        elif (clause.subject == "me" or core != clause.text or clause.text.startswith("有")) and (
-            m := _HAS_CHILD.match(core)
-        ):
-            yield profile("family", m["who"], f"用户{core}")
+        yield from _had(core, clause)
+    yield from _death(clause.text)
     yield from _pets_each(bare, clause)
     yield from _days(bare)
+
+
+def _had(core: str, clause: Clause) -> Iterator[Finding]:
+    """Yield whom a clause without 我的 says that the user has: 养了只猫叫豆包, 有新男朋友了."""
+    if m := _HAS_PET.match(core):
+        yield from _pet(m["who"], m["name"])
+    elif (m := _KEEPS_PET.match(core)) and (
+        n := next(filter(None, map(_THEN_NAMED.match, map(without_particles, clause.rest[:2]))), None)
+    ):
+        yield from _pet(m["who"], n["name"])
+    elif (
+        clause.subject == "me"
+        and (m := _NEW_LOVE.match(clause.core))
+        and clause.rest
+        and (n := _THEN_NAMED.match(without_particles(clause.rest[0])))
+    ):
+        yield from _family(m["who"], n["name"])
+    elif m := _HAS_NAMED.match(core):
+        who = m["who"]
+        kind = _family if re.fullmatch(FAMILY, who) else _friend if re.fullmatch(_FRIENDS, who) else _known
+        yield from kind(who, m["name"])
+    elif (clause.subject == "me" or core != clause.text or clause.text.startswith("有")) and (
+        m := _HAS_CHILD.match(core)
+    ):
+        yield profile("family", m["who"], f"用户{core}")
 
 
 def _pets_each(bare: str, clause: Clause) -> Iterator[Finding]:

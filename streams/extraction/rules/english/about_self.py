@@ -35,7 +35,7 @@ _CALL_ME = re.compile(r"\bcalls? me\b|^i go by\b", re.IGNORECASE)
 _I_AM = re.compile(rf"^am (?P<name>{NAME})$")
 _IT_IS = re.compile(rf"^(?:it's|its|it is|this is) (?P<name>{NAME})(?: here| again)?$")
 _AGE = re.compile(
-    r"^(?:am|(?:just )?turned|have just turned)\s+(?:now )?(?P<age>\d{1,3})(?:[ -]years?[ "
+    r"^(?:am|(?:just )?turned|have just turned)\s+(?:now |actually )?(?P<age>\d{1,3})(?:[ -]years?[ "
     r"-]olds?|[ -]y/?o)?(?:$|\s+(?:years|today|last|this|in|on|yesterday|now)\b.*"
     r"|\s+and (?:still|already|never|living|single|married|engaged|divorced|retired|unemployed|feeling"
     r"|loving|proud|have|live|work)\b.*)"
@@ -227,6 +227,8 @@ def about_self(clause: Clause) -> Iterator[Finding]:
     if m := _HIVES.match(clause.text):
         yield _allergy(m["what"].lower())
     yield from _birthday(clause)
+    if (m := _NTH_BIRTHDAY.match(clause.text)) and _AGES[0] <= int(m["age"] or m["also"]) <= _AGES[1]:
+        yield _age(int(m["age"] or m["also"]))
     if clause.subject == "me" and (m := _PROMOTED.match(clause.core)) and (role := english_occupation(m["role"])):
         yield _occupation(role)
     yield from _love(clause)
@@ -250,12 +252,30 @@ def _years(core: str) -> Iterator[Finding]:
         yield _age(int(m["age"]))
 
 
+_NOT_A_NAME: Final = frozenset({"He", "She", "They", "It", "You", "Who", "Everyone", "Nobody", "Someone", "Somebody"})
+_DUMPED: Final = re.compile(
+    rf"^(?P<who>{_PARTNER}) (?:just |recently )?(?:dumped me|broke up with me|split up with me)"
+    r"(?: (?:(?:last|this) \w+|yesterday|today|recently|again|for good|\w+ (?:days?|weeks?|months?) ago))?$",
+    re.IGNORECASE,
+)
+_NTH_BIRTHDAY: Final = re.compile(
+    r"^(?:(?:yesterday|today|last (?:week|month|night|\w{3,6}day)) (?:was|is) my (?:\w+ )?"
+    r"(?P<age>\d{1,3})(?:st|nd|rd|th) birthday|it (?:was|is) my (?P<also>\d{1,3})(?:st|nd|rd|th) birthday"
+    r" (?:today|yesterday|last (?:week|month|night|\w{3,6}day)))$",
+    re.IGNORECASE,
+)
+"""A birthday that has been says the age, as `I turned 32 yesterday` does."""
+
+
 def _love(clause: Clause) -> Iterator[Finding]:
     """Yield the relationship status that a clause says, or that follows from a parting."""
     core = clause.core
     if m := _AND_I.match(clause.text):
         who = re.sub(r"^my ", "their ", m["who"] or m["also"])
         yield profile("relationship_status", "single", f"User and {who} broke up")
+    elif (m := _DUMPED.match(clause.text)) and m["who"] not in _NOT_A_NAME:
+        who = re.sub(r"^my ", "their ", m["who"], flags=re.IGNORECASE)
+        yield profile("relationship_status", "single", f"User was dumped by {who}")
     elif clause.past or clause.subject == "other":
         return
     elif _BROKE_UP.match(core) or _UNMARRIED.match(f"{clause.adverbs} {core}".strip()):

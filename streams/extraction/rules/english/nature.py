@@ -14,6 +14,24 @@ if TYPE_CHECKING:
     from streams.extraction.rules.finding import Finding
 
 _TOGETHER = re.compile(r"^(?:am|have been) in a (?:\w+ )?relationship\b")
+_NEW_LOVE = re.compile(
+    r"^(?:(?:am|have been|have (?:just |recently )?started|started|began) (?:dating|seeing) "
+    r"(?:(?P<name>(?-i:[A-Z])[a-z]{1,14})|someone(?: new)?|somebody(?: new)?|a new (?:guy|girl|man|woman)"
+    r"|a (?:guy|girl|man|woman)"
+    r" (?:called|named) (?P<also>(?-i:[A-Z])[a-z]{1,14}))"
+    r"|(?:have|have got|got|found|met) a new (?:boyfriend|girlfriend|partner)\b"
+    r"(?: (?:called|named) (?P<who>(?-i:[A-Z])[a-z]{1,14}))?)"
+    r"(?: (?:now|again|recently|for (?:\w+ ){1,3}(?:weeks?|months?|years?)|since \w+))?$",
+    re.IGNORECASE,
+)
+"""Whom the user is together with now: I'm dating Daniel."""
+_DOCTOR = re.compile(r"^(?:am|have been|(?:have )?(?:just |recently )?started|began) seeing (?-i:[A-Z])", re.IGNORECASE)
+"""I'm seeing Daniel may be tomorrow, for dinner."""
+_HIS_NAME = re.compile(
+    r"^(?:(?:his|her|their) name(?: is|'s)|(?:he|she)(?: is|'s) called|called|named) (?P<name>(?-i:[A-Z])[a-z]{1,14})$"
+    r"|^(?P<alone>(?-i:[A-Z])[a-z]{1,14})$",
+    re.IGNORECASE,
+)
 _TRAIT = re.compile(
     r"^am (?:an? )?(?:(?:very|quite|really|pretty|rather|fairly|bit of an?|bit of|bit|little|lot|super"
     r"|kind of|naturally|incredibly|terribly|generally|hopeless|huge|massive|complete|lifelong|total"
@@ -53,10 +71,26 @@ _PLACES: Final = (
 _NO_SITE = re.compile(r"phone|cell|mobile|number|handle|username|slack|signal", re.IGNORECASE)
 """What may be dead or taken: my phone is dead."""
 _NEW_ACCOUNT = re.compile(
-    rf"^(?:my )?(?:new |work |personal |main )?(?P<where>{_PLACES})(?: (?:handle|account|address|username"
+    rf"^(?:my )?(?:(?P<new>new )|(?:work |personal |main ))?(?P<where>{_PLACES})(?: (?:handle|account|address|username"
     rf"|name|id|number))?$",
     re.IGNORECASE,
 )
+_CHANGED = re.compile(
+    r"^(?:have )?(?:just |finally |recently )?(?:(?:got|gotten) a new|(?:changed|switched) my)"
+    r" (?P<where>phone|cell|mobile|number|e-?mail)(?: (?:number|address|account))?"
+    r"(?P<to> to (?P<account>[\w@.+-]{3,40}))?$",
+    re.IGNORECASE,
+)
+_NEW_ONE = re.compile(
+    r"^(?:(?:it(?: is|'s)|(?:the|my) new (?:one|number|email|address) is|new one|the number is)(?: now)? )?"
+    r"(?P<account>[\w@.+-]{3,40}|\+?\d(?:[ -]?\d){6,14})$",
+    re.IGNORECASE,
+)
+_IS_TELEPHONE: Final = re.compile(r"\+?\d(?:[ -]?\d){6,14}")
+_TELEPHONE: Final = re.compile(r"phone|cell|mobile|number|whatsapp|signal", re.IGNORECASE)
+"""Where a number with spaces is."""
+_ONLY_NUMBER: Final = re.compile(r"phone|cell|mobile|number", re.IGNORECASE)
+"""And nothing else is."""
 _IS_ACCOUNT = re.compile(r"[\w.+-]{1,30}@[\w.-]{3,40}|@?(?=\w{0,30}[\d_])[\w.-]{4,30}|@[\w.-]{3,30}")
 _FOUND = re.compile(
     rf"^(?:(?:you can )?find me (?:on|at) |am on )(?P<where>{_PLACES}) (?:as|at|under) (?P<account>@?[\w.-]{{3,40}})$"
@@ -64,12 +98,20 @@ _FOUND = re.compile(
     re.IGNORECASE,
 )
 _ACCOUNT = re.compile(
-    rf"^(?P<my>my |our )?(?:(?:new|work|personal|main|current) )?(?:(?:handle|account|username|user|name"
+    rf"^(?P<my>my |our )?(?:(?:(?P<new>new|current)|work|personal|main) )?(?:(?:handle|account|username|user|name"
     rf"|id) on )?(?P<where>{_PLACES})"
-    r"(?P<kind> (?:handle|account|address|username|user|name|id|number|tag))?(?: is"
-    r"|'s)?(?: now)? (?P<account>[\w@.+-]{3,40})$",
+    r"(?P<kind> (?:handle|account|address|username|user|name|id|number|tag))?(?:(?: is"
+    r"|'s)?(?P<now> now)?|(?P<to> (?:has )?changed to)) (?P<account>[\w@.+-]{3,40}|\+?\d(?:[ -]?\d){6,14})$",
     re.IGNORECASE,
 )
+_AT_HOME = re.compile(
+    r"^[Mm]y (?P<new>new |current )?(?P<what>(?:postal |mailing |delivery |shipping |home )?address)"
+    r"(?: is(?P<now> now)?|(?P<to> (?:has )?changed to)) "
+    r"(?P<at>(?:[Ff]lat \w{1,4} )?\d{1,5}[A-Za-z]? (?:[A-Z][\w'.-]* ){1,4}"
+    r"(?:Street|St|Road|Rd|Avenue|Ave|Lane|Ln|Drive|Dr|Way|Close|Court|Ct|Place|Pl|Square|Terrace|Crescent"
+    r"|Boulevard|Blvd|Gardens|Park|Hill|Row|Grove|Mews))$"
+)
+_TOWN = re.compile(r"[A-Z][a-z'-]+(?: [A-Z][a-z'-]+){0,2}|[A-Z]{1,2}\d[\dA-Z]?(?: \d[A-Z]{2})?|[A-Z]{2} \d{5}")
 _AVOIDED = re.compile(
     r"^(?:please |i )?(?:(?:do not|don't|never) (?:ever )?"
     r"(?:mention|bring up|talk (?:to me )?about|ask (?:me )?about)"
@@ -104,6 +146,7 @@ def nature(clause: Clause) -> Iterator[Finding]:
         yield profile("communication_style", m["style"].lower(), f"User prefers {m['style'].lower()} replies")
     if mine and _TOGETHER.match(clause.core):
         yield profile("relationship_status", "in a relationship", "User is in a relationship")
+    yield from _new_love(clause) if mine else ()
     if mine and (m := _TRAIT.match(clause.core) or _BIT_OF.match(clause.core)):
         yield _trait(m["trait"])
     if m := _TONGUE.match(clause.text):
@@ -111,21 +154,49 @@ def nature(clause: Clause) -> Iterator[Finding]:
     yield from _accounts(clause)
 
 
+def _new_love(clause: Clause) -> Iterator[Finding]:
+    """Yield that there is a partner, and the partner's name where it is said."""
+    m = None if _DOCTOR.match(clause.core) else _NEW_LOVE.match(clause.core)
+    if m is None:
+        return
+    yield profile("relationship_status", "in a relationship", "User is in a relationship")
+    kind = next((who for who in ("boyfriend", "girlfriend") if who in clause.core), "partner")
+    named = _HIS_NAME.match(clause.rest[0]) if clause.rest else None
+    name = m["name"] or m["also"] or (named and (named["name"] or named["alone"]))
+    if name and not m["who"]:  # "a new boyfriend called Ben" is read as any relative is
+        yield profile("family", f"{kind} {name}", f"User's {kind} is called {name}")
+
+
 def _accounts(clause: Clause) -> Iterator[Finding]:
     """Yield an account that is named, behind `is` or a colon: `new email: …`, `find me on GitHub as …`."""
     if (m := _ACCOUNT.match(clause.text)) and (
-        (m["my"] and not _NO_SITE.match(m["where"])) or _IS_ACCOUNT.fullmatch(m["account"])
+        (m["my"] and not _NO_SITE.match(m["where"])) or _is_account(m["where"], m["account"])
     ):
-        yield _account(m["where"], m["account"])
-    elif (m := _NEW_ACCOUNT.match(clause.text)) and clause.rest and _IS_ACCOUNT.fullmatch(clause.rest[0]):
-        yield _account(m["where"], clause.rest[0])
+        yield _account(m["where"], m["account"], anew=bool(m["new"] or m["now"] or m["to"]))
+    elif (m := _NEW_ACCOUNT.match(clause.text)) and clause.rest and _is_account(m["where"], clause.rest[0]):
+        yield _account(m["where"], clause.rest[0], anew=bool(m["new"]))
     elif m := _FOUND.match(clause.core):
         yield _account(m["where"] or m["there"], m["account"] or m["named"])
+    elif clause.subject == "me" and (m := _CHANGED.match(clause.core)):
+        new = m if m["to"] else _NEW_ONE.match(clause.rest[0]) if clause.rest else None
+        if new and _is_account(m["where"], new["account"]):
+            yield _account(m["where"], new["account"], anew=True)
+    elif m := _AT_HOME.match(clause.text):
+        town = f", {clause.rest[0]}" if clause.rest and _TOWN.fullmatch(clause.rest[0]) else ""
+        yield _account(m["what"], f"{m['at']}{town}", anew=bool(m["new"] or m["now"] or m["to"]))
 
 
-def _account(where: str, account: str) -> Finding:
+def _is_account(where: str, said: str) -> bool:
+    """Return whether what is named may be an account: my phone is Pixel8 names a thing."""
+    if _TELEPHONE.match(where) and _IS_TELEPHONE.fullmatch(said):
+        return True
+    return not _ONLY_NUMBER.match(where) and _IS_ACCOUNT.fullmatch(said) is not None
+
+
+def _account(where: str, account: str, *, anew: bool = False) -> Finding:
+    """Return an account; one that was given anew says so, which ends the one before it."""
     place = where.lower()
-    return profile("accounts", f"{place}: {account}", f"User's {place} is {account}")
+    return profile("accounts", f"{place}: {account}", f"User's {place} is {'now ' if anew else ''}{account}")
 
 
 _STYLES: Final = (

@@ -25,6 +25,7 @@ TIMEOUT_SECONDS = 60
 COMMANDS = (
     "up", "publish", "drain", "search", "memories", "memory", "history", "profile", "context", "remember",
     "revise", "forget", "restore", "digest", "rebuild", "doctor", "topics", "tick", "dead-letters",
+    "usage", "policy",
 )  # fmt: skip
 NOBODY = "http://127.0.0.1:9"
 

@@ -1,0 +1,41 @@
+"""`mnemolog policy`: what a tenant, or one of its agents, wants remembered."""
+
+from typing import Annotated
+
+import typer
+
+from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.options import AGENT, filters
+from mnemolog.cli.output import Output
+from mnemolog.client.client import AsyncClient
+
+FILE = Annotated[
+    typer.FileText, typer.Argument(metavar="FILE", help="A JSON object; - is stdin. {} is the default policy.")
+]
+
+SHOWN_ONLY = ("policy_id", "version", "agent_id", "set_at", "by")
+"""What `policy show` says of a policy besides its fields: what it prints can be set again."""
+
+
+def install(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app, "show", show, only_reads=True, again=True)
+    command(app, "set", set_)
+
+
+async def show(client: AsyncClient, output: Output, *, agent: AGENT = None) -> None:
+    """Show the policy in force."""
+    output.fields(await client.policy(agent_id=agent))
+
+
+async def set_(client: AsyncClient, output: Output, file: FILE, *, agent: AGENT = None) -> None:
+    """Set the policy as a whole, for windows that are extracted from now on."""
+    try:
+        policy = filters(file.read())
+    except typer.BadParameter as error:
+        raise CommandFailed(f"{file.name}: {error.message}") from None
+    output.fields(
+        await client.set_policy(
+            {name: value for name, value in policy.items() if name not in SHOWN_ONLY}, agent_id=agent
+        )
+    )

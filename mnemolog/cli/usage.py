@@ -1,0 +1,38 @@
+"""`mnemolog usage`: what the model was asked, and what it cost."""
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from mnemolog.cli.invocation import command
+from mnemolog.cli.options import instant
+from mnemolog.cli.output import Output
+from mnemolog.client.client import AsyncClient
+from projections.queries.tenant.model_usage import Grouping
+
+BY = Annotated[Grouping, typer.Option("--by", help="Days are UTC.")]
+SINCE = Annotated[datetime | None, typer.Option("--since", parser=instant, metavar="TIME", help="From this time on.")]
+UNTIL = Annotated[datetime | None, typer.Option("--until", parser=instant, metavar="TIME", help="Before this time.")]
+OF_GROUP = {"user": "user_id", "agent": "agent_id", "day": "day", "model": "model"}
+"""The field of a row that says whose it is."""
+
+
+def install(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "usage", usage, only_reads=True, again=True)
+
+
+async def usage(
+    client: AsyncClient, output: Output, *, by: BY = "user", since: SINCE = None, until: UNTIL = None
+) -> None:
+    """Show the calls of the model and their tokens, over all tenants."""
+    found = await client.model_usage(by, since=since, until=until)
+    if output.as_json:
+        output.json(found)
+        return
+    field = OF_GROUP[by]
+    rows = [(row["tenant"], row[field], row["calls"], row["tokens_in"], row["tokens_out"]) for row in found["items"]]
+    if rows:
+        rows.append(("all", "", found["calls"], found["tokens_in"], found["tokens_out"]))
+    output.table(("tenant", by, "calls", "tokens in", "tokens out"), rows, "no model was asked")
