@@ -109,7 +109,10 @@ async def main() -> dict[str, object]:
             await asyncio.to_thread(kafka.start)
             try:
                 compared = await forwarding(said, kafka.address)
-                ready.add(await pipeline(said, ReadyVectors(said), broker=f"kafka://{kafka.address}"), compared)
+                ready.add(
+                    await pipeline(said, ReadyVectors(said), broker=f"kafka://{kafka.address}", encryption="off"),
+                    compared,
+                )
             finally:
                 kafka.stop()
     shared = Rounds("two workers, against one", 1.5)

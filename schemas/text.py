@@ -91,6 +91,8 @@ def normalised(text: str) -> str:
     NFKC and case folded; runs of white space collapsed to one space, none at either end; final full stops (`。`, `.`,
     `．`) dropped. All other punctuation stays. A text of full stops only gives the empty text.
     """
+    if text.isascii():  # NFKC leaves it as it is
+        return " ".join(text.lower().split()).rstrip(". ")
     # Folding can undo the composition (and composing can bring back what folds), so each is done until both hold.
     folded = nfkc(nfkc(text).casefold())
     while (again := nfkc(folded.casefold())) != folded:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from projections.shard.erased_users import ErasedUsers
+from projections.shard.foreseen_states import ForeseenStates
 from projections.shard.rows.intimacies import IntimacyRows
 from projections.shard.rows.memories import Vectors, decision_of_row, row_of_decision, row_of_memory
 from projections.shard.rows.wakes import WakeChanges, WakeRows
@@ -115,11 +116,13 @@ class LedgerFold:
         self.wakes = WakeRows(connection)
         self._intimacy = IntimacyRows(connection)
         self.states = UserStates(connection, self.wakes, self._intimacy)
+        self.foreseen = ForeseenStates()
         self.void_decisions = 0
         """Decisions folded by this process that do not count. Records that are no decision are not among them."""
 
     def forget(self) -> None:
         """Empty the cache: the file was emptied."""
+        self.foreseen.clear()
         self.states.forget()
         self.erased_users.forget()
 
@@ -254,10 +257,11 @@ class LedgerFold:
         if not self._belongs(owner):
             return False
         state = batch.states.get(owner) or self.state(owner)
+        foreseen = self.foreseen.take(state, decision)
         if not counts(state, decision) or self._is_closed(batch, decision):
             return False
         events = events_of(decision)
-        batch.states[owner] = evolve(state, decision, events)
+        batch.states[owner] = foreseen or evolve(state, decision, events)
         for event in events:
             if isinstance(event, UserErased):
                 batch.erase(owner, event, (INBOX.name, decision.item_offset + 1), state.memories)
@@ -302,6 +306,8 @@ class LedgerFold:
 
     def keep(self, batch: Batch) -> None:
         """Cache the states of a batch. Only after its commit: a state that is not in the file must not be seen."""
+        if batch.erased or batch.erased_memories:
+            self.foreseen.clear()
         for owner, state in batch.states.items():
             self.states.keep(owner, state)
         self.void_decisions += batch.void

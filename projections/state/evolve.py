@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, assert_never
 
 import orjson
 from immutables import Map
@@ -63,6 +64,7 @@ def events_of(decision: Decision) -> tuple[LedgerEvent, ...]:
     return tuple(codec.decode_as(data, *LEDGER_EVENTS) for data in decision.events)
 
 
+@lru_cache(maxsize=1_024)  # an item is asked about several times while it is decided and folded
 def item_key(item_id: str) -> bytes:
     """Return the 16 bytes by which a decided item is known indefinitely."""
     return blake2b(item_id.encode(), digest_size=16).digest()
@@ -115,18 +117,19 @@ def evolve(state: UserState, decision: Decision, events: Events) -> UserState:
             for piece in decision.covered:
                 change[piece] = decision.rejected
             covered = change.finish()
-    state = replace(
-        state,
-        version=decision.version,
-        last_item=decision.item_id,
-        last_offset=decision.item_offset,
-        last_part=decision.part,
-        last_part_closed=decision.last_part,
-        items=state.items.set(item_key(decision.item_id), None),
-        covered=covered,
-    )
+    decided: dict[str, Any] = {
+        "version": decision.version,
+        "last_item": decision.item_id,
+        "last_offset": decision.item_offset,
+        "last_part": decision.part,
+        "last_part_closed": decision.last_part,
+        "items": state.items.set(item_key(decision.item_id), None),
+        "covered": covered,
+    }
     try:
-        return apply_all(state, events, decision.envelope.recorded_at)
+        if len(events) == 1 and isinstance(events[0], MemoryFormed):  # nearly always: one copy of the state, not two
+            return replace(state, **decided, **_changes(state, None, formed(events[0])))
+        return apply_all(replace(state, **decided), events, decision.envelope.recorded_at)
     except (KeyError, TypeError, ValueError) as error:
         raise Unfit(f"the decision does not fit what is known: {describe(error)}") from error
 
@@ -303,6 +306,11 @@ def _joined(known: tuple[str, ...], more: Sequence[str]) -> tuple[str, ...]:
 
 def _with(state: UserState, before: Memory | None, after: Memory) -> UserState:
     """Put a memory into the state, and keep the ways to find it."""
+    return replace(state, **_changes(state, before, after))
+
+
+def _changes(state: UserState, before: Memory | None, after: Memory) -> dict[str, Any]:
+    """Return the fields of a state that change with a memory."""
     by_digest, by_attribute, key = state.by_digest, state.by_attribute, digest(after.content)
     if before is not None and before.content != after.content:
         by_digest = _without(by_digest, digest(before.content), before.memory_id)
@@ -310,15 +318,13 @@ def _with(state: UserState, before: Memory | None, after: Memory) -> UserState:
         by_digest = by_digest.set(key, tuple(sorted((*by_digest.get(key, ()), after.memory_id))))
     if before is None and after.attribute:
         by_attribute = by_attribute.set(after.attribute, (*by_attribute.get(after.attribute, ()), after.memory_id))
-    memories = state.memories.set(after.memory_id, after)
-    return replace(
-        state,
-        memories=memories,
-        by_digest=by_digest,
-        by_attribute=by_attribute,
-        forgotten=_forgotten(state, before, after),
-        statements=_statements(state, before, after),
-    )
+    return {
+        "memories": state.memories.set(after.memory_id, after),
+        "by_digest": by_digest,
+        "by_attribute": by_attribute,
+        "forgotten": _forgotten(state, before, after),
+        "statements": _statements(state, before, after),
+    }
 
 
 def _statements(state: UserState, before: Memory | None, after: Memory) -> StatementIndex | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from schemas.identity import Owner
@@ -34,21 +34,30 @@ class Envelope:
         """The tenant and user that the message is about."""
         return Owner(self.tenant, self.user_id)
 
-    def follow(self, event_id: str, *, occurred_at: datetime | None = None, owner: Owner | None = None) -> Envelope:
+    def follow(
+        self,
+        event_id: str,
+        *,
+        occurred_at: datetime | None = None,
+        owner: Owner | None = None,
+        recorded_at: datetime | None = None,
+    ) -> Envelope:
         """Return the envelope of what this message causes; it happens when its cause happened unless said otherwise.
 
         It is by whom its cause is by. With another `owner` than the cause's it is of no agent.
         """
-        whose = owner or self.owner
-        return replace(
-            self,
+        tenant, user_id = (owner.tenant, owner.user_id) if owner else (self.tenant, self.user_id)
+        # Not `replace`, which takes twice as long: a turn's way needs several.
+        return Envelope(
             event_id=event_id,
-            tenant=whose.tenant,
-            user_id=whose.user_id,
-            agent_id=self.agent_id if whose == self.owner else None,
+            tenant=tenant,
+            user_id=user_id,
+            agent_id=self.agent_id if (tenant, user_id) == (self.tenant, self.user_id) else None,
             occurred_at=occurred_at or self.occurred_at,
+            recorded_at=recorded_at or self.recorded_at,
             causation_id=self.event_id,
             correlation_id=self.correlation_id or self.event_id,
+            by=self.by,
         )
 
 

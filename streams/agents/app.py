@@ -135,9 +135,8 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
                     continue  # fetched before a rebalance: it is delivered again, after those before it
                 try:
                     delivery = _delivery(event, app)
-                    if open_record is not None:
-                        opened = await retry(partial(open_record, delivery.record), LogUnavailable)
-                        delivery = replace(delivery, record=opened)
+                    if open_record is not None and handler is not project:  # which looks at no record's content
+                        delivery = await _opened(delivery, open_record)
                     if delivery.record.is_erased:
                         event.ack()
                         continue
@@ -225,6 +224,12 @@ def handled(app: faust.App, topic: str, partition: int) -> int:
     """Return the offset before which all records of a partition are acknowledged, in this worker's assignment."""
     consumer: Any = app.consumer
     return int(consumer.handled(TP(topic, partition)))
+
+
+async def _opened(delivery: Delivery, open_record: Callable[[Record], Awaitable[Record]]) -> Delivery:
+    """Return a delivery of the record as it was appended; waits while its key cannot be read."""
+    opened = await retry(partial(open_record, delivery.record), LogUnavailable)
+    return delivery if opened is delivery.record else replace(delivery, record=opened)
 
 
 def _delivery(event: Any, app: faust.App) -> Delivery:  # noqa: ANN401 - Faust's event is untyped

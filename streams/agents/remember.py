@@ -270,33 +270,30 @@ class Remember:
 
         Raises _Undecidable where the first item is.
         """
-        state = self._shards.state(owner)
+        state, ledger = self._shards.state(owner), self._shards.of(owner).ledger
         decisions: list[_Decided] = []
-        last: Decision | None = None
         vectors: dict[str, bytes] = {}
         size, clock = 0, asyncio.get_running_loop().time
         began = clock()
         for one in items:
             if decisions and (len(decisions) >= most or size > BYTES_TOGETHER or isinstance(one.item, ERASURES)):
                 break
-            if last is not None:
-                try:
-                    state, last = _after(state, last, vectors), None
-                except Unfit:
-                    break
-                if clock() - began > LONGEST_TURN_SECONDS:
-                    await asyncio.sleep(0)
-                    began = clock()
+            if decisions and clock() - began > LONGEST_TURN_SECONDS:
+                await asyncio.sleep(0)
+                began = clock()
             if is_decided(state, one.item.envelope.event_id):
                 continue
             try:
                 with _span_of(one) as span:
                     last = self._decision(state, one, vectors)
                     span.note({"mnemolog.outcome": _outcome(last)})
-            except _Undecidable:
+                after = _after(state, last, vectors)
+            except (_Undecidable, Unfit) as error:
                 if decisions:
                     break  # its turn as the first comes
-                raise
+                raise _Undecidable(str(error)) from error
+            ledger.foreseen.add(state, last, after)
+            state = after
             decisions.append(_Decided(last, span.traceparent))
             size += sum(map(len, last.events))
             if isinstance(one.item, ERASURES) or not last.last_part:

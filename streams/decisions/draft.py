@@ -1,8 +1,8 @@
-"""A decision in the making: events are applied as they are drafted, so that each entry sees the ones before it."""
+"""A decision in the making: whoever asks for the state sees it with the events drafted before."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from projections.state.evolve import apply_all, next_part
@@ -31,30 +31,45 @@ class ItemPosition:
     recorded_at: datetime
 
 
-@dataclass(slots=True)
 class Draft:
-    """Collects outcomes and events for one item and one user; `state` is the user's state with them applied."""
+    """Collects outcomes and events for one item and one user."""
 
-    state: UserState
-    item: InboxItem
-    position: ItemPosition
-    outcomes: list[Outcome] = field(default_factory=list)
-    events: list[LedgerEvent] = field(default_factory=list)
-    covered: list[str] = field(default_factory=list)
-    rejected: bool = False
-    _encoded: list[bytes] = field(init=False, default_factory=list)
-    _bytes: int = field(init=False, default=0)
+    __slots__ = (
+        "_applied", "_before", "_bytes", "_encoded", "_state",
+        "covered", "events", "item", "outcomes", "position", "rejected",
+    )  # fmt: skip
+
+    def __init__(self, *, state: UserState, item: InboxItem, position: ItemPosition) -> None:
+        """Begin with the user's state."""
+        self.item = item
+        self.position = position
+        self.outcomes: list[Outcome] = []
+        self.events: list[LedgerEvent] = []
+        self.covered: list[str] = []
+        self.rejected = False
+        self._before = self._state = state
+        self._applied = 0
+        self._encoded: list[bytes] = []
+        self._bytes = 0
+
+    @property
+    def state(self) -> UserState:
+        """The user's state with the events so far. They are applied when somebody asks: most decisions are of one."""
+        if self._applied < len(self.events):
+            self._state = apply_all(self._state, self.events[self._applied :], self.position.recorded_at)
+            self._applied = len(self.events)
+        return self._state
 
     def envelope(self, occurred_at: datetime | None = None) -> Envelope:
         """Return the next event's envelope; it follows the item and belongs to the state's user."""
-        owner, cause = self.state.owner, self.item.envelope
+        owner, cause = self._before.owner, self.item.envelope
         event_id = derived_id("event", owner.tenant, owner.user_id, cause.event_id, self.part, len(self.events))
         return cause.follow(event_id, occurred_at=occurred_at, owner=owner)
 
     @property
     def part(self) -> int:
         """The number of the decision's part."""
-        return next_part(self.state, self.item.envelope.event_id)
+        return next_part(self._before, self.item.envelope.event_id)
 
     @property
     def is_full(self) -> bool:
@@ -66,24 +81,23 @@ class Draft:
         self.outcomes.append(Outcome(subject=subject, action=action, reason=reason, memory_id=memory_id))
 
     def add(self, event: LedgerEvent) -> None:
-        """Add an event and apply it to the state at hand."""
+        """Add an event."""
         self.events.append(event)
         self._encoded.append(codec.encode_cached(event))
         self._bytes += len(self._encoded[-1])
-        self.state = apply_all(self.state, (event,), self.position.recorded_at)
 
     def decision(self, *, last_part: bool = True) -> Decision:
         """Return the finished decision; it expects the version of the state that the draft began with."""
-        owner, cause = self.state.owner, self.item.envelope
+        owner, cause = self._before.owner, self.item.envelope
         event_id = derived_id("decision", owner.tenant, owner.user_id, cause.event_id, self.part)
-        envelope = replace(cause.follow(event_id, owner=owner), recorded_at=self.position.recorded_at)
+        envelope = cause.follow(event_id, owner=owner, recorded_at=self.position.recorded_at)
         return Decision(
             envelope=envelope,
             item_id=cause.event_id,
             item_type=type(self.item).__name__,
             item_partition=self.position.partition,
             item_offset=self.position.offset,
-            version=self.state.version + 1,
+            version=self._before.version + 1,
             part=self.part,
             last_part=last_part,
             covered=self.covered,

@@ -230,7 +230,7 @@ def present(occupants: list[Memory], effective: datetime) -> list[Memory]:
 
 def supersede(draft: Draft, present: list[Memory], by: str, effective: datetime) -> None:
     """Draft that the memory `by` supersedes those present."""
-    newer = draft.state.memories[by].attribute
+    newer = draft.state.memories[by].attribute if present else None
     for old in present:
         draft.add(MemorySuperseded(envelope=draft.envelope(effective), memory_id=old.memory_id, superseded_by=by))
         draft.say(old.memory_id, "superseded", f"a newer {newer or 'statement'} was said", old.memory_id)

@@ -177,8 +177,8 @@ class ExtractionService:
 
     def _with_policy(self, window: Window) -> Window:
         """Return a window with the policy in force, and what its own observations say besides."""
-        policy = self.policy_of(window.tenant, window.agent_id)
-        return replace(window, policy=with_own_instructions(policy, window.pieces))
+        policy = with_own_instructions(self.policy_of(window.tenant, window.agent_id), window.pieces)
+        return window if policy is window.policy else replace(window, policy=policy)
 
     async def _is_over_budget(self, window: Window, extractor: Extractor) -> bool:
         """Return whether the window's user, or tenant, has cost as many model tokens today as the policy allows."""
@@ -252,7 +252,10 @@ async def _extracted(window: Window, extractor: Extractor) -> Extraction:
     except _BUGS as bug:
         log.exception("the extractor failed at a window of %d pieces", len(window.pieces))
         raise Rejected(f"the extractor failed: {describe(bug)}") from bug
-    return _allowed(window, replace(extraction, proposals=tuple(map(_without_many_marks, extraction.proposals))))
+    plain = tuple(map(_without_many_marks, extraction.proposals))
+    if any(one is not said for one, said in zip(plain, extraction.proposals, strict=True)):
+        extraction = replace(extraction, proposals=plain)
+    return _allowed(window, extraction)
 
 
 def _span_of(extractor: Extractor) -> AbstractContextManager[telemetry.Span]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Window
 
 _VERSION: Final = "1"
+_PROMPT_HASH: Final = hashlib.sha256(f"verbatim:{_VERSION}".encode()).hexdigest()
 
 
 class VerbatimExtractor:
@@ -24,7 +25,7 @@ class VerbatimExtractor:
     @property
     def prompt_hash(self) -> str:
         """SHA-256 of the version, in hex."""
-        return hashlib.sha256(f"verbatim:{_VERSION}".encode()).hexdigest()
+        return _PROMPT_HASH
 
     async def extract(self, window: Window) -> Extraction:
         """Return one semantic, long-term fact of importance 0.5 for each piece, word for word. Never raises."""

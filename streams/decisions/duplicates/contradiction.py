@@ -58,11 +58,11 @@ _ZH_NOW: Final = (("现", "在"), ("目", "前"), ("已", "经"), ("如", "今")
 """Words that say only that a number is of now: I have three cats now."""
 
 _MAY_TAKE_BACK: Final = re.compile(
-    r"no longer|not|n['’]t|quit|left|lost|resigned|broke|split|stopped|gave up|given up|retired|fired|laid off"
-    r"|died|passed away|is dead|\bput\b|rainbow bridge"
-    r"|[死世走星桥不没离辞跳退戒分裁失误]",
-    re.IGNORECASE,
+    r"no longer|not(?<![a-z]not)(?![a-z])|cannot|n['’]t|quit|left|lost|resigned|broke|split|stopped|gave up|given up"
+    r"|retired|fired|laid off|died|passed away|is dead|put(?<![a-z]put)(?![a-z])|rainbow bridge"
 )
+"""Of a folded text; that each branch begins with a letter makes the search quick."""
+_ZH_MAY_TAKE_BACK: Final = re.compile(r"[死世走星桥不没离辞跳退戒分裁失误]")
 _DAYS_IN_BRACKETS: Final = re.compile(r"\s?[（(]\d{4}-[\d/-]{2,20}[）)]")
 """What the rules write behind "last week"."""
 ANY: Final = "*"
@@ -177,7 +177,8 @@ def taken_back(content: str) -> tuple[tuple[str, ...], str] | None:
     "User is no longer allergic to nuts" takes back `nuts` in `allergies`; "User quit their job" takes back `ANY`
     employer.
     """
-    if not _MAY_TAKE_BACK.search(content):
+    may = _MAY_TAKE_BACK.search(content.casefold()) or (not content.isascii() and _ZH_MAY_TAKE_BACK.search(content))
+    if not may:
         return None
     plain = expanded(" ".join(nfkc(_DAYS_IN_BRACKETS.sub("", content)).split()))
     for attributes, pattern in _TAKEN_BACK:
@@ -190,6 +191,8 @@ def end_keys(words: tuple[str, ...]) -> Iterator[tuple[object, ...]]:
     """Yield keys of content words, of which two statements share one wherever one `ends` the other."""
     if _comparable(words):
         yield "affirmed", _affirmed(words)[1]
+    if _HAS.isdisjoint(words):
+        return  # no word tells a number
     words = _of_now(words)
     for at in range(len(words) if _comparable(words) else 0):
         if _tells_number(words, at):
@@ -249,7 +252,12 @@ def _affirmed(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def _position(words: list[str], part: tuple[str, ...]) -> int | None:
-    return next((at for at in range(len(words)) if tuple(words[at : at + len(part)]) == part), None)
+    at = -1
+    for _ in range(words.count(part[0])):
+        at = words.index(part[0], at + 1)
+        if tuple(words[at : at + len(part)]) == part:
+            return at
+    return None
 
 
 def _plain(word: str) -> str:

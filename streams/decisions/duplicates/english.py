@@ -96,16 +96,17 @@ _CONTRACTIONS = tuple(
     )
 )
 _EXPANSIONS = tuple(
-    (re.compile(pattern, re.IGNORECASE), replacement)
-    for pattern, replacement in (
-        (r"\bcannot\b", "can not"),
-        (r"\bwanna\b", "want to"),
-        (r"\bgonna\b", "going to"),
-        (r"^\s*(?:(?:oh|wow|hey|hi|hello|um|uh|well|haha(?:ha)*|lol)\s*[,.!]\s*)+", ""),
-        (r"^\s*please\s*,?\s+", ""),
-        (r"[,.!] ?(?:thanks|thank you|please)[.!]*$", ""),
+    (short, re.compile(rf"\b{short}\b", re.IGNORECASE), written_out)
+    for short, written_out in (("cannot", "can not"), ("wanna", "want to"), ("gonna", "going to"))
+)
+_OPENINGS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\s*(?:(?:oh|wow|hey|hi|hello|um|uh|well|haha(?:ha)*|lol)\s*[,.!]\s*)+",
+        r"\s*please\s*,?\s+",
     )
 )
+_THANKS = re.compile(r"[,.!] ?(?:thanks|thank you|please)[.!]*$", re.IGNORECASE)
 
 
 def expanded(text: str) -> str:
@@ -113,6 +114,15 @@ def expanded(text: str) -> str:
 
     It must be in NFKC, with straight apostrophes and single spaces.
     """
-    for pattern, replacement in (*_CONTRACTIONS, *_EXPANSIONS) if "'" in text else _EXPANSIONS:
-        text = pattern.sub(replacement, text)
-    return text
+    if "'" in text:
+        for pattern, replacement in _CONTRACTIONS:
+            text = pattern.sub(replacement, text)
+    # Looking for a word is much quicker than for a pattern, and most texts have none of them.
+    folded = text.casefold()
+    for short, pattern, replacement in _EXPANSIONS:
+        if short in folded:
+            text = pattern.sub(replacement, text)
+    for opening in _OPENINGS:
+        if found := opening.match(text):
+            text = text[found.end() :]
+    return _THANKS.sub("", text) if "thank" in folded or "please" in folded else text

@@ -92,12 +92,13 @@ def _clauses(text: str) -> list[list[str]]:
     """Return words, numbers and single Chinese characters in order, by the clauses that the marks cut."""
     clauses: list[list[str]] = [[]]
     for match in _UNITS.finditer(text):
-        if match["clause"]:
+        kind, unit = match.lastgroup, match[0]
+        if kind == "clause":
             clauses.append([])
-        elif match["number"] and _THOUSANDS.fullmatch(match[0]):
-            clauses[-1].append(match[0].replace(",", ""))
+        elif kind == "number" and _THOUSANDS.fullmatch(unit):
+            clauses[-1].append(unit.replace(",", ""))
         else:
-            clauses[-1].append(match[0])
+            clauses[-1].append(unit)
     return clauses
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from schemas.vocabulary.attributes import plain_value
 from streams.decisions.duplicates.contradiction import end_keys, taken_back
-from streams.decisions.duplicates.equivalence import skeleton
+from streams.decisions.duplicates.equivalence import content_words, skeleton
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 def keys_of(said: Said) -> Iterator[Hashable]:
     """Yield the keys of what a memory says."""
-    words = skeleton(said.content).words  # not from the cache: each text is asked for once
+    words = content_words.known(said.content)  # as a rule the decision that formed it has just asked for them
+    if words is None:
+        words = skeleton(said.content).words  # not kept: a user's texts that are read from the shard are many
     yield of_words(words)
     yield from end_keys(words)
     if (back := taken_back(said.content)) is not None:

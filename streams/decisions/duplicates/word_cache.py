@@ -28,6 +28,10 @@ class WordCache(Generic[Words]):
         self._words: dict[str, Words] = {}
         self._bytes = 0
 
+    def known(self, text: str) -> Words | None:
+        """Return the words of a text if somebody asked for them; they are not remembered for it."""
+        return self._words.get(text)
+
     def __call__(self, text: str) -> Words:
         """Return the words of a text."""
         found = self._words.get(text)

@@ -14,14 +14,17 @@ from projections.partitions.index_source import ShardIndexSource
 from schemas import codec
 from schemas.identity import Owner, partition_owner
 from schemas.log import NewRecord
-from schemas.messages.events import TickApplied
+from schemas.messages.events import MemorySuperseded, TickApplied
 from schemas.topics import GLOBALS, INBOX, LEDGER
+from streams.decisions.draft import Draft, ItemPosition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from projections.state.memory import UserState
     from schemas.messages.decision import Decision
+    from schemas.messages.inbox import UserItem
 
 COFFEE = "用户喜欢喝咖啡"
 
@@ -165,6 +168,21 @@ async def test_an_item_that_no_rule_can_decide_is_put_aside_and_stops_nobody(ben
     assert (letter.reason, "ValueError" in letter.detail) == ("failed", True)
     await bench.decides(remember(COFFEE, "c-1"))
     assert len(bench.state().memories) == 1
+
+
+async def test_a_decision_that_does_not_fit_is_put_aside_and_not_made_again_and_again(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+):
+    def unfit(state: UserState, item: UserItem, place: ItemPosition, *_: object) -> Decision:
+        draft = Draft(state=state, item=item, position=place)
+        draft.add(MemorySuperseded(envelope=draft.envelope(), memory_id="unknown", superseded_by="another"))
+        return draft.decision()
+
+    monkeypatch.setattr("streams.agents.remember.decide", unfit)
+    async with asyncio.timeout(30):
+        await bench.decides(remember(COFFEE, "c-1"))
+    [letter] = await bench.dead()
+    assert (letter.reason, "does not fit" in letter.detail, await bench.ledger()) == ("failed", True, [])
 
 
 async def test_a_tick_is_met_by_every_user_and_then_closed(bench: Workbench):

@@ -20,6 +20,12 @@ def test_the_words_of_a_text_are_computed_once():
     assert asked == ["a b", ""]
 
 
+def test_words_that_are_known_are_given_without_computing_any():
+    cache = WordCache(lambda text: tuple(text.split()))
+    assert cache.known("a b") is None
+    assert (cache("a b"), cache.known("a b"), cache.known("c")) == (("a", "b"), ("a", "b"), None)
+
+
 def test_long_texts_do_not_fill_the_memory():
     cache = WordCache(keywords, max_bytes=1 << 20)
     tracemalloc.start()
