@@ -11,6 +11,7 @@ import asyncio
 from array import array
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -26,7 +27,7 @@ from schemas.topics import ARTICLES, CONVERSATIONS, SCREENSHOTS
 from schemas.vocabulary.words import SHOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
@@ -82,25 +83,29 @@ class TurnMatches:
     answered: Scores
     """The same, or that of what was answered to a turn where it is greater."""
 
-    def evidence(self, memories: Iterable[Memory]) -> dict[str, float]:
+    def evidence(self, memories: Sequence[Memory]) -> dict[str, float]:
         """Return how well the best of the turns matches that each memory came from, with what was answered to it.
 
         Turns that retention has removed, and observations of other kinds, are unknown. Memories that came from nothing
         else are left out.
         """
-        row, match = self.words.rows.get, self.answered.item
-        found: dict[str, float] = {}
-        for memory in memories:
-            for event_id in memory.source_ids:
-                if (at := row(event_id)) is not None:
-                    found[memory.memory_id] = max(match(at), found.get(memory.memory_id, 0.0))
+        row = self.words.rows.get
+        cited = [(one.memory_id, at) for one in memories for i in one.source_ids if (at := row(i)) is not None]
+        matches = self.answered[[at for _, at in cited]].tolist()
+        found: dict[str, float] = dict(zip(map(itemgetter(0), cited), matches, strict=True))
+        if len(found) < len(cited):  # a memory came from several
+            for (memory_id, _), match in zip(cited, matches, strict=True):
+                found[memory_id] = max(match, found[memory_id])
         return found
 
-    def best(self) -> Iterator[str]:
-        """Yield the ids of the turns with the words, those that match best first."""
+    def best(self, most: int) -> list[str]:
+        """Return the ids of the turns with the words, those that match best first, at most so many."""
         rows = np.flatnonzero(self.scores > 0)
-        for row in rows[np.lexsort((rows, -self.scores[rows]))].tolist():
-            yield self.words.event_ids[row]
+        scores = self.scores[rows]
+        if len(rows) > most:
+            kept = scores >= np.partition(scores, len(rows) - most)[len(rows) - most]
+            rows, scores = rows[kept], scores[kept]
+        return [self.words.event_ids[row] for row in rows[np.lexsort((rows, -scores))[:most]].tolist()]
 
     def ranked(
         self, score: Callable[[Scores, Times, Mask, Forms], Scored], meant: Scores | None = None
@@ -236,7 +241,7 @@ class UserWords:
         """Return how the turns match that an agent knows and that were said until an instant."""
         scores = self._bm25.scores(query)
         before = np.frombuffer(self._before, dtype=np.int64)
-        answers = np.flatnonzero((self._own.scores(query) == 0.0) & (before != _NONE))
+        answers = np.flatnonzero(~self._own.holding(query) & (before != _NONE))
         scores[answers] = np.minimum(scores[answers], ANSWER_SHARE * scores[before[answers]])
         scores[~self.visible(agent_id, until)] = 0.0
         if (best := float(scores.max(initial=0.0))) > 0.0:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 K1 = 1.2
 B = 0.75
@@ -79,23 +79,34 @@ class Bm25:
         scores = np.zeros(len(live), dtype=np.float64)
         if not self._rows:
             return scores.astype(np.float32)
-        lengths = np.frombuffer(self._lengths, dtype=np.uint32).astype(np.float64)
         mean = max(self._tokens / self._rows, 1.0)
+        lengths = np.frombuffer(self._lengths, dtype=np.uint32).astype(np.float64)
+        saturation = K1 * (1 - B + B / mean * lengths)
+        for rows, counts in self._of(tokens, live):
+            scores[rows] += _idf(self._rows, len(rows)) * ((K1 + 1) * counts / (counts + saturation[rows]))
+        return scores.astype(np.float32)
+
+    def holding(self, tokens: Sequence[str]) -> Mask:
+        """Return which rows have one of the tokens: those that `scores` gives more than 0."""
+        live = np.frombuffer(self._live, dtype=np.bool_)
+        found = np.zeros(len(live), dtype=np.bool_)
+        for rows, _ in self._of(tokens, live):
+            found[rows] = True
+        return found
+
+    def _of(self, tokens: Sequence[str], live: Mask) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+        """Yield for each different token the rows that have it, and how often."""
         for token in dict.fromkeys(tokens):
             posting = self._postings.get(token)
             if posting is None:
                 continue
-            pairs = np.frombuffer(posting, dtype=np.uint32).reshape(-1, 2)
+            pairs = np.frombuffer(posting, dtype=np.uint32)
+            rows, counts = pairs[::2].astype(np.intp), pairs[1::2].astype(np.float64)
             if self._rows < len(live):
-                pairs = pairs[live[pairs[:, 0]]]
-            rows, counts = pairs[:, 0], pairs[:, 1].astype(np.float64)
-            scores[rows] += _idf(self._rows, len(rows)) * _saturated(counts, lengths[rows], mean)
-        return scores.astype(np.float32)
+                kept = live[rows]
+                rows, counts = rows[kept], counts[kept]
+            yield rows, counts
 
 
 def _idf(rows: int, holding: int) -> float:
     return math.log(1 + (rows - holding + 0.5) / (holding + 0.5))
-
-
-def _saturated(counts: NDArray[np.float64], lengths: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
-    return (K1 + 1) * counts / (counts + K1 * (1 - B + B / mean * lengths))
