@@ -15,7 +15,6 @@ from projections.embedding.embedder import unit_vectors
 from projections.queries.ranking import POOL, rank
 
 if TYPE_CHECKING:
-
     from projections.index.protocol import Index, IndexEntry, IndexQuery
 
 PEOPLE = ("Anna", "Boris", "小明", "李华", "my sister", "妈妈", "the neighbour", "同事")
