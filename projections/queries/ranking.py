@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import numpy as np
@@ -67,6 +68,9 @@ POOL = 200
 _ROUNDING = 1e-9
 """More than the sums of a score may differ from what they are of exact numbers."""
 _SECONDS_A_DAY = 86_400.0
+_ID: Final = itemgetter(0)
+"""Of a hit; and its score."""
+_SCORE: Final = itemgetter(2)
 _MICROSECONDS_A_DAY = 1e6 * _SECONDS_A_DAY
 
 
@@ -254,12 +258,10 @@ class _Columns:
 
     def _leg(self, hits: Sequence[Hit]) -> tuple[Rows, Scored]:
         """Return the rows of a leg's hits, and their scores."""
-        row = self._rows.get
-        known = [(at, score) for memory_id, _, score in hits if (at := row(memory_id)) is not None]
-        if not known:
-            return np.empty(0, np.intp), np.empty(0)
-        rows, scores = zip(*known, strict=True)
-        return np.array(rows, np.intp), np.array(scores, np.float64)
+        rows = np.fromiter(map(self._rows.get, map(_ID, hits), repeat(-1)), np.intp, len(hits))
+        scores = np.fromiter(map(_SCORE, hits), np.float64, len(hits))
+        known = rows >= 0
+        return (rows, scores) if known.all() else (rows[known], scores[known])
 
     def _column(self, of: Mapping[str, float], otherwise: float = 0.0) -> Scored:
         return np.fromiter(map(of.get, self.ids, repeat(otherwise)), np.float64, self._count)

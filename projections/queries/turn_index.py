@@ -11,13 +11,14 @@ import asyncio
 from array import array
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from itertools import compress
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from projections.embedding.languages import language_of
-from projections.index.embedded.bm25 import Bm25
+from projections.index.embedded.bm25 import Bm25, RowsOfTokens
 from projections.index.embedded.table import microseconds
 from projections.shard.turn_statistics import USER_ROLE
 from projections.text.analyser import tokens
@@ -90,6 +91,11 @@ class TurnMatches:
         else are left out.
         """
         row = self.words.rows.get
+        if all(len(one.source_ids) == 1 for one in memories):
+            ids = [one.memory_id for one in memories]
+            rows = np.fromiter((row(one.source_ids[0], _NONE) for one in memories), np.intp, len(ids))
+            matches = self.answered[rows].tolist()
+            return dict(compress(zip(ids, matches, strict=True), (rows != _NONE).tolist()))
         cited = [(one.memory_id, at) for one in memories for i in one.source_ids if (at := row(i)) is not None]
         matches = self.answered[[at for _, at in cited]].tolist()
         found: dict[str, float] = dict(zip(map(itemgetter(0), cited), matches, strict=True))
@@ -158,7 +164,7 @@ class UserWords:
     """Each row's last turn in its session."""
     _last: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
     """The row and the tokens of the last turn of each session."""
-    _own: Bm25 = field(default_factory=Bm25)
+    _own: RowsOfTokens = field(default_factory=RowsOfTokens)
     """The words of each turn without the turn before."""
     _bm25: Bm25 = field(default_factory=Bm25)
     meanings: UserMeanings | None = None

@@ -44,14 +44,15 @@ class Bm25:
     def add(self, tokens: Sequence[str]) -> None:
         """Add the next row."""
         row = len(self._live)
-        for token, count in Counter(tokens).items():
+        counts = Counter(tokens)
+        for token, count in counts.items():
             posting = self._postings.get(token)
             if posting is None:
                 posting = self._postings[token] = array("I")
                 self.nbytes += _BYTES_OF_A_TOKEN
             posting.append(row)
             posting.append(count)
-            self.nbytes += 2 * posting.itemsize
+        self.nbytes += 2 * self._lengths.itemsize * len(counts)
         self._lengths.append(len(tokens))
         self._live.append(1)
         self._rows += 1
@@ -86,14 +87,6 @@ class Bm25:
             scores[rows] += _idf(self._rows, len(rows)) * ((K1 + 1) * counts / (counts + saturation[rows]))
         return scores.astype(np.float32)
 
-    def holding(self, tokens: Sequence[str]) -> Mask:
-        """Return which rows have one of the tokens: those that `scores` gives more than 0."""
-        live = np.frombuffer(self._live, dtype=np.bool_)
-        found = np.zeros(len(live), dtype=np.bool_)
-        for rows, _ in self._of(tokens, live):
-            found[rows] = True
-        return found
-
     def _of(self, tokens: Sequence[str], live: Mask) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
         """Yield for each different token the rows that have it, and how often."""
         for token in dict.fromkeys(tokens):
@@ -106,6 +99,37 @@ class Bm25:
                 kept = live[rows]
                 rows, counts = rows[kept], counts[kept]
             yield rows, counts
+
+
+class RowsOfTokens:
+    """Which rows have a token, where nothing is scored and no row is removed."""
+
+    def __init__(self) -> None:
+        """Start without rows."""
+        self._rows: dict[str, array[int]] = {}
+        self._count = 0
+        self.nbytes = 0
+        """Estimate of the memory in use."""
+
+    def add(self, tokens: Sequence[str]) -> None:
+        """Add the next row."""
+        different = set(tokens)
+        for token in different:
+            rows = self._rows.get(token)
+            if rows is None:
+                rows = self._rows[token] = array("I")
+                self.nbytes += _BYTES_OF_A_TOKEN
+            rows.append(self._count)
+        self._count += 1
+        self.nbytes += 4 * len(different)
+
+    def holding(self, tokens: Sequence[str]) -> Mask:
+        """Return which rows have one of the tokens."""
+        found = np.zeros(self._count, dtype=np.bool_)
+        for token in tokens:
+            if (rows := self._rows.get(token)) is not None:
+                found[np.frombuffer(rows, dtype=np.uint32)] = True
+        return found
 
 
 def _idf(rows: int, holding: int) -> float:
