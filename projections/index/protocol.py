@@ -18,11 +18,13 @@ Tests: tests/contract/index_suite.py holds every adapter to this file.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     import numpy as np
@@ -100,6 +102,47 @@ class Hit(NamedTuple):
     memory_id: str
     version: int
     score: float
+
+
+class VectorRows(Mapping[str, "Vectors"]):
+    """Vectors of one model and length by memory id, as the rows of a table."""
+
+    __slots__ = ("_places", "ids", "model", "table")
+
+    def __init__(self, ids: Sequence[str], table: Vectors, model: str) -> None:
+        self.ids = ids
+        self.table = table
+        """Shape (ids, dimensions)."""
+        self.model = model
+        self._places: dict[str, int] | None = None
+
+    def __getitem__(self, memory_id: str) -> Vectors:
+        """Return a memory's vector. Raises KeyError."""
+        if (place := self._place(memory_id)) is None:
+            raise KeyError(memory_id)
+        vector: Vectors = self.table[place]
+        return vector
+
+    def _place(self, memory_id: str) -> int | None:
+        if self._places is None:
+            self._places = dict(zip(self.ids, range(len(self.ids)), strict=True))
+        return self._places.get(memory_id)
+
+    def among(self, ids: Sequence[str]) -> VectorRows | None:
+        """Return those of some memories, each named once, in that order; None where one has none here."""
+        if ids == self.ids:
+            return self
+        places = [place for memory_id in ids if (place := self._place(memory_id)) is not None]
+        return VectorRows(ids, self.table[places], self.model) if len(places) == len(ids) else None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ids)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+NO_VECTORS: Final[Mapping[str, Vectors]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,6 +146,12 @@ _RULES: Final = tuple(
     )
     for pattern in patterns
 )
+_SIGNS: Final = re.compile(
+    r"\b(?:do|does|old|age|who)\b|work|employ|company|job|occupation|profession|liv|based|resid|home|city|b-?day|birth|born"
+    r"|call|name|married|single|engaged|divorced|widowed|dating|relationship|anyone|status|language|tongue|allerg"
+    r"|intoleranc|anniversary|wedding|favou?rite|hobb|interest|instrument|skill|personality"
+)
+"""Each rule needs one of them: a text without any is no question for a slot."""
 _PAST: Final = re.compile(r"\b(?:before|previously|formerly|former|previous|earlier|used? to|last (?:job|employer))\b")
 _SHORT: Final = re.compile(r"\b(?P<word>what|where|when|who|how)'(?:s|re)\b")
 _NOT: Final = re.compile(r"\b(?P<word>do|does|did|is|are)n'?t\b")
@@ -168,6 +174,8 @@ def asked_in_english(text: str) -> SlotAsked | None:
     plain = _SPACES.sub(" ", text.replace("\u2019", "'")).rstrip(_ENDING)
     plain = _NOT.sub(r"\g<word> not", _SHORT.sub(r"\g<word> is", plain))
     bare = _USED.sub("", _TIMES.sub("", plain))
+    if not _SIGNS.search(bare):
+        return None
     for pattern, attributes in _RULES:
         if m := pattern.search(bare):
             found = m.groupdict()

@@ -134,7 +134,7 @@ class Contexts:
         """Return what was found for the query, and the episodes that are near enough; as a rule by one search."""
         index_search = self._queries.index_search
         views = await index_search.views(asked.query)
-        sees = self._queries.ranked_memories(owner, now).shows(visibility)
+        sees = self._queries.sees(owner, now, visibility)
 
         filters = replace(asked.filters, agent_id=asked.agent_id, exclude_sources=asked.exclude_sources)
 

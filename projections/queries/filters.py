@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from projections.queries.conditions.condition import AllOf
@@ -12,7 +12,7 @@ from projections.state.provenance import provenance_of
 from schemas.vocabulary.words import DOCUMENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection, Mapping
     from datetime import datetime
 
     from projections.queries.conditions.condition import Condition
@@ -57,14 +57,27 @@ class Filters:
             self.condition is None or self.condition.accepts(Subject(memory, owner.user_id, at))
         )
 
-    def test(self, owner: Owner, at: datetime) -> Callable[[Memory], bool]:
-        """Return `passes` of a user's memories at an instant, for many of them: what does not narrow is not asked."""
+    def passing(self, memories: Mapping[str, Memory], owner: Owner, at: datetime) -> dict[str, Memory]:
+        """Return those of a user's memories that pass at an instant: what does not narrow is not asked."""
         agent_id = self.agent_id
-        if self.exclude_sources or replace(self, agent_id=None, exclude_sources=()) != Filters():
-            return lambda memory: self.passes(memory, owner, at)
+        narrows = (
+            self.kind is not None
+            or self.session_id is not None
+            or self.memory_type is not None
+            or self.category is not None
+            or self.source_type is not None
+            or self.attribute is not None
+            or self.since is not None
+            or self.until is not None
+            or self.min_importance is not None
+            or self.condition is not None
+            or bool(self.exclude_sources)
+        )
+        if narrows:
+            return {i: memory for i, memory in memories.items() if self.passes(memory, owner, at)}
         if agent_id is None:
-            return lambda memory: memory.kind != DOCUMENT
-        return lambda memory: memory.kind != DOCUMENT and memory.known_to(agent_id)
+            return {i: memory for i, memory in memories.items() if memory.kind != DOCUMENT}
+        return {i: memory for i, memory in memories.items() if memory.kind != DOCUMENT and memory.known_to(agent_id)}
 
     def accept(self, memory: Memory) -> bool:
         """Return whether a memory passes every filter but the condition."""

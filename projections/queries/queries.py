@@ -9,7 +9,7 @@ from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser
 from projections.profile.visibility import Visibility
 from projections.queries.history import history
-from projections.queries.search import Found, IndexSearch
+from projections.queries.search import Found, IndexSearch, sees_all
 from projections.queries.views import memory_view
 from projections.state.intimacy import last_kept
 from projections.state.memory import ACTIVE
@@ -25,7 +25,7 @@ from schemas.messages.observations import TurnRecorded
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from projections.embedding.embedder import Embedder
@@ -137,8 +137,15 @@ class Queries:
 
     async def _pool(self, owner: Owner, question: Question, now: datetime, visibility: Visibility) -> Pool:
         views = await self.index_search.views(question.text)
-        sees = self.ranked_memories(owner, now).shows(visibility)
+        sees = self.sees(owner, now, visibility)
         return await self.index_search.pool(owner, question, views, now=now, sees=sees)
+
+    def sees(self, owner: Owner, now: datetime, visibility: Visibility) -> Callable[[Memory], bool]:
+        """Return the test whether a memory, personal or global, is seen at all. Raises NotHeld."""
+        if visibility is Visibility.EVERYTHING:  # needs no order of the user's memories
+            self._shards.of(owner)
+            return sees_all
+        return self.ranked_memories(owner, now).shows(visibility)
 
     def turns(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
         """Return a session's most recent turns, of all or of those with an agent, oldest first."""

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import TYPE_CHECKING, Final, TypeAlias
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import numpy as np
 
 from projections.index.embedded.table import microseconds
-from projections.index.protocol import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
+    from numpy.typing import NDArray
+
     from projections.index.embedded.bm25 import Mask, Scores
-    from projections.index.protocol import Legs
+    from projections.index.protocol import Hit, Legs
     from projections.queries.turn_index import Scored, Times
     from projections.text.time_spans import Span
 
-    Facts: TypeAlias = Mapping[str, tuple[float, datetime]]
+    Rows: TypeAlias = NDArray[np.intp]
 
 VECTOR_WEIGHT = 0.7
 KEYWORD_WEIGHT = 0.3
@@ -66,7 +68,24 @@ POOL = 200
 _ROUNDING = 1e-9
 """More than the sums of a score may differ from what they are of exact numbers."""
 _SECONDS_A_DAY = 86_400.0
+_ID: Final = itemgetter(0)
+"""Of a hit; and its score."""
+_SCORE: Final = itemgetter(2)
 _MICROSECONDS_A_DAY = 1e6 * _SECONDS_A_DAY
+
+
+class Fact(Protocol):
+    """What of a memory has a share in its score besides what was found: a memory is one."""
+
+    @property
+    def importance(self) -> float:
+        """0 to 1."""
+        ...
+
+    @property
+    def occurred_at(self) -> datetime:
+        """When it happened or was said."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +131,7 @@ NO_SHARES: Final = Shares()
 
 def rank(
     legs: Legs,
-    facts: Facts,
+    facts: Mapping[str, Fact],
     as_of: datetime,
     limit: int,
     min_score: float = 0.0,
@@ -121,149 +140,158 @@ def rank(
 ) -> list[Ranked]:
     """Return at most `limit` memories with a score of at least `min_score`: by score, importance, then memory_id.
 
-    `facts` has each memory's importance (0 to 1) and occurred_at; a hit without facts (forgotten since, or hidden from
+    `facts` has each memory's importance and occurred_at; a hit without facts (forgotten since, or hidden from
     the caller) takes no part, not even in the scaling.
     score = (1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) x fused + IMPORTANCE_WEIGHT x importance + RECENCY_WEIGHT x recency
     and for each share that there is, (1 - its weight) x that score + its weight x the share, for every memory.
     """
-    scores = _Scores(legs, facts, as_of, shares)
-    placed = []
-    for memory_id in scores.contenders(limit, min_score):
-        age = recency(facts[memory_id][1], as_of)
-        score = scores.score(memory_id, age)
-        if score >= min_score:
-            placed.append((-score, -facts[memory_id][0], memory_id, age))
-    placed.sort()
+    columns = _Columns(legs, facts, shares)
+    contenders = columns.contenders(limit, min_score)
+    ids = [columns.ids[row] for row in contenders.tolist()]
+    ages = [recency(facts[memory_id].occurred_at, as_of) for memory_id in ids]
+    scores = columns.scores(contenders, np.array(ages, np.float64)).tolist()
+    placed = sorted(
+        (-score, -facts[memory_id].importance, memory_id, row, age)
+        for score, memory_id, row, age in zip(scores, ids, contenders.tolist(), ages, strict=True)
+        if score >= min_score
+    )
     return [
         Ranked(
             memory_id=memory_id,
             score=-score,
-            semantic=scores.semantic.get(memory_id, 0.0),
-            keyword=scores.words(memory_id),
-            slot=scores.slots.get(memory_id, 0.0),
+            semantic=float(columns.semantic[row]),
+            keyword=float(columns.words[row]),
+            slot=shares.slots.get(memory_id, 0.0),
             importance=-importance,
             recency=age,
-            cosine=scores.cosines.get(memory_id),
+            cosine=None if np.isnan(columns.cosines[row]) else float(columns.cosines[row]),
         )
-        for score, importance, memory_id, age in placed[:limit]
+        for score, importance, memory_id, row, age in placed[:limit]
     ]
 
 
-class _Scores:
-    """The scores of what was found; that of each memory follows from its own parts alone."""
+class _Columns:
+    """The parts of the scores of all memories that have facts, by row; a memory's score follows from its own alone."""
 
-    def __init__(self, legs: Legs, facts: Facts, as_of: datetime, shares: Shares) -> None:
-        semantic = [hit for hit in legs.semantic if hit.memory_id in facts]
-        keyword = [hit for hit in legs.keyword if hit.memory_id in facts]
-        near = shares.hubness.get
-        centred = [
-            Hit(memory_id, version, score - HUBNESS_WEIGHT * near(memory_id, 0.0))
-            for memory_id, version, score in semantic
-            if memory_id not in shares.meant
-        ]
-        centred += [Hit(memory_id, 0, score) for memory_id, score in shares.meant.items() if memory_id in facts]
-        self._meant = shares.meant
-        self._facts, self._as_of, self._said, self._then = facts, as_of, shares.said, shares.then
-        self.slots = {memory_id: share for memory_id, share in shares.slots.items() if memory_id in facts}
-        self._formed = shares.formed
-        self.cosines = {memory_id: score for memory_id, _, score in semantic}
-        self.semantic = scale(centred, min((hit.score for hit in centred), default=0.0))
-        self._keyword = scale(keyword, 0.0)
-        self._hops = _hop_parts(shares.hop, facts) if shares.hop is not None else None
-        told = {i for i, match in shares.said.items() if match > 0.0 and i in facts}
-        self._has_words = bool(keyword or told)
-        self._found = {*self.semantic, *self._keyword, *self.slots, *told, *(self._hops or ())}
-        has_hop = self._hops is not None
-        self._weights = {has: _weights(has_turns=has, has_hop=has_hop) for has in (False, True)}
+    def __init__(self, legs: Legs, facts: Mapping[str, Fact], shares: Shares) -> None:
+        self.ids = list(facts)
+        self._count = len(self.ids)
+        self._rows = dict(zip(self.ids, range(self._count), strict=True))
+        self.importance = np.fromiter((fact.importance for fact in facts.values()), np.float64, self._count)
+        found = np.zeros(self._count, np.bool_)
+        """What takes part."""
+        rows, cosines = self._leg(legs.semantic)
+        self.cosines = np.full(self._count, np.nan)
+        self.cosines[rows] = cosines
+        if shares.hubness:
+            cosines = cosines - HUBNESS_WEIGHT * self._column(shares.hubness)[rows]
+        self._is_meant: Mask | None = None
+        if shares.meant:
+            meant = self._column(shares.meant, np.nan)
+            self._is_meant = ~np.isnan(meant)
+            kept = ~self._is_meant[rows]
+            also = np.flatnonzero(self._is_meant)
+            rows, cosines = np.concatenate((rows[kept], also)), np.concatenate((cosines[kept], meant[also]))
+        self.semantic = np.zeros(self._count)
+        self.semantic[rows] = scale(cosines, float(cosines.min(initial=np.inf)))
+        found[rows] = True
+        rows, scores = self._leg(legs.keyword)
+        self.words = np.zeros(self._count)
+        self.words[rows] = scale(scores, 0.0)
+        found[rows] = True
+        self._has_words = bool(len(rows))
+        self._is_told: Mask | None = None
+        if shares.said:
+            said = self._column(shares.said, np.nan)
+            self._is_told = ~np.isnan(said)
+            told = said > 0.0
+            self._has_words = self._has_words or bool(told.any())
+            found |= told
+            self.words = np.where(self._is_told, self.words + TURNS_SHARE * (said - self.words), self.words)
+        self._hops = None
+        if shares.hop is not None:
+            self._hops, was_found = self._hop(shares.hop)
+            found |= was_found
+        self._slots = None
+        if self._rows.keys() & shares.slots.keys():
+            slots = self._column(shares.slots, np.nan)
+            found |= ~np.isnan(slots)
+            self._slots = np.nan_to_num(slots)
+        self._is_then = None if shares.then is None else self._named(shares.then)
+        self._formed = self._named(shares.formed).astype(np.float64) if shares.formed else None
+        self._found = np.flatnonzero(found)
 
-    def contenders(self, limit: int, min_score: float) -> Collection[str]:
-        """Return the memories among which are the best `limit` with a score of at least `min_score`.
+    def contenders(self, limit: int, min_score: float) -> Rows:
+        """Return the rows among which are the best `limit` with a score of at least `min_score`.
 
         Recency has so small a share that most can come to no place whatever theirs is, and need none computed.
         """
         if len(self._found) <= limit:
             return self._found
-        ids = list(self._found)
-        least = self._least(ids)
-        bound = max(min_score, float(np.partition(least, len(ids) - limit)[len(ids) - limit]) if limit else 1.0)
-        return [ids[at] for at in np.flatnonzero(least >= bound - RECENCY_WEIGHT - _ROUNDING).tolist()]
+        least = self.scores(self._found, np.zeros(len(self._found)))
+        bound = max(min_score, float(np.partition(least, len(least) - limit)[len(least) - limit]) if limit else 1.0)
+        return self._found[least >= bound - RECENCY_WEIGHT - _ROUNDING]
 
-    def _least(self, ids: list[str]) -> Scored:
-        """Return for memories what `score` is, but for rounding, where the recency is nothing."""
-
-        def column(of: Mapping[str, float], otherwise: float = 0.0) -> Scored:
-            return np.fromiter(map(of.get, ids, repeat(otherwise)), np.float64, len(ids))
-
-        semantic, words, weights = column(self.semantic), column(self._keyword), self._weights[False]
-        fused = weights[0] * semantic + weights[1] * words
-        if self._said:
-            turns, weights = column(self._said, np.nan), self._weights[True]
-            is_told = ~np.isnan(turns)
-            words = np.where(is_told, words + TURNS_SHARE * (turns - words), words)
-            fused = np.where(is_told, weights[0] * semantic + weights[1] * words, fused)
-        if self._meant:
-            is_meant = np.fromiter((one in self._meant for one in ids), np.bool_, len(ids))
+    def scores(self, rows: Rows, ages: Scored) -> Scored:
+        """Return the scores of some rows, given their recency: the greater that is, the greater the score."""
+        semantic, words = self.semantic[rows], self.words[rows]
+        of_meaning, of_words = _weights(has_turns=False, has_hop=self._hops is not None)
+        fused = of_meaning * semantic + of_words * words
+        if self._is_told is not None:
+            of_meaning, of_words = _weights(has_turns=True, has_hop=self._hops is not None)
+            fused = np.where(self._is_told[rows], of_meaning * semantic + of_words * words, fused)
+        if self._is_meant is not None:
             of_meaning, of_words = VECTOR_WEIGHT_BETWEEN_LANGUAGES, KEYWORD_WEIGHT_BETWEEN_LANGUAGES
-            fused = np.where(is_meant, of_meaning * semantic + of_words * words, fused)
-        importance = np.fromiter((self._facts[one][0] for one in ids), np.float64, len(ids))
-        light = IMPORTANCE_WEIGHT * importance
+            fused = np.where(self._is_meant[rows], of_meaning * semantic + of_words * words, fused)
+        light = IMPORTANCE_WEIGHT * self.importance[rows] + RECENCY_WEIGHT * ages
         scores = np.clip((1.0 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) * fused + light, 0.0, 1.0)
         if self._hops is not None:
-            scores = _all_shared(scores, HOP_WEIGHT, column(self._hops))
-        if self._then is not None:
-            matches = np.maximum(semantic, words) if self._has_words else np.ones(len(ids))
-            is_then = np.fromiter((one in self._then for one in ids), np.bool_, len(ids))
-            scores = _all_shared(scores, SPAN_WEIGHT, np.where(is_then, matches, 0.0))
-        if self.slots:
-            scores = _all_shared(scores, SLOT_WEIGHT, column(self.slots))
-        if self._formed:
-            is_formed = np.fromiter((one in self._formed for one in ids), np.float64, len(ids))
-            scores = _all_shared(scores, FORM_WEIGHT, is_formed)
+            scores = _shared(scores, HOP_WEIGHT, self._hops[rows])
+        if self._is_then is not None:
+            matches = np.maximum(semantic, words) if self._has_words else 1.0
+            scores = _shared(scores, SPAN_WEIGHT, np.where(self._is_then[rows], matches, 0.0))
+        if self._slots is not None:
+            scores = _shared(scores, SLOT_WEIGHT, self._slots[rows])
+        if self._formed is not None:
+            scores = _shared(scores, FORM_WEIGHT, self._formed[rows])
         return scores
 
-    def words(self, memory_id: str) -> float:
-        """Return how well the words match, 0 to 1."""
-        words, turns = self._keyword.get(memory_id, 0.0), self._said.get(memory_id)
-        return words if turns is None else words + TURNS_SHARE * (turns - words)
+    def _leg(self, hits: Sequence[Hit]) -> tuple[Rows, Scored]:
+        """Return the rows of a leg's hits, and their scores."""
+        rows = np.fromiter(map(self._rows.get, map(_ID, hits), repeat(-1)), np.intp, len(hits))
+        scores = np.fromiter(map(_SCORE, hits), np.float64, len(hits))
+        known = rows >= 0
+        return (rows, scores) if known.all() else (rows[known], scores[known])
 
-    def score(self, memory_id: str, age: float) -> float:
-        """Return a memory's score, given its recency: the greater that is, the greater the score."""
-        semantic, words = self.semantic.get(memory_id, 0.0), self.words(memory_id)
-        of_meaning, of_words = self._weights[memory_id in self._said]
-        if memory_id in self._meant:
-            of_meaning, of_words = VECTOR_WEIGHT_BETWEEN_LANGUAGES, KEYWORD_WEIGHT_BETWEEN_LANGUAGES
-        score = _weighted(of_meaning * semantic + of_words * words, self._facts[memory_id][0], age)
-        if self._hops is not None:
-            score = _shared(score, HOP_WEIGHT, self._hops.get(memory_id, 0.0))
-        if self._then is not None:
-            matches = max(semantic, words) if self._has_words else 1.0
-            score = _shared(score, SPAN_WEIGHT, matches if memory_id in self._then else 0.0)
-        if self.slots:
-            score = _shared(score, SLOT_WEIGHT, self.slots.get(memory_id, 0.0))
-        if self._formed:
-            score = _shared(score, FORM_WEIGHT, 1.0 if memory_id in self._formed else 0.0)
-        return score
+    def _column(self, of: Mapping[str, float], otherwise: float = 0.0) -> Scored:
+        return np.fromiter(map(of.get, self.ids, repeat(otherwise)), np.float64, self._count)
 
+    def _named(self, names: Collection[str]) -> Mask:
+        return np.fromiter((one in names for one in self.ids), np.bool_, self._count)
 
-def _hop_parts(hop: Legs, facts: Mapping[str, object]) -> dict[str, float]:
-    """Return how well each memory answers the second search, 0 to 1."""
-    semantic = [hit for hit in hop.semantic if hit.memory_id in facts]
-    words = scale([hit for hit in hop.keyword if hit.memory_id in facts], 0.0)
-    meaning = scale(semantic, min((hit.score for hit in semantic), default=0.0))
-    return {i: _shared(meaning.get(i, 0.0), HOP_WORDS_SHARE, words.get(i, 0.0)) for i in words.keys() | meaning.keys()}
+    def _hop(self, hop: Legs) -> tuple[Scored, Mask]:
+        """Return how well each memory answers the second search, 0 to 1, and which it has found."""
+        meaning, words, found = np.zeros(self._count), np.zeros(self._count), np.zeros(self._count, np.bool_)
+        rows, cosines = self._leg(hop.semantic)
+        meaning[rows] = scale(cosines, float(cosines.min(initial=np.inf)))
+        found[rows] = True
+        rows, scores = self._leg(hop.keyword)
+        words[rows] = scale(scores, 0.0)
+        found[rows] = True
+        return _shared(meaning, HOP_WORDS_SHARE, words), found
 
 
-def scale(hits: Sequence[Hit], least: float) -> dict[str, float]:
-    """Return each hit's (score - least) / (greatest - least); 1 for all where they are equal. A miss counts 0.
+def scale(scores: Scored, least: float) -> Scored:
+    """Return (score - least) / (greatest - least) of some hits; 1 for all where they are equal. A miss counts 0.
 
     The relative-score fusion of Weaviate takes the lowest hit for `least`. That is right for cosines, which every
     memory has. BM25 has a zero of its own, the score of all that the words do not occur in: with it, the weakest hit
     still counts more than a miss.
     """
-    greatest = max((hit.score for hit in hits), default=least)
+    greatest = scores.max(initial=least)
     if greatest <= least:
-        return {hit.memory_id: 1.0 for hit in hits}
-    return {hit.memory_id: (hit.score - least) / (greatest - least) for hit in hits}
+        return np.ones_like(scores)
+    return np.asarray((scores - least) / (greatest - least), dtype=np.float64)
 
 
 def recency(occurred_at: datetime, as_of: datetime) -> float:
@@ -301,11 +329,7 @@ def turn_scores(
     return np.asarray(scores, dtype=np.float64)
 
 
-def _shared(score: float, weight: float, share: float) -> float:
-    return (1.0 - weight) * score + weight * share
-
-
-def _all_shared(scores: Scored, weight: float, shares: Scored) -> Scored:
+def _shared(scores: Scored, weight: float, shares: Scored) -> Scored:
     return np.asarray((1.0 - weight) * scores + weight * shares, dtype=np.float64)
 
 
@@ -316,8 +340,3 @@ def _weights(*, has_turns: bool, has_hop: bool) -> tuple[float, float]:
     if has_hop:
         return VECTOR_WEIGHT_WITH_HOP, KEYWORD_WEIGHT_WITH_HOP
     return VECTOR_WEIGHT_BESIDE_TURNS, KEYWORD_WEIGHT_BESIDE_TURNS
-
-
-def _weighted(fused: float, importance: float, age: float) -> float:
-    light = IMPORTANCE_WEIGHT * importance + RECENCY_WEIGHT * age
-    return min(1.0, max(0.0, (1.0 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) * fused + light))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import ChainMap, Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby, islice
+from itertools import chain, groupby, islice, repeat
 from operator import itemgetter
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from projections.embedding.stored_vector import vector_of
 from projections.index.centre import centre_of
 from projections.index.embedded.state_search import search_state
 from projections.index.encoding import Chosen
-from projections.index.protocol import SCORE_DIGITS, IndexQuery, Legs
+from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, IndexQuery, Legs, VectorRows
 from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
@@ -34,7 +33,7 @@ from schemas.inputs.decoding import effective_time
 from schemas.vocabulary.words import SHOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
     from collections.abc import Set as AbstractSet
     from datetime import datetime
 
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
 
 LEAST_COSINE: Final = -1.0
 NO_FILTERS: Final = Filters()
-NO_VECTORS: Final[Mapping[str, Vectors]] = MappingProxyType({})
 HOP_MEMORIES: Final = 5
 HOP_SCORE: Final = 0.6
 """Memories whose score is a lower share of the best one's are not followed."""
@@ -62,8 +60,14 @@ HOP_WORDS: Final = 8
 TOLD_SHARE: Final = 0.6
 """Of what the words of a query weigh that a turn has: memories with more of them say what the turn would answer."""
 _SHOWN: Final = frozenset(SHOWN.values())
+_ID: Final = itemgetter(0)
 TURNS_WITH_MEMORIES: Final = 50
 """Turns whose memories take part even where no leg found them."""
+
+
+def sees_all(_memory: Memory) -> bool:
+    """Return that a memory is seen: nothing is hidden."""
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,11 +181,11 @@ class Pool:
         return self._ranked(shown, limit, 0.0)
 
     def _ranked(self, shown: Mapping[str, tuple[Owner, Memory]], limit: int, min_score: float) -> list[Found]:
-        facts = {i: (memory.importance, memory.occurred_at) for i, (_, memory) in shown.items()}
-        then = None if self.span is None else {i for i in facts if was_then(self.shown[i][1], self.span)}
+        facts = {i: found[1] for i, found in shown.items()}
+        then = None if self.span is None else {i for i, memory in facts.items() if was_then(memory, self.span)}
         if then is not None:  # what fills the slot was true then
             then |= self.slots.keys() & facts.keys()
-        formed = self.formed & facts.keys()
+        formed = self.formed & facts.keys() if self.formed else self.formed
         shares = Shares(
             hubness=self.hubness,
             said=self.said,
@@ -238,7 +242,7 @@ class IndexSearch:
         views: Sequence[View],
         *,
         now: datetime,
-        sees: Callable[[Memory], bool] = lambda _: True,
+        sees: Callable[[Memory], bool] = sees_all,
     ) -> Pool:
         """Return what both legs found, at least `limit` memories that are shown and seen where there are so many.
 
@@ -303,12 +307,16 @@ class IndexSearch:
         """
         if len({view.model for view in asked.views}) > 1:
             return {}
-        hits = [shown[hit.memory_id] for hit in legs.semantic if hit.memory_id in shown]
         said: dict[Owner, list[Memory]] = {}
-        for owner, pairs in groupby(hits, key=itemgetter(0)):
-            said.setdefault(owner, []).extend(memory for _, memory in pairs if memory.source_type not in _SHOWN)
+        hits = filter(None, map(shown.get, map(_ID, legs.semantic)))
+        for owner, found in groupby(hits, key=_ID):
+            said.setdefault(owner, []).extend(memory for _, memory in found if memory.source_type not in _SHOWN)
         centres: dict[Owner, list[Centre]] = {}
         for owner, memories in said.items():
+            rows = self._rows_of(asked.views, memories, legs.vectors)
+            if rows is not None:
+                centres[owner] = [centre_of(rows.ids, rows.table, asked.views[0])]
+                continue
             vectors = self._vectors_of(asked.views[0].model, owner, memories, legs.vectors)
             for view in asked.views:
                 seen = {i: vector for i, vector in vectors.items() if len(vector) == len(view.vector)}
@@ -316,6 +324,17 @@ class IndexSearch:
                     table = np.concatenate(list(seen.values())).reshape(len(seen), -1)
                     centres.setdefault(owner, []).append(centre_of(list(seen), table, view))
         return centres
+
+    @staticmethod
+    def _rows_of(views: Sequence[View], memories: Sequence[Memory], known: Mapping[str, Vectors]) -> VectorRows | None:
+        """Return the vectors of memories as the index has read them; None where these are not all that are needed."""
+        if len(views) > 1:
+            return None
+        ids = [memory.memory_id for memory in memories]
+        for part in known.maps if isinstance(known, ChainMap) else (known,):
+            if isinstance(part, VectorRows) and (found := part.among(ids)) is not None:
+                return found
+        return None
 
     def _vectors_in(
         self, view: View, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors] = NO_VECTORS
@@ -408,7 +427,7 @@ class IndexSearch:
         at, unconditional = as_of or now, replace(filters, condition=None)
         keyword: list[Hit] = []
         semantic: list[Hit] = []
-        vectors: dict[str, Vectors] = {}
+        vectors: Mapping[str, Vectors] = NO_VECTORS
         shown: dict[str, tuple[Owner, Memory]] = {}
         deepest = LEAST_COSINE
         for one in whose:
@@ -435,25 +454,24 @@ class IndexSearch:
             while True:
                 legs = await self._legs(one, state, query, asked)
                 legs, found, wrong = _right(state, legs)
-                hits = found.keys() | wrong
-                mine = {i: m for i, m in found.items() if is_shown(m)}
+                hits = len(found) + len(wrong - found.keys())
+                mine = is_shown(found)
                 if asked.past is None and wrong:
                     if any(memory_id not in state.memories for memory_id in wrong):
                         # of another log, or decided by another worker, who has the user now
                         await self._shards.come_to_end(one)
                     self._index_sync.mark_dirty(one, wrong)
-                if len(mine) >= min(limit, len(hits)) or query.limit >= len(state.memories):
+                if len(mine) >= min(limit, hits) or query.limit >= len(state.memories):
                     break
                 # The index does not know expiry: some of its hits may be hidden, and visible ones lie deeper.
                 query = replace(query, limit=4 * query.limit)
             keyword.extend(legs.keyword)
             semantic.extend(legs.semantic)
-            vectors.update(legs.vectors)
+            vectors = ChainMap(*map(_read_only, (legs.vectors, vectors))) if vectors else legs.vectors
             if one == owner and turns is not None:
                 cited = (state.memories.get(i) for i in self._cited(owner, turns, meanings))
-                is_shown = _shown(one, at, filters, sees)
-                mine |= {m.memory_id: m for m in cited if m and is_shown(m)}
-            shown.update({i: (one, memory) for i, memory in mine.items()})
+                mine |= _shown(one, at, filters, sees)({m.memory_id: m for m in cited if m})
+            shown.update(zip(mine, zip(repeat(one), mine.values()), strict=True))
             if len(legs.semantic) >= query.limit:
                 deepest = max(deepest, legs.semantic[-1].score)
         return Legs(keyword=tuple(keyword), semantic=tuple(semantic), vectors=vectors), shown, deepest
@@ -542,7 +560,7 @@ class IndexSearch:
 
     def _cited(self, owner: Owner, turns: TurnMatches, meanings: TurnMeanings | None) -> set[str]:
         """Return the memories that came from the turns that match best, by their words or by their meaning."""
-        found = set(islice(turns.best(), TURNS_WITH_MEMORIES))
+        found = set(turns.best(TURNS_WITH_MEMORIES))
         if meanings is not None:
             found.update(islice(meanings.best(), TURNS_WITH_MEMORIES))
         return self._shards.of(owner).observations.citing_any(owner, list(found)) if found else set()
@@ -557,13 +575,13 @@ class IndexSearch:
     async def _legs(self, owner: Owner, state: UserState, query: IndexQuery, asked: Asked) -> Legs:
         """Search the index by the words and by each view; a memory is in one space, and found by one view at most."""
         views = asked.views
+        if len(views) == 1:
+            return await self._search(owner, state, query, asked.past)
         queries = [
             replace(query, vector=view.vector, embedding_model=view.model, tokens=() if n else query.tokens)
             for n, view in enumerate(views)
         ]
         found = [await self._search(owner, state, one, asked.past) for one in queries]
-        if len(found) == 1:
-            return found[0]
         hits = [
             hit._replace(score=round(view.score(hit.score), SCORE_DIGITS))
             for view, legs in zip(views, found, strict=True)
@@ -585,7 +603,7 @@ def _said(shown: Mapping[str, tuple[Owner, Memory]], turns: TurnMatches | None) 
     """Return how well the turns match that memories came from; nothing of global ones."""
     if turns is None:
         return {}
-    return turns.evidence(memory for owner, memory in shown.values() if owner.user_id != GLOBAL_USER)
+    return turns.evidence([memory for owner, memory in shown.values() if owner.user_id != GLOBAL_USER])
 
 
 def _formed(shown: Mapping[str, tuple[Owner, Memory]], forms: int) -> frozenset[str]:
@@ -610,16 +628,26 @@ def _meant(
     return {memory_id: score for memory_id, score in found.items() if score is not None}
 
 
-def _shown(owner: Owner, at: datetime, filters: Filters, sees: Callable[[Memory], bool]) -> Callable[[Memory], bool]:
-    """Return the test whether a memory is active at an instant, passes, and is seen."""
-    passes = filters.test(owner, at)
+def _shown(
+    owner: Owner, at: datetime, filters: Filters, sees: Callable[[Memory], bool]
+) -> Callable[[Mapping[str, Memory]], dict[str, Memory]]:
+    """Return what leaves those of memories that are active at an instant, pass, and are seen."""
 
-    def is_shown(memory: Memory) -> bool:
-        if memory.expires_at is not None and memory.status_at(at) != ACTIVE:
-            return False
-        return memory.status == ACTIVE and passes(memory) and sees(memory)
+    def shown(memories: Mapping[str, Memory]) -> dict[str, Memory]:
+        active = {
+            i: m
+            for i, m in memories.items()
+            if m.status == ACTIVE and (m.expires_at is None or m.status_at(at) == ACTIVE)
+        }
+        passing = filters.passing(active, owner, at)
+        return passing if sees is sees_all else {i: m for i, m in passing.items() if sees(m)}
 
-    return is_shown
+    return shown
+
+
+def _read_only(vectors: Mapping[str, Vectors]) -> MutableMapping[str, Vectors]:
+    """Return vectors as a part of a ChainMap, through which nothing is written here."""
+    return cast("MutableMapping[str, Vectors]", vectors)
 
 
 def _score(found: Found | FoundTurn) -> float:
@@ -628,21 +656,21 @@ def _score(found: Found | FoundTurn) -> float:
 
 def _right(state: UserState, legs: Legs) -> tuple[Legs, dict[str, Memory], set[str]]:
     """Return the hits that are what the shard has, with their memories, and the memories of the others."""
-    found: dict[str, Memory] = {}
-    wrong: set[str] = set()
-    for hit in (*legs.keyword, *legs.semantic):
-        memory = found.get(hit.memory_id) or state.memories.get(hit.memory_id)
-        if memory is not None and _is_right(memory, hit):
-            found[hit.memory_id] = memory
-        else:
-            wrong.add(hit.memory_id)
-    if wrong:
-        keyword, semantic = (
-            tuple(hit for hit in leg if hit.memory_id in found and _is_right(found[hit.memory_id], hit))
-            for leg in (legs.keyword, legs.semantic)
-        )
-        legs = Legs(keyword, semantic, legs.vectors)
-    return legs, found, wrong
+    ids = dict.fromkeys(map(_ID, chain(legs.keyword, legs.semantic)))
+    known = dict(zip(ids, map(state.memories.get, ids), strict=True))
+    wrong = {
+        memory_id
+        for memory_id, version, _ in chain(legs.keyword, legs.semantic)
+        if (m := known[memory_id]) is None or m.text_version != version or m.status != ACTIVE
+    }
+    if not wrong:
+        return legs, cast("dict[str, Memory]", known), wrong
+    keyword, semantic = (
+        tuple(hit for hit in leg if (m := known[hit.memory_id]) is not None and _is_right(m, hit))
+        for leg in (legs.keyword, legs.semantic)
+    )
+    found = {hit.memory_id: m for hit in (*keyword, *semantic) if (m := known[hit.memory_id]) is not None}
+    return Legs(keyword, semantic, legs.vectors), found, wrong
 
 
 def _is_right(memory: Memory, hit: Hit) -> bool:

@@ -11,12 +11,14 @@ import asyncio
 from array import array
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from itertools import compress
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from projections.embedding.languages import language_of
-from projections.index.embedded.bm25 import Bm25
+from projections.index.embedded.bm25 import Bm25, RowsOfTokens
 from projections.index.embedded.table import microseconds
 from projections.shard.turn_statistics import USER_ROLE
 from projections.text.analyser import tokens
@@ -26,7 +28,7 @@ from schemas.topics import ARTICLES, CONVERSATIONS, SCREENSHOTS
 from schemas.vocabulary.words import SHOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
@@ -82,25 +84,34 @@ class TurnMatches:
     answered: Scores
     """The same, or that of what was answered to a turn where it is greater."""
 
-    def evidence(self, memories: Iterable[Memory]) -> dict[str, float]:
+    def evidence(self, memories: Sequence[Memory]) -> dict[str, float]:
         """Return how well the best of the turns matches that each memory came from, with what was answered to it.
 
         Turns that retention has removed, and observations of other kinds, are unknown. Memories that came from nothing
         else are left out.
         """
-        row, match = self.words.rows.get, self.answered.item
-        found: dict[str, float] = {}
-        for memory in memories:
-            for event_id in memory.source_ids:
-                if (at := row(event_id)) is not None:
-                    found[memory.memory_id] = max(match(at), found.get(memory.memory_id, 0.0))
+        row = self.words.rows.get
+        if all(len(one.source_ids) == 1 for one in memories):
+            ids = [one.memory_id for one in memories]
+            rows = np.fromiter((row(one.source_ids[0], _NONE) for one in memories), np.intp, len(ids))
+            matches = self.answered[rows].tolist()
+            return dict(compress(zip(ids, matches, strict=True), (rows != _NONE).tolist()))
+        cited = [(one.memory_id, at) for one in memories for i in one.source_ids if (at := row(i)) is not None]
+        matches = self.answered[[at for _, at in cited]].tolist()
+        found: dict[str, float] = dict(zip(map(itemgetter(0), cited), matches, strict=True))
+        if len(found) < len(cited):  # a memory came from several
+            for (memory_id, _), match in zip(cited, matches, strict=True):
+                found[memory_id] = max(match, found[memory_id])
         return found
 
-    def best(self) -> Iterator[str]:
-        """Yield the ids of the turns with the words, those that match best first."""
+    def best(self, most: int) -> list[str]:
+        """Return the ids of the turns with the words, those that match best first, at most so many."""
         rows = np.flatnonzero(self.scores > 0)
-        for row in rows[np.lexsort((rows, -self.scores[rows]))].tolist():
-            yield self.words.event_ids[row]
+        scores = self.scores[rows]
+        if len(rows) > most:
+            kept = scores >= np.partition(scores, len(rows) - most)[len(rows) - most]
+            rows, scores = rows[kept], scores[kept]
+        return [self.words.event_ids[row] for row in rows[np.lexsort((rows, -scores))[:most]].tolist()]
 
     def ranked(
         self, score: Callable[[Scores, Times, Mask, Forms], Scored], meant: Scores | None = None
@@ -153,7 +164,7 @@ class UserWords:
     """Each row's last turn in its session."""
     _last: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
     """The row and the tokens of the last turn of each session."""
-    _own: Bm25 = field(default_factory=Bm25)
+    _own: RowsOfTokens = field(default_factory=RowsOfTokens)
     """The words of each turn without the turn before."""
     _bm25: Bm25 = field(default_factory=Bm25)
     meanings: UserMeanings | None = None
@@ -236,7 +247,7 @@ class UserWords:
         """Return how the turns match that an agent knows and that were said until an instant."""
         scores = self._bm25.scores(query)
         before = np.frombuffer(self._before, dtype=np.int64)
-        answers = np.flatnonzero((self._own.scores(query) == 0.0) & (before != _NONE))
+        answers = np.flatnonzero(~self._own.holding(query) & (before != _NONE))
         scores[answers] = np.minimum(scores[answers], ANSWER_SHARE * scores[before[answers]])
         scores[~self.visible(agent_id, until)] = 0.0
         if (best := float(scores.max(initial=0.0))) > 0.0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _STOP_WORDS = """
     a about am an and any are as at be been being but by can could did do does for from had has have he her
@@ -28,6 +29,8 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 _IRREGULAR = dict(form.split(":") for form in _IRREGULAR_FORMS.split())
 _VOWEL = re.compile("[aeiouy]")
 _SHORTEST_STEM = 3
+_LONGEST_KEPT = 24
+"""Longer words are none that come again: their stems are not kept."""
 
 
 def stem(word: str) -> str:
@@ -35,7 +38,14 @@ def stem(word: str) -> str:
 
     The plural rules are Harman's S stemmer (1991). A stem need not be a word: it only has to be the same for all forms.
     """
-    if word in STOP_WORDS or not (word.isascii() and word.isalpha()):
+    if not (word.isascii() and word.isalpha()):
+        return word
+    return _stem(word) if len(word) <= _LONGEST_KEPT else _stem.__wrapped__(word)
+
+
+@lru_cache(maxsize=16_384)
+def _stem(word: str) -> str:
+    if word in STOP_WORDS:
         return word
     root = _without_participle(_singular(_IRREGULAR.get(word, word)))
     if len(root) > _SHORTEST_STEM and root.endswith("e"):

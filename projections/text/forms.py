@@ -53,6 +53,12 @@ _WRITTEN: Final = (
 )
 """What each form looks like."""
 _QUESTIONS: Final = tuple(re.compile(form, re.IGNORECASE) for form in _ASKED)
+_ASKING: Final = re.compile(
+    r"mail|web|url|link|number|price|cost|fee|fare|amount|much|cent|time|date|day|year|temperature|size|version"
+    r"|邮|网|链接|电话|手机|价|费|租|资|多少|几|百分|日期|哪|温|内存|文件|安装包|版本",
+    re.IGNORECASE,
+)
+"""A question without any of them asks for no form."""
 _TEXTS: Final = tuple(re.compile(form, re.IGNORECASE) for form in _WRITTEN)
 _SIGNS: Final = re.compile(r"[\d@]|www|[a-z]\.[a-z]|per ?cent|百分之|点", re.IGNORECASE)
 """A text without any of them, as most that is said, has nothing of any form."""
@@ -61,6 +67,8 @@ ALL_FORMS: Final = (1 << len(_WRITTEN)) - 1
 
 def forms_asked(query: str) -> int:
     """Return the forms that a question asks for, a bit each; 0 for none."""
+    if not _ASKING.search(query):
+        return 0
     return sum(1 << n for n, form in enumerate(_QUESTIONS) if form.search(query))
 
 

@@ -18,10 +18,11 @@ _MONTHS: Final = {
         ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), start=1
     )
 }
-_MONTH: Final = (
+_MONTH_NAME: Final = (
     r"(?P<month>january|february|march|april|may|june|july|august|september|october|november|december|"
-    r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.?"
+    r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
 )
+_MONTH: Final = rf"{_MONTH_NAME}\.?"
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
 _NUMBERS: Final = (
     {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "couple of": 2}
@@ -67,6 +68,8 @@ class Span:
 
 def named_span(query: str, at: datetime) -> Span | None:
     """Return the span that a query names, seen from an instant; None where it names none, or one of no calendar."""
+    if not _SIGNS.search(query):
+        return None
     today = at.astimezone(UTC).date()
     for pattern, read in _READERS:
         if found := pattern.search(query):
@@ -260,3 +263,8 @@ _READERS: Final[tuple[tuple[re.Pattern[str], _Reader], ...]] = (
     *((re.compile(pattern), read) for pattern, read in _CHINESE),
 )
 """In order: what names more comes first."""
+_SIGNS: Final = re.compile(
+    rf"{_YEAR}|\b{_MONTH_NAME}\b|\b{_SEASON}\b|day|week|month|year|night|\bago\b|[年月日号天季周期拜晚早]",
+    re.IGNORECASE,
+)
+"""A text without any of them names no time."""

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from contract.index_examples import NOON, entry, query
+from support.judged import Judged
 
 from projections.embedding.embedder import unit_vectors
 from projections.queries.ranking import POOL, rank
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from projections.index.protocol import Index, IndexEntry, IndexQuery
 
 PEOPLE = ("Anna", "Boris", "小明", "李华", "my sister", "妈妈", "the neighbour", "同事")
@@ -82,14 +81,14 @@ def world(seed: int, size: int, questions: int, user_id: str) -> World:
     return World(memories, asked)
 
 
-async def best(index: Index, asked: IndexQuery, facts: dict[str, tuple[float, datetime]]) -> list[str]:
+async def best(index: Index, asked: IndexQuery, facts: dict[str, Judged]) -> list[str]:
     """Return the ids of the best ten, ranked as a search ranks them."""
     return [one.memory_id for one in rank(await index.search(asked), facts, NOON, TOP)]
 
 
 async def compare(one: Index, other: Index, asked: World) -> tuple[float, float, float]:
     """Return the mean overlap of the best ten, and the share of questions whose memory is in each's best five."""
-    facts = {memory.memory_id: (0.5, memory.occurred_at) for memory in asked.memories}
+    facts = {memory.memory_id: Judged(0.5, memory.occurred_at) for memory in asked.memories}
     overlaps = []
     hits: tuple[list[bool], list[bool]] = ([], [])
     for question, expected in asked.questions:

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.judged import Judged
 
 from projections.index.protocol import Hit, Legs
 from projections.queries.ranking import (
+    FORM_WEIGHT,
     HOP_WEIGHT,
     HOP_WORDS_SHARE,
     HUBNESS_WEIGHT,
     IMPORTANCE_WEIGHT,
     KEYWORD_WEIGHT,
     KEYWORD_WEIGHT_BESIDE_TURNS,
+    KEYWORD_WEIGHT_BETWEEN_LANGUAGES,
     KEYWORD_WEIGHT_WITH_HOP,
     RECENCY_WEIGHT,
     SLOT_WEIGHT,
@@ -23,16 +26,16 @@ from projections.queries.ranking import (
     TURNS_SHARE,
     VECTOR_WEIGHT,
     VECTOR_WEIGHT_BESIDE_TURNS,
+    VECTOR_WEIGHT_BETWEEN_LANGUAGES,
     VECTOR_WEIGHT_WITH_HOP,
     Ranked,
     Shares,
     rank,
     recency,
-    scale,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 IDS = [f"m{n:02}" for n in range(60)]
@@ -63,33 +66,36 @@ SHARES = st.builds(
     slots=st.dictionaries(st.sampled_from(IDS), SHARE, max_size=4),
     then=st.none() | st.sets(st.sampled_from(IDS)),
     hop=st.none() | legs(),
+    meant=st.just({}) | st.dictionaries(st.sampled_from(IDS), COSINE, max_size=8),
+    formed=st.just(frozenset()) | st.frozensets(st.sampled_from(IDS)),
 )
 
 
 @given(
     legs(),
-    st.dictionaries(st.sampled_from(IDS), st.tuples(SHARE, DAYS), min_size=1),
+    st.dictionaries(st.sampled_from(IDS), st.builds(Judged, SHARE, DAYS), min_size=1),
     SHARES,
     st.integers(1, 70),
     st.sampled_from((0.0, 0.3, 0.7)),
 )
 @settings(max_examples=500, deadline=None)
 def test_the_best_are_those_of_all_scores_in_full(
-    found: Legs, facts: dict[str, tuple[float, datetime]], shares: Shares, limit: int, min_score: float
+    found: Legs, facts: dict[str, Judged], shares: Shares, limit: int, min_score: float
 ):
     expected = ranked_in_full(found, facts, shares, min_score)
     assert rank(found, facts, NOON, limit, min_score, shares=shares) == expected[:limit]
 
 
-def ranked_in_full(
-    legs: Legs, facts: Mapping[str, tuple[float, datetime]], shares: Shares, min_score: float
-) -> list[Ranked]:
+def ranked_in_full(legs: Legs, facts: Mapping[str, Judged], shares: Shares, min_score: float) -> list[Ranked]:
     slots = {memory_id: share for memory_id, share in shares.slots.items() if memory_id in facts}
     semantic = [hit for hit in legs.semantic if hit.memory_id in facts]
     keyword = scale([hit for hit in legs.keyword if hit.memory_id in facts], 0.0)
     centred = [
-        hit._replace(score=hit.score - HUBNESS_WEIGHT * shares.hubness.get(hit.memory_id, 0.0)) for hit in semantic
+        hit._replace(score=hit.score - HUBNESS_WEIGHT * shares.hubness.get(hit.memory_id, 0.0))
+        for hit in semantic
+        if hit.memory_id not in shares.meant
     ]
+    centred += [Hit(memory_id, 0, cosine) for memory_id, cosine in shares.meant.items() if memory_id in facts]
     meaning = scale(centred, min((hit.score for hit in centred), default=0.0))
     told = {i for i, match in shares.said.items() if match > 0.0 and i in facts}
     hops = None if shares.hop is None else hop_parts(shares.hop, facts)
@@ -101,6 +107,8 @@ def ranked_in_full(
             words += TURNS_SHARE * (turns - words)
         similar = meaning.get(memory_id, 0.0)
         of_meaning, of_words = weights(has_turns=turns is not None, has_hop=hops is not None)
+        if memory_id in shares.meant:
+            of_meaning, of_words = VECTOR_WEIGHT_BETWEEN_LANGUAGES, KEYWORD_WEIGHT_BETWEEN_LANGUAGES
         age = recency(occurred_at, NOON)
         light = IMPORTANCE_WEIGHT * importance + RECENCY_WEIGHT * age
         fused = of_meaning * similar + of_words * words
@@ -112,6 +120,8 @@ def ranked_in_full(
             score = (1.0 - SPAN_WEIGHT) * score + SPAN_WEIGHT * (matches if memory_id in shares.then else 0.0)
         if slots:
             score = (1.0 - SLOT_WEIGHT) * score + SLOT_WEIGHT * slots.get(memory_id, 0.0)
+        if shares.formed:
+            score = (1.0 - FORM_WEIGHT) * score + FORM_WEIGHT * (1.0 if memory_id in shares.formed else 0.0)
         if score >= min_score:
             answer.append(
                 Ranked(
@@ -126,6 +136,13 @@ def ranked_in_full(
                 )
             )
     return sorted(answer, key=lambda one: (-one.score, -one.importance, one.memory_id))
+
+
+def scale(hits: Sequence[Hit], least: float) -> dict[str, float]:
+    greatest = max((hit.score for hit in hits), default=least)
+    if greatest <= least:
+        return {hit.memory_id: 1.0 for hit in hits}
+    return {hit.memory_id: (hit.score - least) / (greatest - least) for hit in hits}
 
 
 def hop_parts(hop: Legs, facts: Mapping[str, object]) -> dict[str, float]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 import resource
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 if TYPE_CHECKING:
     import asyncio
-    from asyncio.events import TimerHandle
+    from asyncio.events import Handle, TimerHandle
 
 HEAD_SECONDS: Final = 10.0
 """The time from the connection, or from the first byte after an answer, to the end of a request's head."""
@@ -124,6 +124,8 @@ class _Bounded(HttpToolsProtocol):
         self._end_head()
         self._is_body, self._head_bytes = True, 0
         super().on_headers_complete()
+        if self.cycle is not None:
+            self.cycle.transport = cast("asyncio.Transport", _OneWrite(self.transport, self.loop))
 
     def on_body(self, body: bytes) -> None:
         self._head_bytes = 0
@@ -171,6 +173,43 @@ class _Bounded(HttpToolsProtocol):
         self._deadline = None
         if not self.transport.is_closing():
             self.transport.close()
+
+
+class _OneWrite:
+    """The transport of one answer: its head is written with the first of its body, by one call of the system.
+
+    Where nothing of a body comes in the same turn of the event loop, as in a stream, the head is written by itself.
+    """
+
+    __slots__ = ("_head", "_later", "_loop", "_transport")
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._head: bytes | None = None
+        self._later: Handle | None = None
+
+    def write(self, data: bytes) -> None:
+        if self._later is None:  # the first
+            self._head, self._later = data, self._loop.call_soon(self._write_head)
+        elif self._head is None:
+            self._transport.write(data)
+        else:
+            self._later.cancel()
+            head, self._head = self._head, None
+            self._transport.writelines((head, data))
+
+    def close(self) -> None:
+        self._write_head()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+    def _write_head(self) -> None:
+        if self._head is not None:
+            head, self._head = self._head, None
+            self._transport.write(head)
 
 
 def protocol_settings(limits: ConnectionLimits) -> dict[str, Any]:

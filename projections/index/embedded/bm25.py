@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 K1 = 1.2
 B = 0.75
@@ -44,14 +44,15 @@ class Bm25:
     def add(self, tokens: Sequence[str]) -> None:
         """Add the next row."""
         row = len(self._live)
-        for token, count in Counter(tokens).items():
+        counts = Counter(tokens)
+        for token, count in counts.items():
             posting = self._postings.get(token)
             if posting is None:
                 posting = self._postings[token] = array("I")
                 self.nbytes += _BYTES_OF_A_TOKEN
             posting.append(row)
             posting.append(count)
-            self.nbytes += 2 * posting.itemsize
+        self.nbytes += 2 * self._lengths.itemsize * len(counts)
         self._lengths.append(len(tokens))
         self._live.append(1)
         self._rows += 1
@@ -79,23 +80,57 @@ class Bm25:
         scores = np.zeros(len(live), dtype=np.float64)
         if not self._rows:
             return scores.astype(np.float32)
-        lengths = np.frombuffer(self._lengths, dtype=np.uint32).astype(np.float64)
         mean = max(self._tokens / self._rows, 1.0)
+        lengths = np.frombuffer(self._lengths, dtype=np.uint32).astype(np.float64)
+        saturation = K1 * (1 - B + B / mean * lengths)
+        for rows, counts in self._of(tokens, live):
+            scores[rows] += _idf(self._rows, len(rows)) * ((K1 + 1) * counts / (counts + saturation[rows]))
+        return scores.astype(np.float32)
+
+    def _of(self, tokens: Sequence[str], live: Mask) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+        """Yield for each different token the rows that have it, and how often."""
         for token in dict.fromkeys(tokens):
             posting = self._postings.get(token)
             if posting is None:
                 continue
-            pairs = np.frombuffer(posting, dtype=np.uint32).reshape(-1, 2)
+            pairs = np.frombuffer(posting, dtype=np.uint32)
+            rows, counts = pairs[::2].astype(np.intp), pairs[1::2].astype(np.float64)
             if self._rows < len(live):
-                pairs = pairs[live[pairs[:, 0]]]
-            rows, counts = pairs[:, 0], pairs[:, 1].astype(np.float64)
-            scores[rows] += _idf(self._rows, len(rows)) * _saturated(counts, lengths[rows], mean)
-        return scores.astype(np.float32)
+                kept = live[rows]
+                rows, counts = rows[kept], counts[kept]
+            yield rows, counts
+
+
+class RowsOfTokens:
+    """Which rows have a token, where nothing is scored and no row is removed."""
+
+    def __init__(self) -> None:
+        """Start without rows."""
+        self._rows: dict[str, array[int]] = {}
+        self._count = 0
+        self.nbytes = 0
+        """Estimate of the memory in use."""
+
+    def add(self, tokens: Sequence[str]) -> None:
+        """Add the next row."""
+        different = set(tokens)
+        for token in different:
+            rows = self._rows.get(token)
+            if rows is None:
+                rows = self._rows[token] = array("I")
+                self.nbytes += _BYTES_OF_A_TOKEN
+            rows.append(self._count)
+        self._count += 1
+        self.nbytes += 4 * len(different)
+
+    def holding(self, tokens: Sequence[str]) -> Mask:
+        """Return which rows have one of the tokens."""
+        found = np.zeros(self._count, dtype=np.bool_)
+        for token in tokens:
+            if (rows := self._rows.get(token)) is not None:
+                found[np.frombuffer(rows, dtype=np.uint32)] = True
+        return found
 
 
 def _idf(rows: int, holding: int) -> float:
     return math.log(1 + (rows - holding + 0.5) / (holding + 0.5))
-
-
-def _saturated(counts: NDArray[np.float64], lengths: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
-    return (K1 + 1) * counts / (counts + K1 * (1 - B + B / mean * lengths))

@@ -6,6 +6,7 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from support.judged import Judged
 from support.sample_reading import ACCEPTED, is_chinese, proposals
 
 from projections.embedding.builtin import BuiltinEmbedder
@@ -71,7 +72,7 @@ async def test_each_question_is_answered_by_one_of_the_first_three_memories():
     held = await entries(embedder)
     index = EmbeddedIndex(lambda _, user: [entry for entry, _, _ in held if entry.user_id == user])
     texts = {entry.memory_id: text for entry, text, _ in held}
-    facts = {entry.memory_id: (importance, entry.occurred_at) for entry, _, importance in held}
+    facts = {entry.memory_id: Judged(importance, entry.occurred_at) for entry, _, importance in held}
     for question in asked:
         [vector] = await embedder.embed([question["query"]])
         legs = await index.search(

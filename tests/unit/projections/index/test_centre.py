@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from support.judged import Judged
 
 from projections.embedding.languages import View
 from projections.index.centre import centre_of
@@ -48,7 +49,7 @@ def test_hubs_are_measured_as_the_view_scores():
 
 
 def test_a_hub_loses_to_what_is_as_near_to_the_question_alone():
-    facts = dict.fromkeys(("hub", "own", "far"), (0.5, NOON))
+    facts = dict.fromkeys(("hub", "own", "far"), Judged(0.5, NOON))
     legs = Legs(keyword=(), semantic=(Hit("hub", 1, 0.52), Hit("own", 1, 0.5), Hit("far", 1, 0.1)))
     plain = rank(legs, facts, NOON, 3)
     centred = rank(legs, facts, NOON, 3, shares=Shares(hubness={"hub": 0.1, "own": -0.1}))
@@ -61,5 +62,7 @@ def test_a_hub_loses_to_what_is_as_near_to_the_question_alone():
 
 def test_the_cosine_of_a_hub_stays_what_it_is():
     legs = Legs(keyword=(), semantic=(Hit("hub", 1, 0.52), Hit("far", 1, 0.1)))
-    [hub, _] = rank(legs, dict.fromkeys(("hub", "far"), (0.5, NOON)), NOON, 2, shares=Shares(hubness={"hub": 0.1}))
+    [hub, _] = rank(
+        legs, dict.fromkeys(("hub", "far"), Judged(0.5, NOON)), NOON, 2, shares=Shares(hubness={"hub": 0.1})
+    )
     assert hub.cosine == 0.52

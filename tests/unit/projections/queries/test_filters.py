@@ -37,5 +37,6 @@ MEMORIES = [
     ],
 )
 def test_what_passes_one_by_one_passes_together(filters: Filters):
-    passes = filters.test(XIAOMING, later(days=1))
-    assert [m for m in MEMORIES if passes(m)] == [m for m in MEMORIES if filters.passes(m, XIAOMING, later(days=1))]
+    at = later(days=1)
+    together = filters.passing({str(n): m for n, m in enumerate(MEMORIES)}, XIAOMING, at)
+    assert list(together.values()) == [m for m in MEMORIES if filters.passes(m, XIAOMING, at)]

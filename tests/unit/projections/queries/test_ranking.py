@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.judged import Judged
 
 from projections.index.embedded.table import microseconds
 from projections.index.protocol import Hit, Legs
@@ -43,7 +44,7 @@ def legs(semantic=None, keyword=None):
 
 
 def plain(*names, importance=0.5, occurred_at=NOON):
-    return dict.fromkeys(names, (importance, occurred_at))
+    return dict.fromkeys(names, Judged(importance, occurred_at))
 
 
 def ranked(found, facts, limit=10, min_score=0.0):
@@ -77,9 +78,9 @@ def test_bm25_is_scaled_from_zero_so_that_the_weakest_hit_is_more_than_a_miss():
 
 
 def test_one_hit_of_a_leg_and_equal_hits_count_one():
-    assert scale([Hit("a", 1, -0.2)], -0.2) == {"a": 1.0}
-    assert scale([Hit("a", 1, 0.0), Hit("b", 1, 0.0)], 0.0) == {"a": 1.0, "b": 1.0}
-    assert scale([], 0.0) == {}
+    assert scale(np.array([-0.2]), -0.2).tolist() == [1.0]
+    assert scale(np.array([0.0, 0.0]), 0.0).tolist() == [1.0, 1.0]
+    assert scale(np.array([]), 0.0).tolist() == []
 
 
 def test_the_score_is_the_weighted_sum_of_the_parts():
@@ -143,7 +144,12 @@ def test_limit_and_min_score_cut_the_answer():
 
 def test_what_fills_the_slot_comes_before_what_both_legs_find_best():
     found = legs(semantic={"best": 0.9, "fills": 0.2, "other": 0.1}, keyword={"best": 9.0})
-    facts = {"best": (1.0, NOON), "fills": (0.0, NOON), "unfound": (0.0, NOON), "other": (0.5, NOON)}
+    facts = {
+        "best": Judged(1.0, NOON),
+        "fills": Judged(0.0, NOON),
+        "unfound": Judged(0.0, NOON),
+        "other": Judged(0.5, NOON),
+    }
     plain_scores = {one.memory_id: one.score for one in ranked(found, facts)}
     answer = rank(found, facts, NOON, 10, shares=Shares(slots={"fills": 1.0, "unfound": 1.0, "hidden": 1.0}))
     assert order(answer) == ["fills", "unfound", "best", "other"]
@@ -167,7 +173,7 @@ WHEN = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.jus
 @given(
     st.dictionaries(NAMES, st.floats(-1, 1)),
     st.dictionaries(NAMES, st.floats(0.001, 50)),
-    st.dictionaries(NAMES, st.tuples(st.floats(0, 1), WHEN)),
+    st.dictionaries(NAMES, st.builds(Judged, st.floats(0, 1), WHEN)),
 )
 def test_scores_and_parts_are_between_zero_and_one_and_in_order(semantic, keyword, facts):
     answer = ranked(legs(semantic, keyword), facts)
