@@ -17,6 +17,7 @@ from fastapi import APIRouter, Depends, Request, Response, params
 from fastapi.routing import APIRoute
 
 from mnemolog.http.bounds.json_body import read_json
+from mnemolog.http.direct import Plan, plan_of
 from mnemolog.http.permissions import OPEN, access_of, declare, is_reading, permit
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, Problem, summary
 from mnemolog.log.deadline import suspend_deadline
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Sequence
 
     from pydantic import BaseModel
+    from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from mnemolog.http.permissions import Access
@@ -154,28 +156,54 @@ class _MemoryRoute(_ProcessRoute):
     """A route about memory.
 
     It waits for a silent log no longer than its deadline. What it reads is answered only while no other worker can
-    have decided something else meanwhile.
+    have decided something else meanwhile. A request that is as it should be is read by a plan, any other by FastAPI.
     """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
+        super().__init__(path, endpoint, **options)
+        if (plan := plan_of(self)) is not None:
+            self.app = self._directly(plan, self.app)
+
+    def _directly(self, plan: Plan, otherwise: ASGIApp) -> ASGIApp:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            request = _Request(scope, receive)
+            asked = await plan.read(request)
+            if asked is None:
+                await otherwise(scope, receive, send)
+                return
+
+            async def handler(request: Request) -> Response:
+                permit(request, self.endpoint)
+                return await plan.run(asked)
+
+            response = await self._bounded(request, handler)
+            await response(scope, receive, send)
+
+        return app
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
 
         async def bounded(request: Request) -> Response:
-            worker = request.app.state.worker
-            async with worker.deadlines.enforced():
-                may_last = suspend_deadline() if hasattr(self.endpoint, _TAKES_LONG) else nullcontext()
-                with may_last:
-                    response = await handler(_Request(request.scope, request.receive))
-            if (
-                is_reading(request, self.endpoint)
-                and response.status_code == HTTPStatus.OK
-                and not worker.is_in_session()
-            ):
-                # The process was frozen between the question and the answer.
-                raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)
-            return response
+            return await self._bounded(_Request(request.scope, request.receive), handler)
 
         return bounded
+
+    async def _bounded(self, request: Request, handler: Callable[[Request], Awaitable[Response]]) -> Response:
+        worker = request.app.state.worker
+        async with worker.deadlines.enforced():
+            may_last = suspend_deadline() if hasattr(self.endpoint, _TAKES_LONG) else nullcontext()
+            with may_last:
+                response = await handler(request)
+        if is_reading(request, self.endpoint) and response.status_code == HTTPStatus.OK and not worker.is_in_session():
+            # The process was frozen between the question and the answer.
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)
+        return response
+
+
+def memory_routes(given: Iterable[BaseRoute]) -> list[APIRoute]:
+    """Return those of some routes that are about memory."""
+    return [route for route in given if isinstance(route, _MemoryRoute)]
 
 
 def routes(

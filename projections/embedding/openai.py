@@ -16,6 +16,7 @@ import orjson
 
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, unit_vectors
 from projections.embedding.long_texts import beginning
+from projections.embedding.together import FEW_TEXTS, Together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,8 @@ _WAITED_OUT: Final = frozenset(
 class OpenAIEmbedder:
     """Asks once for each batch of 64 texts and never again by itself: the caller knows whether and when to.
 
+    Few texts of several callers that come at the same moment share a request.
+
     Vectors are asked for in base64, a quarter of the bytes of numbers, and read in no time. An endpoint that
     refuses this is asked again for numbers, and from then on for nothing else; one that ignores it is understood.
     """
@@ -56,18 +59,21 @@ class OpenAIEmbedder:
         self._format: Literal["base64", "float"] = "base64"
         self._is_format_known = False
         self._dimensions = 0
+        self._together = Together(self._ask)
 
     @property
     def model(self) -> str:
         """The model's name; travels with every vector."""
         return self._model
 
-    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002 - each call is a request of its own
+    async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002 - an endpoint knows no haste
         """Return float32 unit vectors, shape (len(texts), dimensions); (0, 0) for no texts before the first answer.
 
         Raises EmbedderUnavailable: no connection, no answer in time, 401, 403, 408, 429, 5xx, or an answer that holds
         no vectors. Raises EmbedderRefused for any other 4xx.
         """
+        if 0 < len(texts) <= FEW_TEXTS:
+            return await self._together.ask(texts)
         batches = [texts[start : start + _BATCH_TEXTS] for start in range(0, len(texts), _BATCH_TEXTS)]
         answers = [await self._ask(batch) for batch in batches]
         if not answers:

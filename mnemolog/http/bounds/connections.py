@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 import resource
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 if TYPE_CHECKING:
     import asyncio
-    from asyncio.events import Handle, TimerHandle
+    from asyncio.events import TimerHandle
 
 HEAD_SECONDS: Final = 10.0
 """The time from the connection, or from the first byte after an answer, to the end of a request's head."""
@@ -24,6 +24,8 @@ MAX_HEAD_BYTES: Final = 64 * 1024
 """Bytes of a request's line and headers, and of what follows a body in chunks."""
 UNREAD_SECONDS: Final = 30.0
 """The time after which a connection is cut off whose caller reads nothing of an answer."""
+MAX_JOINED_BYTES: Final = 64 * 1024
+"""So much is collected within a turn of the event loop before it is sent."""
 MAX_CONNECTIONS: Final = 4_096
 """Connections at one port."""
 MAX_DESCRIPTORS: Final = 65_536
@@ -76,6 +78,44 @@ def bounded_protocol(limits: ConnectionLimits) -> type[asyncio.Protocol]:
     return Bounded
 
 
+class Joining:
+    """A transport that sends at once what is written within one turn of the event loop: an answer's head and body.
+
+    Each write is a system call, and wakes up the caller. What is larger is sent as it comes, so that the transport can
+    say when it has enough.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        """Take the transport that sends."""
+        self._transport = transport
+        self._loop = loop
+        self._written: list[bytes] = []
+        self._bytes = 0
+        self.is_closing = transport.is_closing
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a transport has
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send at the end of this turn, or now where it is much."""
+        if not self._written:
+            self._loop.call_soon(self._send)
+        self._written.append(data)
+        self._bytes += len(data)
+        if self._bytes > MAX_JOINED_BYTES:
+            self._send()
+
+    def close(self) -> None:
+        """Send what was written, and close."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        written, self._written, self._bytes = self._written, [], 0
+        if written:
+            self._transport.write(written[0] if len(written) == 1 else b"".join(written))
+
+
 class _Bounded(HttpToolsProtocol):
     bounds = ConnectionLimits()
     _deadline: TimerHandle | None = None
@@ -89,6 +129,7 @@ class _Bounded(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.transport = Joining(transport, self.loop)  # type: ignore[assignment] # what uvicorn uses of a transport
         self.logger = _OF_CALLERS
         self._next_look = self.loop.call_later(self.bounds.unread_seconds, self._look)
         if len(self.connections) > self.bounds.most:
@@ -124,8 +165,6 @@ class _Bounded(HttpToolsProtocol):
         self._end_head()
         self._is_body, self._head_bytes = True, 0
         super().on_headers_complete()
-        if self.cycle is not None:
-            self.cycle.transport = cast("asyncio.Transport", _OneWrite(self.transport, self.loop))
 
     def on_body(self, body: bytes) -> None:
         self._head_bytes = 0
@@ -173,43 +212,6 @@ class _Bounded(HttpToolsProtocol):
         self._deadline = None
         if not self.transport.is_closing():
             self.transport.close()
-
-
-class _OneWrite:
-    """The transport of one answer: its head is written with the first of its body, by one call of the system.
-
-    Where nothing of a body comes in the same turn of the event loop, as in a stream, the head is written by itself.
-    """
-
-    __slots__ = ("_head", "_later", "_loop", "_transport")
-
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport = transport
-        self._loop = loop
-        self._head: bytes | None = None
-        self._later: Handle | None = None
-
-    def write(self, data: bytes) -> None:
-        if self._later is None:  # the first
-            self._head, self._later = data, self._loop.call_soon(self._write_head)
-        elif self._head is None:
-            self._transport.write(data)
-        else:
-            self._later.cancel()
-            head, self._head = self._head, None
-            self._transport.writelines((head, data))
-
-    def close(self) -> None:
-        self._write_head()
-        self._transport.close()
-
-    def is_closing(self) -> bool:
-        return self._transport.is_closing()
-
-    def _write_head(self) -> None:
-        if self._head is not None:
-            head, self._head = self._head, None
-            self._transport.write(head)
 
 
 def protocol_settings(limits: ConnectionLimits) -> dict[str, Any]:

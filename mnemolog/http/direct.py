@@ -1,0 +1,138 @@
+"""Direct routes: what a route takes is read and given to it as FastAPI does, by a plan that is made once.
+
+FastAPI works out for each request again in which order its dependencies are called, and goes through four kinds of
+parameters for each of them. A plan does the same with the same fields. It reads everything before it calls anything,
+and whatever is not as it should be is left to FastAPI, which says what is wrong in the words it always has.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from fastapi import Response, params
+from fastapi.dependencies.utils import request_body_to_args, request_params_to_args
+
+from mnemolog.http.bounds.json_body import read_json
+from mnemolog.http.forwarding import BODY
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from fastapi import Request
+    from fastapi.dependencies.models import Dependant
+    from fastapi.routing import APIRoute
+
+Asked: TypeAlias = "list[dict[str, Any]]"
+"""What a request gives to each step by its name."""
+
+_JSON: Final = "application/json"
+_UNKNOWN: Final = (
+    "cookie_params",
+    "websocket_param_name",
+    "http_connection_param_name",
+    "response_param_name",
+    "background_tasks_param_name",
+    "security_scopes_param_name",
+    "own_oauth_scopes",
+    "parent_oauth_scopes",
+    "concurrency",
+)
+"""What a plan gives to nobody: a route with a dependency that takes it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A function to call, a dependency or at the end the route, and whose results it takes, by their places."""
+
+    call: Callable[..., Awaitable[Any]]
+    given: tuple[tuple[str, int], ...]
+
+
+class Plan:
+    """The steps of a route, each dependency once and before what takes it."""
+
+    def __init__(self) -> None:
+        self._steps: list[_Step] = []
+        self._places: dict[Callable[..., Any], int] = {}
+        self._params: list[tuple[int, Sequence[Any], str]] = []
+        """The parameters of each step that has some, and the member of a request that has them."""
+        self._bodies: list[tuple[int, list[Any]]] = []
+        self._requests: list[tuple[int, str]] = []
+
+    def add(self, dependant: Dependant) -> int | None:
+        """Add what a function takes, and then itself; return its place, or None where something is unknown here."""
+        call = dependant.call
+        if call is None or not inspect.iscoroutinefunction(call) or not dependant.use_cache:
+            return None
+        if any(getattr(dependant, name) for name in _UNKNOWN):
+            return None
+        given = []
+        for other in dependant.dependencies:
+            place = self._places.get(other.call) if other.call else None
+            if place is None and (place := self.add(other)) is None:
+                return None
+            if other.name is not None:
+                given.append((other.name, place))
+        self._steps.append(_Step(call, tuple(given)))
+        self._places[call] = place = len(self._steps) - 1
+        read = {"path_params": dependant.path_params, "query_params": dependant.query_params}
+        read |= {"headers": dependant.header_params}
+        self._params += [(place, fields, member) for member, fields in read.items() if fields]
+        if dependant.body_params:
+            self._bodies.append((place, dependant.body_params))
+        if dependant.request_param_name is not None:
+            self._requests.append((place, dependant.request_param_name))
+        return place
+
+    async def read(self, request: Request) -> Asked | None:
+        """Return what a request gives to the steps, or None where FastAPI is to read it, and perhaps to refuse it."""
+        asked: Asked = [{} for _ in self._steps]
+        try:
+            for place, fields, member in self._params:
+                found, errors = request_params_to_args(fields, getattr(request, member))
+                if errors:
+                    return None
+                asked[place].update(found)
+            for place, body_fields in self._bodies:
+                found, errors = await request_body_to_args(body_fields, _json(request), embed_body_fields=False)
+                if errors:
+                    return None
+                asked[place].update(found)
+        except Exception:  # noqa: BLE001 - whatever it is, FastAPI meets it again and answers it
+            return None
+        for place, name in self._requests:
+            asked[place][name] = request
+        return asked
+
+    async def run(self, asked: Asked) -> Response:
+        """Call the steps in order; return what the route, which is the last, answers."""
+        results: list[Any] = []
+        for step, values in zip(self._steps, asked, strict=True):
+            for name, place in step.given:
+                values[name] = results[place]
+            results.append(await step.call(**values))
+        answer: Response = results[-1]
+        return answer
+
+
+def plan_of(route: APIRoute) -> Plan | None:
+    """Return the plan of a route; None where it has what a plan does not know."""
+    answers = typing.get_type_hints(route.endpoint).get("return")
+    if not (isinstance(answers, type) and issubclass(answers, Response)):
+        return None
+    field = route.body_field
+    is_embedded = route._embed_body_fields  # noqa: SLF001 - it has no other name
+    if field is not None and (is_embedded or isinstance(field.field_info, params.Form)):
+        return None
+    plan = Plan()
+    return None if plan.add(route.dependant) is None else plan
+
+
+def _json(request: Request) -> Any:  # noqa: ANN401 - any JSON
+    """Return the JSON of a body. Raises where it is none, or is not said to be JSON in the plainest way."""
+    if request.headers.get("content-type", "").partition(";")[0] != _JSON:
+        raise ValueError("said in another way, or not at all")
+    return read_json(request.scope[BODY])
