@@ -97,6 +97,7 @@ class Shard:
 
     def close(self) -> None:
         """Close the file."""
+        self.ledger.forget()
         self.checkpoints.close()
         self._connection.close()
 
