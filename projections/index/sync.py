@@ -36,7 +36,7 @@ class IndexSource(Protocol):
         """Return whether the shard of an owner is held."""
         ...
 
-    def entries(self, owner: Owner, encoding: Encoding | None = None) -> list[IndexEntry]:
+    def entries(self, owner: Owner, encoding: Encoding | None = None) -> Sequence[IndexEntry]:
         """Return an entry for each active memory of an owner, with an encoding's vectors, or those that serve.
 
         Raises NotHeld, ShardUnavailable.

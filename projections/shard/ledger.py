@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.shard.erased_users import ErasedUsers
 from projections.shard.rows.intimacies import IntimacyRows
-from projections.shard.rows.memories import Vectors, decision_of_row, row_of_decision, row_of_memory
+from projections.shard.rows.memories import Vectors, decision_naming, decision_of_row, row_of_decision, row_of_memory
 from projections.shard.rows.wakes import WakeChanges, WakeRows
 from projections.shard.tables import COVERED, PROVISIONAL, REJECTED, name_of
 from projections.shard.user_states import UserStates
@@ -98,7 +98,7 @@ class Batch:
         self.erased_memories.append((owner, event, decision))
 
 
-class LedgerFold:
+class LedgerFold:  # noqa: PLR0904 - most of them look up
     """Folds the decisions of one shard's ledger, and answers from them."""
 
     def __init__(
@@ -199,6 +199,18 @@ class LedgerFold:
         rows = self._connection.execute(query, (name_of(owner), after, most)).fetchall()
         for offset, body in rows:
             yield offset, decision_of_row(body)
+
+    def decisions_naming(
+        self, owner: Owner, memory_id: str, after: int = 0, most: int = -1
+    ) -> tuple[list[tuple[int, Decision]], int | None]:
+        """Return those of a user's next counted decisions after a version that name a memory, each with its offset.
+
+        And the version of the last decision looked at, None where there was none: `most` are.
+        """
+        query = "select version, offset, body from decisions where owner=? and version>? order by version limit ?"
+        rows = self._connection.execute(query, (name_of(owner), after, most)).fetchall()
+        named = ((offset, decision_naming(body, memory_id)) for _, offset, body in rows)
+        return [(offset, decision) for offset, decision in named if decision is not None], rows[-1][0] if rows else None
 
     def decisions_since(self, offset: int, most: int, owner: Owner | None = None) -> Iterator[tuple[int, Decision]]:
         """Yield counted decisions at that offset of the ledger or later, in its order; of an owner, or of all.
