@@ -310,7 +310,7 @@ class IndexSync:
                 go_on()
                 if not self._source.is_held(owner):
                     raise IndexUnavailable("partitions have moved between workers meanwhile: rebuild again")
-                entries = self._source.entries(owner, encoding)
+                entries = list(self._source.entries(owner, encoding))  # read once, and used twice
                 doubts = self._doubts
                 await index.put(entries)
                 self._note_written({owner: [entry.memory_id for entry in entries]}, doubts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from projections.shard.erased_users import ErasedUsers
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.shard.tables import ShardConnection
-    from projections.state.memory import UserState
+    from projections.state.memory import Memory, UserState
     from schemas.log import Record
     from schemas.messages.events import LedgerEvent
 
@@ -63,6 +64,8 @@ class Batch:
     """The changes of a run of decisions, gathered in memory before they are written."""
 
     states: dict[Owner, UserState] = field(default_factory=dict)
+    before: dict[Owner, UserState] = field(default_factory=dict)
+    """What the states were."""
     memories: dict[Owner, dict[str, int]] = field(default_factory=dict)
     """The memories changed, each with its place in the order of forming."""
     vectors: list[tuple[str, str, bytes]] = field(default_factory=list)
@@ -79,6 +82,17 @@ class Batch:
     removed: dict[Owner, set[str]] = field(default_factory=dict)
     """The memories that went with an erasure."""
     void: int = 0
+
+    def indexed_changes(self) -> dict[Owner, list[str]]:
+        """Return the memories of which an index has something else now: decay and recalls change nothing of that."""
+        found: dict[Owner, list[str]] = {}
+        for owner in dict.fromkeys([*self.removed, *self.memories]):
+            before, after = self.before[owner].memories, self.states[owner].memories
+            touched = self.memories.get(owner, ())
+            others = (i for i in touched if _is_other(before.get(i), after.get(i)))
+            if changed := {*self.removed.get(owner, ()), *others}:
+                found[owner] = list(changed)
+        return found
 
     def erase(self, owner: Owner, event: UserErased, inbox: tuple[str, int], known: Iterable[str]) -> None:
         """Drop what was gathered of a user, and gather the erasure of the rest."""
@@ -269,6 +283,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         if not counts(state, decision) or self._is_closed(batch, decision):
             return False
         events = events_of(decision)
+        batch.before.setdefault(owner, state)
         batch.states[owner] = evolve(state, decision, events)
         for event in events:
             if isinstance(event, UserErased):
@@ -328,6 +343,25 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
 
 def _iso(instant: datetime | None) -> str | None:
     return None if instant is None else instant.isoformat()
+
+
+_as_indexed = attrgetter(
+    "text_version",
+    "status",
+    "content",
+    "indexed_agent_id",
+    "kind",
+    "category",
+    "memory_type",
+    "source_type",
+    "occurred_at",
+    "embedding_model",
+)
+"""What an index has of a memory."""
+
+
+def _is_other(before: Memory | None, after: Memory | None) -> bool:
+    return before is None or after is None or _as_indexed(before) != _as_indexed(after)
 
 
 def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequence[LedgerEvent], record: Record) -> None:
