@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ import faust
 import httpx
 import orjson
 
+from bench.latency import free_port
 from bench.rounds import Rounds
 from mnemolog.publishing.publisher import headers_of
 from schemas import codec
@@ -82,18 +82,16 @@ def records(posted: list[dict[str, Any]]) -> list[NewRecord]:
 
 
 @contextlib.contextmanager
-def running_worker(folder: Path, **settings: str) -> Iterator[tuple[str, int]]:
+def running_worker(folder: Path, *, start_seconds: float = START_SECONDS, **settings: str) -> Iterator[tuple[str, int]]:
     """Run a worker while the block lasts; its URL and process id."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MNEMOLOG_")}
     command = [sys.executable, "-m", "mnemolog", "up", "--data", str(folder), "--port", str(port)]
     own = {"MNEMOLOG_LOG_LEVEL": "warning"} | {f"MNEMOLOG_{name}": value for name, value in settings.items()}
     process = subprocess.Popen(command, env=environment | own)  # noqa: S603 - our own command
     url = f"http://127.0.0.1:{port}"
     try:
-        until = time.monotonic() + START_SECONDS
+        until = time.monotonic() + start_seconds
         while not _is_ready(url):
             assert process.poll() is None, "the worker has ended"
             assert time.monotonic() < until, "the worker does not start"

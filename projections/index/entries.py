@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Final, overload
 
 from projections.embedding.stored_vector import vector_of
 from projections.index.encoding import Chosen
@@ -11,12 +13,52 @@ from projections.state.memory import ACTIVE
 from projections.text.analyser import TokensOf
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator
 
     from projections.index.encoding import Encoding
     from projections.shard.ledger import LedgerFold
     from projections.state.memory import Memory
     from schemas.identity import Owner
+
+
+READ_AT_ONCE: Final = 256
+"""Vectors that are read together, which takes some milliseconds."""
+
+
+class Entries(Sequence["IndexEntry"]):
+    """The entries of the active memories that a user has now; their vectors are read as the entries are asked for.
+
+    So whoever asks may let others have their turn between two. A memory that was erased meanwhile has none.
+    """
+
+    def __init__(self, owner: Owner, ledger: Callable[[], LedgerFold]) -> None:
+        """`ledger` returns the user's; what it raises is raised."""
+        self._owner = owner
+        self._ledger = ledger
+        self._active = [m for m in ledger().state(owner).memories.values() if m.status == ACTIVE]
+
+    def __len__(self) -> int:
+        """Return how many memories there were."""
+        return len(self._active)
+
+    def __iter__(self) -> Iterator[IndexEntry]:
+        """Yield the entries."""
+        memories = iter(self._active)
+        while some := list(islice(memories, READ_AT_ONCE)):
+            vectors = self._ledger().vectors(self._owner).among([m.memory_id for m in some])
+            for memory in some:
+                if (vector := vectors.get(memory.memory_id)) is not None:
+                    yield index_entry(self._owner, memory, vector)
+
+    @overload
+    def __getitem__(self, place: int) -> IndexEntry: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[IndexEntry]: ...
+
+    def __getitem__(self, place: int | slice) -> IndexEntry | Sequence[IndexEntry]:
+        """Return some of them."""
+        return list(self)[place]
 
 
 def index_entry(owner: Owner, memory: Memory, vector: bytes, model: str | None = None) -> IndexEntry:
@@ -52,7 +94,7 @@ def split(
 
     One that the shard does not know is gone at every version.
     """
-    state, chosen = ledger.state(owner), Chosen(owner, ledger.vectors(owner), encoding)
+    state, chosen = ledger.state(owner), Chosen(owner, ledger.vectors(owner).among(ids), encoding)
     named = {memory_id: state.memories.get(memory_id) for memory_id in ids}
     active = [m for m in named.values() if m is not None and m.status == ACTIVE]
     gone = {i: m.version if m else ANY_VERSION for i, m in named.items() if m is None or m.status != ACTIVE}

@@ -36,7 +36,7 @@ class IndexSource(Protocol):
         """Return whether the shard of an owner is held."""
         ...
 
-    def entries(self, owner: Owner, encoding: Encoding | None = None) -> list[IndexEntry]:
+    def entries(self, owner: Owner, encoding: Encoding | None = None) -> Sequence[IndexEntry]:
         """Return an entry for each active memory of an owner, with an encoding's vectors, or those that serve.
 
         Raises NotHeld, ShardUnavailable.
@@ -310,7 +310,7 @@ class IndexSync:
                 go_on()
                 if not self._source.is_held(owner):
                     raise IndexUnavailable("partitions have moved between workers meanwhile: rebuild again")
-                entries = self._source.entries(owner, encoding)
+                entries = list(self._source.entries(owner, encoding))  # read once, and used twice
                 doubts = self._doubts
                 await index.put(entries)
                 self._note_written({owner: [entry.memory_id for entry in entries]}, doubts)

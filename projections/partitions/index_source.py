@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from projections.index.entries import entries_of, split
+from projections.index.entries import Entries, entries_of, split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,9 +30,11 @@ class ShardIndexSource:
         """Return whether the shard of an owner's memories is held; that of global memories always is."""
         return owner.is_global or self._shards.counts(owner)
 
-    def entries(self, owner: Owner, encoding: Encoding | None = None) -> list[IndexEntry]:
+    def entries(self, owner: Owner, encoding: Encoding | None = None) -> Sequence[IndexEntry]:
         """Return index entries of a user's active memories, of an encoding or that which serves. Raises NotHeld."""
-        return entries_of(owner, self._shards.of(owner).ledger, encoding or self._shards.encoding)
+        if (chosen := encoding or self._shards.encoding) is not None:
+            return entries_of(owner, self._shards.of(owner).ledger, chosen)
+        return Entries(owner, lambda: self._shards.of(owner).ledger)
 
     def split(
         self, owner: Owner, ids: Sequence[str], encoding: Encoding | None = None

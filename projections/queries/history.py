@@ -30,21 +30,20 @@ def history(
     state, found = UserState(owner=owner), []
     for offset, decision in decisions:
         for event in events_of(decision):
-            if not isinstance(event, MEMORY_EVENTS):
+            if not isinstance(event, MEMORY_EVENTS) or event.memory_id != memory_id:
                 continue
             before = state.memories.get(memory_id)
             state = apply_all(state, (event,), decision.envelope.recorded_at)
-            if event.memory_id == memory_id:
-                found.append(
-                    described(
-                        event,
-                        decision,
-                        before=before,
-                        after=state.memories[memory_id],
-                        partition=partition,
-                        offset=offset,
-                    )
+            found.append(
+                described(
+                    event,
+                    decision,
+                    before=before,
+                    after=state.memories[memory_id],
+                    partition=partition,
+                    offset=offset,
                 )
+            )
     return found
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
 
 from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory, UserState
     from schemas.messages.decision import Decision
 
+DECISIONS_AT_ONCE: Final = 500
+"""Read before the event loop has its turn."""
+
 
 class UnknownMemory(Exception):
     """There is no such memory."""
@@ -61,6 +65,10 @@ class Queries:
     def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
         """Return a user's state; with a past `as_of`, as it was effective then."""
         return self.index_search.state(owner, now, as_of)
+
+    async def look_back(self, owner: Owner, now: datetime, as_of: datetime | None) -> None:
+        """Make a user's past state for the task that asks, beside the event loop; where `as_of` is past."""
+        await self.index_search.look_back(owner, now, as_of)
 
     def ranked_memories(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> RankedMemories:
         """Return a user's memories in their orders; those of a past `as_of` are made for this one question."""
@@ -180,7 +188,7 @@ class Queries:
         """Return every event about a memory, and its lineage: the candidates and observations it came from."""
         owner = self.owner_of(tenant, memory_id)
         shard = self._shards.of(owner)
-        decisions = list(shard.ledger.decisions(owner))
+        decisions = await self._decisions_naming(owner, memory_id)
         partition = 0 if owner.is_global else shard.partition
         events = history(owner, memory_id, decisions, partition)
         memory = self._shards.state(owner).memories[memory_id]
@@ -194,6 +202,17 @@ class Queries:
                 "observations": await self._words(owner, memory.source_ids),
             },
         }
+
+    async def _decisions_naming(self, owner: Owner, memory_id: str) -> list[tuple[int, Decision]]:
+        """Return a user's decisions that name a memory, each with its offset; others have their turn meanwhile."""
+        found, after = list[tuple[int, "Decision"]](), 0
+        while True:
+            some, last = self._shards.of(owner).ledger.decisions_naming(owner, memory_id, after, DECISIONS_AT_ONCE)
+            found += some
+            if last is None:
+                return found
+            after = last
+            await asyncio.sleep(0)
 
     async def _answer(self, decision: Decision) -> dict[str, Any] | None:
         """Return which model and prompt a decision about an extraction goes back to."""
@@ -237,7 +256,8 @@ class Queries:
     def curve(self, tenant: str, memory_id: str, since: datetime, until: datetime, points: int) -> list[dict[str, Any]]:
         """Return importance and strength at evenly spaced instants, read from the log."""
         owner = self.owner_of(tenant, memory_id)
-        lived = life_of(memory_id, (d for _, d in self._shards.of(owner).ledger.decisions(owner)))
+        naming, _ = self._shards.of(owner).ledger.decisions_naming(owner, memory_id)
+        lived = life_of(memory_id, (decision for _, decision in naming))
         found = []
         for number in range(points):
             at = since + (until - since) * (number / max(1, points - 1))

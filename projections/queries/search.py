@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import ChainMap, Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, groupby, islice, repeat
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 import numpy as np
 
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from projections.shard.observation_lookup import Turn
     from projections.state.memory import Memory, UserState
     from projections.text.time_spans import Span
+    from schemas.messages.decision import Decision
 
 LEAST_COSINE: Final = -1.0
 NO_FILTERS: Final = Filters()
@@ -59,6 +61,8 @@ HOP_SCORE: Final = 0.6
 HOP_WORDS: Final = 8
 TOLD_SHARE: Final = 0.6
 """Of what the words of a query weigh that a turn has: memories with more of them say what the turn would answer."""
+DECISIONS_AT_ONCE: Final = 100
+"""Read before the event loop has its turn."""
 _SHOWN: Final = frozenset(SHOWN.values())
 _ID: Final = itemgetter(0)
 TURNS_WITH_MEMORIES: Final = 50
@@ -224,6 +228,8 @@ class IndexSearch:
         self._turn_index = TurnIndex(shards)
         self.turn_meaning = TurnMeaning(shards, partial(multilingual, embedder) if makes_turn_vectors else None)
         self._columns = ColumnsByUser()
+        self._past: dict[asyncio.Task[Any], dict[tuple[Owner, datetime], UserState]] = {}
+        """The past states that were made for a task, until it ends."""
 
     async def views(self, query: str) -> Sequence[View]:
         """Return what a query means in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
@@ -233,7 +239,26 @@ class IndexSearch:
         """Return a user's state; with a past `as_of`, as it was effective then."""
         if as_of is None or as_of >= now:
             return self._shards.state(owner)
+        if self._past and (task := asyncio.current_task()) is not None:
+            state = self._past.get(task, {}).get((owner, as_of))
+            if state is not None:
+                return state
         return state_at(owner, [d for _, d in self._shards.of(owner).ledger.decisions(owner)], as_of)
+
+    async def look_back(self, owner: Owner, now: datetime, as_of: datetime | None) -> None:
+        """Make the state that `state` returns to this task, in a thread: of a large user it takes a second or more."""
+        if as_of is None or as_of >= now or (task := asyncio.current_task()) is None:
+            return
+        decisions, after = list["Decision"](), 0
+        while some := [d for _, d in self._shards.of(owner).ledger.decisions(owner, after, DECISIONS_AT_ONCE)]:
+            decisions += some
+            after = some[-1].version
+            await asyncio.sleep(0)
+        state = await asyncio.to_thread(state_at, owner, decisions, as_of)
+        if task not in self._past:
+            self._past[task] = {}
+            task.add_done_callback(self._past.pop)
+        self._past[task][owner, as_of] = state
 
     async def pool(
         self,
@@ -251,6 +276,8 @@ class IndexSearch:
         """
         words = terms(question.text)
         at = question.as_of or now
+        for one in (owner, Owner(owner.tenant, GLOBAL_USER)):
+            await self.look_back(one, now, question.as_of)
         turns = meanings = None
         if question.scope in ("all", "personal"):
             agent_id = question.filters.agent_id

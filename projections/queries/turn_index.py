@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from array import array
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from itertools import compress
 from operator import itemgetter
@@ -23,6 +22,7 @@ from projections.index.embedded.table import microseconds
 from projections.shard.turn_statistics import USER_ROLE
 from projections.text.analyser import tokens
 from projections.text.forms import forms_of
+from projections.user_cache import UserCache
 from schemas.inputs.decoding import effective_time
 from schemas.topics import ARTICLES, CONVERSATIONS, SCREENSHOTS
 from schemas.vocabulary.words import SHOWN
@@ -49,8 +49,10 @@ MAX_TURNS: Final = 10_000
 """Of a user's turns the newest so many are searched."""
 MAX_CHARACTERS: Final = 2_000
 """Of a turn: what follows is not read."""
-MAX_BYTES: Final = 256 * 1024 * 1024
+MAX_BYTES: Final = 256 << 20
 """What the words of all users may take; those searched longest ago are dropped first."""
+SMALL_BYTES: Final = 32 << 20
+"""The same of users with few turns, who are read in a moment."""
 ANSWER_SHARE: Final = 0.9
 """Of the match of a turn, what the next has at most that is found by it alone: who said the words comes before who
 answered them."""
@@ -60,6 +62,8 @@ SHOWN_TOPICS: Final = (SCREENSHOTS.name, ARTICLES.name)
 _AT_ONCE: Final = 100
 """Turns read before the event loop has its turn."""
 _BYTES_OF_A_ROW: Final = 255
+_BYTES_OF_A_USER: Final = 5_000
+"""Of the arrays and dicts, however few turns there are (measured)."""
 _LANGUAGE_CHARACTERS: Final = 200
 """Of a text: by them its language is told."""
 _NONE: Final = -1
@@ -169,14 +173,13 @@ class UserWords:
     _bm25: Bm25 = field(default_factory=Bm25)
     meanings: UserMeanings | None = None
     """The vectors of the turns, where questions in another language were asked."""
-    counted: int = 0
-    """The bytes of memory that were counted for them last."""
 
     @property
     def nbytes(self) -> int:
         """Estimate of the memory in use."""
         vectors = 0 if self.meanings is None else self.meanings.nbytes
-        return self._bm25.nbytes + self._own.nbytes + _BYTES_OF_A_ROW * len(self.event_ids) + vectors
+        rows = _BYTES_OF_A_ROW * len(self.event_ids)
+        return _BYTES_OF_A_USER + self._bm25.nbytes + self._own.nbytes + rows + vectors
 
     @property
     def is_current(self) -> bool:
@@ -270,8 +273,7 @@ class TurnIndex:
 
     def __init__(self, shards: Shards) -> None:
         self._shards = shards
-        self._users: OrderedDict[Owner, UserWords] = OrderedDict()
-        self._bytes = 0
+        self._users: UserCache[Owner, UserWords] = UserCache(SMALL_BYTES, MAX_BYTES)
 
     async def matches(self, owner: Owner, query: Sequence[str], agent_id: str | None, until: datetime) -> TurnMatches:
         """Return how a user's turns match, up to the last that is folded. Raises NotHeld."""
@@ -279,10 +281,8 @@ class TurnIndex:
             words = self._of(owner)
             async with words.reading:
                 await self._read_on(owner, words)
-                if self._users.get(owner) is words:
-                    self._count(words)
+                self._count(owner, words)
                 if words.is_current and words.shard is self._shards.of(owner):
-                    self._make_room()
                     return words.matches(query, agent_id, until)
 
     def _of(self, owner: Owner) -> UserWords:
@@ -290,10 +290,8 @@ class TurnIndex:
         words = self._users.get(owner)
         if words is None or words.shard is not shard or not words.is_current:
             turns = shard.observations
-            self._drop(owner)
             words = UserWords(shard, turns.removals, turns.offset_of_newest(owner, MAX_TURNS))
-            self._users[owner] = words
-        self._users.move_to_end(owner)
+            self._users.put(owner, words, words.nbytes)
         return words
 
     async def _read_on(self, owner: Owner, words: UserWords) -> None:
@@ -305,22 +303,13 @@ class TurnIndex:
                     words.reached_shown[topic] = offset
                 else:
                     words.reached = offset
-            if self._users.get(owner) is words:
-                self._count(words)
+            self._count(owner, words)
             if len(turns) == _AT_ONCE:
                 await asyncio.sleep(0)
 
-    def _count(self, words: UserWords) -> None:
-        self._bytes += words.nbytes - words.counted
-        words.counted = words.nbytes
-
-    def _make_room(self) -> None:
-        while self._bytes > MAX_BYTES and len(self._users) > 1:
-            self._drop(next(iter(self._users)))
-
-    def _drop(self, owner: Owner) -> None:
-        if (dropped := self._users.pop(owner, None)) is not None:
-            self._bytes -= dropped.counted
+    def _count(self, owner: Owner, words: UserWords) -> None:
+        if self._users.peek(owner) is words:
+            self._users.resize(owner, words.nbytes)
 
 
 def spoken(text: str) -> str | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from projections.shard.erased_users import ErasedUsers
 from projections.shard.foreseen_states import ForeseenStates
 from projections.shard.rows.intimacies import IntimacyRows
-from projections.shard.rows.memories import Vectors, decision_of_row, row_of_decision, row_of_memory
+from projections.shard.rows.memories import Vectors, decision_naming, decision_of_row, row_of_decision, row_of_memory
 from projections.shard.rows.wakes import WakeChanges, WakeRows
 from projections.shard.tables import COVERED, PROVISIONAL, REJECTED, name_of
 from projections.shard.user_states import UserStates
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.shard.tables import ShardConnection
-    from projections.state.memory import UserState
+    from projections.state.memory import Memory, UserState
     from schemas.log import Record
     from schemas.messages.events import LedgerEvent
 
@@ -67,6 +68,8 @@ class Batch:
     """The changes of a run of decisions, gathered in memory before they are written."""
 
     states: dict[Owner, UserState] = field(default_factory=dict)
+    before: dict[Owner, UserState] = field(default_factory=dict)
+    """What the states were."""
     memories: dict[Owner, dict[str, int]] = field(default_factory=dict)
     """The memories changed, each with its place in the order of forming."""
     vectors: list[tuple[str, str, bytes]] = field(default_factory=list)
@@ -86,6 +89,17 @@ class Batch:
     """The decisions that are the only one about their items."""
     void: int = 0
 
+    def indexed_changes(self) -> dict[Owner, list[str]]:
+        """Return the memories of which an index has something else now: decay and recalls change nothing of that."""
+        found: dict[Owner, list[str]] = {}
+        for owner in dict.fromkeys([*self.removed, *self.memories]):
+            before, after = self.before[owner].memories, self.states[owner].memories
+            touched = self.memories.get(owner, ())
+            others = (i for i in touched if _is_other(before.get(i), after.get(i)))
+            if changed := {*self.removed.get(owner, ()), *others}:
+                found[owner] = list(changed)
+        return found
+
     def erase(self, owner: Owner, event: UserErased, inbox: tuple[str, int], known: Iterable[str]) -> None:
         """Drop what was gathered of a user, and gather the erasure of the rest."""
         name = name_of(owner)
@@ -104,7 +118,7 @@ class Batch:
         self.erased_memories.append((owner, event, decision))
 
 
-class LedgerFold:
+class LedgerFold:  # noqa: PLR0904 - most of them look up
     """Folds the decisions of one shard's ledger, and answers from them."""
 
     def __init__(
@@ -211,6 +225,18 @@ class LedgerFold:
         for offset, body in rows:
             yield offset, decision_of_row(body)
 
+    def decisions_naming(
+        self, owner: Owner, memory_id: str, after: int = 0, most: int = -1
+    ) -> tuple[list[tuple[int, Decision]], int | None]:
+        """Return those of a user's next counted decisions after a version that name a memory, each with its offset.
+
+        And the version of the last decision looked at, None where there was none: `most` are.
+        """
+        query = "select version, offset, body from decisions where owner=? and version>? order by version limit ?"
+        rows = self._connection.execute(query, (name_of(owner), after, most)).fetchall()
+        named = ((offset, decision_naming(body, memory_id)) for _, offset, body in rows)
+        return [(offset, decision) for offset, decision in named if decision is not None], rows[-1][0] if rows else None
+
     def decisions_since(self, offset: int, most: int, owner: Owner | None = None) -> Iterator[tuple[int, Decision]]:
         """Yield counted decisions at that offset of the ledger or later, in its order; of an owner, or of all.
 
@@ -271,6 +297,7 @@ class LedgerFold:
         if not counts(state, decision) or self._is_closed(batch, decision):
             return False
         events = events_of(decision)
+        batch.before.setdefault(owner, state)
         batch.states[owner] = foreseen or evolve(state, decision, events)
         for event in events:
             if isinstance(event, UserErased):
@@ -336,6 +363,25 @@ class LedgerFold:
 
 def _iso(instant: datetime | None) -> str | None:
     return None if instant is None else instant.isoformat()
+
+
+_as_indexed = attrgetter(
+    "text_version",
+    "status",
+    "content",
+    "indexed_agent_id",
+    "kind",
+    "category",
+    "memory_type",
+    "source_type",
+    "occurred_at",
+    "embedding_model",
+)
+"""What an index has of a memory."""
+
+
+def _is_other(before: Memory | None, after: Memory | None) -> bool:
+    return before is None or after is None or _as_indexed(before) != _as_indexed(after)
 
 
 def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequence[LedgerEvent], record: Record) -> None:

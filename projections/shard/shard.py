@@ -45,8 +45,8 @@ log = logging.getLogger("mnemolog.shard")
 class Shard:
     """The folds of a partition's ledger, inbox and inputs. It trusts its own offsets, never those of a consumer group.
 
-    Fold and offset are one transaction. `changed` is called after each commit with the memories that decisions
-    touched, for the index.
+    Fold and offset are one transaction. `changed` is called after each commit with the memories of which an index has
+    something else now.
     """
 
     def __init__(
@@ -97,6 +97,7 @@ class Shard:
 
     def close(self) -> None:
         """Close the file."""
+        self.ledger.forget()
         self.checkpoints.close()
         self._connection.close()
 
@@ -266,8 +267,8 @@ class Shard:
         self._offsets[topic] = next_offset
         if batch is not None:
             self.ledger.keep(batch)
-            for owner in dict.fromkeys([*batch.removed, *batch.memories]):
-                self._changed(owner, list({*batch.removed.get(owner, ()), *batch.memories.get(owner, ())}))
+            for owner, ids in batch.indexed_changes().items():
+                self._changed(owner, ids)
             if batch.erased or batch.erased_memories:
                 self._forget_folded()
                 if not self._is_building:

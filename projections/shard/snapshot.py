@@ -85,6 +85,10 @@ class ReadSnapshot:
         """Return how many memories of the users who are to be counted are active at an instant. Raises as `digests`."""
         return await run_in_thread(self._count_active, now, is_counted)
 
+    async def statuses(self) -> dict[str, int]:
+        """Return how many memories have each stored status, counted in a thread."""
+        return await run_in_thread(self._ledger.statuses)
+
     def _states(self, is_counted: Callable[[Owner], bool], go_on: Callable[[], None]) -> Iterator[UserState]:
         for owner in self._ledger.owners():
             go_on()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from datetime import datetime
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from immutables import Map
@@ -13,6 +13,7 @@ from projections.shard.rows.memories import memory_of_row
 from projections.shard.tables import name_of
 from projections.state.memory import FORGOTTEN, UserState
 from projections.state.statement_index import StatementIndex
+from projections.user_cache import UserCache
 from schemas.text import digest
 
 if TYPE_CHECKING:
@@ -24,8 +25,20 @@ if TYPE_CHECKING:
     from projections.state.memory import Memory
     from schemas.identity import Owner
 
-MAX_CACHED_USERS: Final = 2_000
+SMALL_BYTES: Final = 64 << 20
+MAX_BYTES: Final = 1 << 30
+_BYTES_OF_A_USER: Final = 1_500
+_BYTES_OF_A_MEMORY: Final = 2_000
+_BYTES_OF_A_KEY: Final = 150
 _BODIES: Final = "select body from memories where owner=? order by sequence"
+
+
+_cached: Final = UserCache[tuple[int, "Owner"], "UserState"](SMALL_BYTES, MAX_BYTES)
+"""The states of all shards of the process: how many shards it holds, and how many users ask, is not known before.
+
+It is shared by them, and not passed along, because it changes no answer: a shard's own states have its number.
+"""
+_numbers: Final = count()
 
 
 class UserStates:
@@ -35,27 +48,24 @@ class UserStates:
         self._connection = connection
         self._wakes = wakes
         self._intimacy = intimacy
-        self._states: OrderedDict[Owner, UserState] = OrderedDict()
+        self._number = next(_numbers)
 
     def forget(self) -> None:
-        """Empty the cache."""
-        self._states.clear()
+        """Empty the cache of this shard's states."""
+        for number, owner in _cached:
+            if number == self._number:
+                _cached.pop((number, owner))
 
     def keep(self, owner: Owner, state: UserState) -> None:
-        """Cache a state; that of the user asked for longest ago makes room."""
-        self._states[owner] = state
-        self._states.move_to_end(owner)
-        while len(self._states) > MAX_CACHED_USERS:
-            self._states.popitem(last=False)
+        """Cache a state; those of the users asked for longest ago make room."""
+        _cached.put((self._number, owner), state, _size_of(state))
 
     def state(self, owner: Owner) -> UserState:
         """Return a user's state; an unknown user has an empty one."""
-        known = self._states.get(owner)
+        known = _cached.get((self._number, owner))
         if known is None:
             known = self.read(owner)
             self.keep(owner, known)
-        else:
-            self._states.move_to_end(owner)
         return known
 
     def bodies(self, owner: Owner) -> list[bytes]:
@@ -117,3 +127,9 @@ class UserStates:
             wakes=self._wakes.of(owner),
             intimacies=self._intimacy.of(owner),
         )
+
+
+def _size_of(state: UserState) -> int:
+    """Estimate what a state takes in memory, with what is found out about its memories when somebody decides."""
+    keys = len(state.items) + len(state.covered)
+    return _BYTES_OF_A_USER + _BYTES_OF_A_MEMORY * len(state.memories) + _BYTES_OF_A_KEY * keys

@@ -414,7 +414,9 @@ class Remember:
     async def _decide_tick(self, state: UserState, tick: Tick, place: ItemPosition) -> Decision | None:
         match tick:
             case DecayDue():
-                return decide_tick(state, tick, place, self._parameters)
+                if len(state.memories) < MANY_MEMORIES:
+                    return decide_tick(state, tick, place, self._parameters)
+                return await asyncio.to_thread(decide_tick, state, tick, place, self._parameters)
             case RetentionDue():
                 last_intimacies = self._shards.of(state.owner).turn_statistics.last_intimacies(state.owner)
                 return decide_tick(state, tick, place, self._parameters, last_intimacies=last_intimacies)

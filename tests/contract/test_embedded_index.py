@@ -195,6 +195,19 @@ async def test_tables_searched_longest_ago_make_room_for_others():
     assert list("abcb") == [user for _, user in shard.loads]
 
 
+async def test_many_users_with_few_memories_drop_none_with_many():
+    many = [entry(f"m-{n}", "text", user_id="many") for n in range(4_000)]
+    shard = shard_of(*many, *(entry(f"few-{n}", "text", user_id=f"few-{n}") for n in range(40)))
+    index = EmbeddedIndex(shard.load, small_bytes=10_000)
+    await index.search(query("text", user_id="many"))
+    for n in range(40):
+        await index.search(query("text", user_id=f"few-{n}"))
+    shard.loads.clear()
+    for user in ("many", "few-39", "few-0"):
+        await index.search(query("text", user_id=user))
+    assert [user for _, user in shard.loads] == ["few-0"]
+
+
 async def test_a_user_larger_than_the_room_is_kept_while_it_is_the_one_in_use():
     shard = shard_of(*(entry(f"e{n}", "text") for n in range(100)))
     index = EmbeddedIndex(shard.load, max_bytes=1)

@@ -54,6 +54,7 @@ async def profile(
     if not worker.settings.user_profile:
         return answer(profile_of((), now))
     await fold_turns(worker.log, worker.shards, owner)  # how the user talks is counted from them
+    await worker.queries.look_back(owner, now, as_of)
     return answer(worker.queries.profile(owner, now, as_of, agent_id, worker.contexts.visibility(owner, agent_id)))
 
 
@@ -64,6 +65,7 @@ async def episodes(
     """Return what happened, the newest first."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
     filters = Filters(kind="episodic", agent_id=query.agent_id)
+    await worker.queries.look_back(owner, now, query.as_of)
     memories = worker.queries.memories(owner, filters, now=now, as_of=query.as_of)
     memories.sort(key=lambda memory: memory.occurred_at, reverse=True)
     known = {owner: worker.queries.state(owner, now, query.as_of).memories}
@@ -119,6 +121,7 @@ async def _entities(worker: Worker, owner: Owner, agent_id: str | None, as_of: d
     """Return the entities in what an agent may see of a user: what is active, and what took its place."""
     now = worker.clock.now()
     at, filters = as_of or now, Filters(agent_id=agent_id)
+    await worker.queries.look_back(owner, now, as_of)
     sees = worker.queries.ranked_memories(owner, now, as_of).shows(worker.contexts.visibility(owner, agent_id))
     seen = [
         memory

@@ -147,7 +147,7 @@ async def one(
 ) -> Response:
     """Return a memory, whatever its status."""
     now = worker.clock.now()
-    owner_of(worker.queries, tenant, memory_id, user_id)
+    await worker.queries.look_back(owner_of(worker.queries, tenant, memory_id, user_id), now, as_of)
     owner, memory = worker.queries.memory(tenant, memory_id, now, as_of)
     return answer(dated_view(owner, memory, worker.queries.state(owner, now, as_of).memories, as_of or now))
 
@@ -300,6 +300,8 @@ async def _listed(
         owners.append(global_owner)
     if global_owner in owners:
         await worker.fold_globals()
+    for owner in owners:
+        await worker.queries.look_back(owner, now, asked.as_of)
     memories = [
         (owner, memory)
         for owner in owners

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
 from projections.index.embedded.table import UserTable
 from projections.index.protocol import Legs
+from projections.user_cache import UserCache
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from projections.index.protocol import IndexEntry, IndexQuery, LoadEntries
 
-DEFAULT_BYTES: Final = 1536 * 1024 * 1024
+DEFAULT_BYTES: Final = 1536 << 20
+SMALL_BYTES: Final = 96 << 20
+"""Of tables of some hundred memories at most: each is loaded within milliseconds."""
 WORDS_A_TURN: Final = 5_000
 """Words that are taken apart before the event loop has its turn: some 20 ms."""
 
@@ -34,19 +36,16 @@ class EmbeddedIndex:
     brings the memory back: the reader drops hits whose version is not the shard's.
     """
 
-    def __init__(self, load: LoadEntries, *, max_bytes: int = DEFAULT_BYTES) -> None:
+    def __init__(self, load: LoadEntries, *, max_bytes: int = DEFAULT_BYTES, small_bytes: int = SMALL_BYTES) -> None:
         """`load(tenant, user_id)` returns the user's active memories from the shard; what it raises, search raises."""
         self._load = load
-        self._max_bytes = max_bytes
-        self._tables: OrderedDict[tuple[str, str], UserTable] = OrderedDict()
+        self._tables: UserCache[tuple[str, str], UserTable] = UserCache(small_bytes, max_bytes)
         self._loading: dict[tuple[str, str], _Loading] = {}
-        self._sizes: dict[tuple[str, str], int] = {}
-        self._bytes = 0
 
     @property
     def nbytes(self) -> int:
         """Estimate of the memory that all tables use."""
-        return self._bytes
+        return self._tables.nbytes
 
     @property
     def outlives_process(self) -> bool:
@@ -68,7 +67,7 @@ class EmbeddedIndex:
         for entry in entries:
             user = (entry.tenant, entry.user_id)
             loading = self._loading.get(user)
-            table = self._tables.get(user) if loading is None else loading.table
+            table = self._tables.peek(user) if loading is None else loading.table
             if table is not None:
                 await turn.before(entry)
                 table.put(entry)
@@ -81,7 +80,7 @@ class EmbeddedIndex:
         user = (tenant, user_id)
         if (loading := self._loading.get(user)) is not None:
             loading.remove(memory_ids)
-        table = self._tables.get(user)
+        table = self._tables.peek(user)
         if table is not None:
             for memory_id, version in memory_ids.items():
                 table.remove(memory_id, version)
@@ -93,10 +92,7 @@ class EmbeddedIndex:
         table = await self._table(user)
         if table is None:
             return Legs((), ())
-        self._tables.move_to_end(user)
-        legs = table.search(query)
-        self._evict()
-        return legs
+        return table.search(query)
 
     async def _table(self, user: tuple[str, str]) -> UserTable | None:
         """Return a user's table, loaded if it is not, or None for a user without memories."""
@@ -111,8 +107,7 @@ class EmbeddedIndex:
             try:
                 await loading.put(entries)
                 if self._loading.get(user) is loading:  # else it was dropped meanwhile
-                    self._tables[user] = loading.table
-                    self._measure(user)
+                    self._tables.put(user, loading.table, loading.table.nbytes)
             finally:
                 if self._loading.get(user) is loading:
                     del self._loading[user]
@@ -132,8 +127,6 @@ class EmbeddedIndex:
         """Drop all tables: each is loaded again when it is asked for."""
         self._tables.clear()
         self._loading.clear()
-        self._sizes.clear()
-        self._bytes = 0
 
     async def check(self) -> None:
         """Do nothing: it is in this process."""
@@ -142,28 +135,18 @@ class EmbeddedIndex:
         """Do nothing: there are no connections."""
 
     def _settle(self, user: tuple[str, str]) -> None:
-        """Drop a worn table and count the others, then make room: the tables of several users may have changed."""
-        if user not in self._tables:
+        """Drop a worn table, and count another one anew."""
+        table = self._tables.peek(user)
+        if table is None:
             return
-        if self._tables[user].is_worn:
+        if table.is_worn:
             self._drop(user)
         else:
-            self._measure(user)
-        self._evict()
-
-    def _measure(self, user: tuple[str, str]) -> None:
-        size = self._tables[user].nbytes
-        self._bytes += size - self._sizes.get(user, 0)
-        self._sizes[user] = size
-
-    def _evict(self) -> None:
-        while self._bytes > self._max_bytes and len(self._tables) > 1:
-            self._drop(next(iter(self._tables)))
+            self._tables.resize(user, table.nbytes)
 
     def _drop(self, user: tuple[str, str]) -> None:
         self._loading.pop(user, None)
-        self._tables.pop(user, None)
-        self._bytes -= self._sizes.pop(user, 0)
+        self._tables.pop(user)
 
 
 class _Turn:

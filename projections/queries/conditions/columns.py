@@ -223,6 +223,7 @@ class ColumnsByUser:
         self._most = most_memories
         self._users: OrderedDict[Owner, Columns] = OrderedDict()
         self._sizes: dict[Owner, int] = {}
+        self._memories = 0
 
     def of(self, state: UserState) -> Columns:
         """Return the columns of a user's present state."""
@@ -230,10 +231,12 @@ class ColumnsByUser:
         if known is None or not known.follow(state):
             known = self._users[state.owner] = Columns(state)
         self._users.move_to_end(state.owner)
-        self._sizes[state.owner] = 1 + len(state.memories)
-        while sum(self._sizes.values()) > self._most and len(self._users) > 1:
+        size = 1 + len(state.memories)
+        self._memories += size - self._sizes.get(state.owner, 0)
+        self._sizes[state.owner] = size
+        while self._memories > self._most and len(self._users) > 1:
             owner, _ = self._users.popitem(last=False)
-            del self._sizes[owner]
+            self._memories -= self._sizes.pop(owner)
         return known
 
 

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
+from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -37,6 +38,21 @@ _USUAL: Final[dict[str, object]] = {name: [] for name in _LISTS} | {
 """What a row leaves out, beside what is None. Queries in SQL read none of them."""
 _EMPTY: Final = {name: () if value == [] else value for name, value in _USUAL.items()}
 """The same as a memory has it."""
+_REPEATED: Final = (
+    "agent_id",
+    "kind",
+    "memory_type",
+    "category",
+    "attribute",
+    "event_type",
+    "emotion",
+    "source_type",
+    "session_id",
+    "status",
+    "last_tick_id",
+    "embedding_model",
+)
+"""Of few values, each of which is one string in memory."""
 _SAME: Final = ("formed_at", "said_at")
 """Times that a row leaves out where they are `occurred_at`."""
 _OPTIONAL: Final = {*_SAME, *(field.name for field in fields(Memory) if "None" in str(field.type))}
@@ -52,9 +68,15 @@ def memory_of_row(body: bytes) -> Memory:
     row["last_tick_id"] = row.pop("last_tick")
     for name in _SAME:
         row[name] = row[name] or row["occurred_at"]
+    instants: dict[str, datetime] = {}
     for name in _TIMES:
+        if (spelt := row[name]) is not None:
+            if spelt not in instants:
+                instants[spelt] = datetime.fromisoformat(spelt)
+            row[name] = instants[spelt]
+    for name in _REPEATED:
         if row[name] is not None:
-            row[name] = datetime.fromisoformat(row[name])
+            row[name] = intern(row[name])
     for name in _LISTS:
         row[name] = tuple(row[name])
     return Memory(**row)
@@ -97,11 +119,20 @@ def row_of_decision(value: bytes, vectors: Iterable[bytes]) -> bytes:
 
 def decision_of_row(body: bytes) -> Decision:
     """Return the decision that a row holds: vectors in it are zeros. Raises UnknownSchema, Undecodable."""
+    return codec.decode_as(_value_of_row(body), Decision)
+
+
+def decision_naming(body: bytes, memory_id: str) -> Decision | None:
+    """Return the decision that a row holds where it names a memory, which takes no decoding to see; else None."""
+    value = _value_of_row(body)
+    return codec.decode_as(value, Decision) if memory_id.encode() in value else None
+
+
+def _value_of_row(body: bytes) -> bytes:
     try:
-        value = zlib.decompress(body)
+        return zlib.decompress(body)
     except zlib.error as error:
         raise codec.Undecodable(f"the row is no decision: {error}") from error
-    return codec.decode_as(value, Decision)
 
 
 class Vectors(Mapping[str, bytes]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,16 @@ import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 from support.examples import nested
 
+from projections.queries import search
+from projections.state.time_travel import state_at
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
+    from datetime import datetime
+
+    from projections.state.memory import UserState
+    from schemas.messages.decision import Decision
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -305,6 +312,26 @@ async def test_importance_is_a_curve_read_from_the_log(door: FrontDoor):
     backwards = {"from": "2030-01-01T00:00:00Z", "to": "2029-01-01T00:00:00Z"}
     assert (await door.get(path, **backwards)).status_code == 422
     assert (await door.get(path, points=367)).status_code == 422
+
+
+async def test_the_past_is_made_once_for_an_answer_and_beside_the_event_loop(
+    door: FrontDoor, monkeypatch: pytest.MonkeyPatch
+):
+    await door.http.post("/v1/memories", json={"user_id": "looked-back", "content": "I live in Oslo."})
+    threads = list[int]()
+
+    def noted(owner: Owner, decisions: Iterable[Decision], as_of: datetime) -> UserState:
+        threads.append(threading.get_ident())
+        return state_at(owner, decisions, as_of)
+
+    monkeypatch.setattr(search, "state_at", noted)
+    asked = {"user_id": "looked-back", "as_of": "2026-01-05T08:00:00Z"}
+    for path in ("/v1/memories", "/v1/users/looked-back/episodes", "/v1/users/looked-back/profile"):
+        threads.clear()
+        query = asked if path == "/v1/memories" else {"as_of": asked["as_of"]}
+        assert (await door.get(path, **query)).status_code == 200
+        assert len(threads) == 1, path
+        assert threading.get_ident() not in threads
 
 
 async def test_the_past_is_answered_with_what_was_effective_then(door: FrontDoor):

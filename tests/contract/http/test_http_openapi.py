@@ -21,6 +21,7 @@ from mnemolog.http.changes.models import Changes
 from mnemolog.http.models import context_responses, responses, wakes
 from mnemolog.http.routes.evatar import EvatarMemories
 from mnemolog.http.routes.tools import Tools
+from mnemolog.http.routing import _ProcessRoute
 from mnemolog.http.stats import NamedCounts
 from mnemolog.http.webhooks import models as webhook_models
 from schemas.identity import Owner
@@ -47,6 +48,20 @@ async def test_every_route_is_described_with_what_it_answers(door: FrontDoor):
         for status, described_answer in operation["responses"].items():
             media = "application/problem+json" if int(status) >= 400 else "application/json"
             assert status == "200" or media in described_answer["content"], (name, status)
+
+
+async def test_the_query_that_a_route_takes_is_the_one_in_the_document(door: FrontDoor):
+    app = make_http(door.worker)
+    paths = app.openapi()["paths"]
+    compared = 0
+    for route in app.router.routes:
+        if not isinstance(route, _ProcessRoute) or not route.include_in_schema:
+            continue
+        for method in route.methods or ():
+            parameters = paths[route.path_format][method.lower()].get("parameters", ())
+            assert route.documented_query == {each["name"] for each in parameters if each["in"] == "query"}, route.path
+            compared += len(route.documented_query)
+    assert compared > 100
 
 
 async def test_the_documentation_is_a_page_that_names_every_route_and_fetches_nothing(door: FrontDoor):

@@ -1,0 +1,327 @@
+"""What a user costs one worker that has few users or many, each with 20 memories: processor time, and resident memory.
+
+    python bench/users.py                                        # 100 and 1,000 users
+    python bench/users.py --folder DIRECTORY 100 10000 100000    # folders that are kept, and filled once
+
+The decisions are written to the log as `bench/takeover.py` does, encrypted as the default is, with the vectors of the
+built-in embedder; 100,000 users take 12 GB of disk, and some twenty minutes the first time. A worker runs over each
+folder, all at the same time, and one caller asks them in turn over HTTP: to search, and to remember, for users whom the
+worker has not seen since it started (cold) and for those whom it has (warm). Texts are few, so that the embedder has
+them. Taken is the processor time of all threads of the worker between question and answer, to the nanosecond, which
+other programs change little, and the time by the clock. Resident memory is taken when the worker is ready, after one
+search of each of 10,000 users, and at the end; that of the embedder's process beside it. The ratio is that of the most
+users to the fewest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import random
+import re
+import statistics
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+
+from bench.latency import Caller
+from bench.publish import running_worker
+from mnemolog.log.connection import close_log, create_topics, open_log
+from mnemolog.log.sealing import seal_log
+from mnemolog.settings import from_environment
+from projections.embedding.builtin import BuiltinEmbedder
+from projections.embedding.stored_vector import vector_bytes
+from projections.encrypted_files import unlock
+from projections.state.evolve import events_of, evolve
+from projections.state.memory import UserState
+from schemas import codec
+from schemas.identity import Owner
+from schemas.log import NewRecord
+from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.inbox import RememberFact
+from schemas.topics import INBOX, LEDGER, partition_of
+from streams.decisions.decide import decide
+from streams.decisions.draft import ItemPosition
+from streams.decisions.parameters import Parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SIZES = (100, 1_000)
+MEMORIES, WITH_ALL, FEWER = 20, 2_000, 2
+"""Of more users than WITH_ALL the others have FEWER memories; of them only the last row asks."""
+SUBJECTS = ("the harbour", "my sister", "Thursday's choir", "the old bakery", "a blue bicycle", "the night train")
+QUERIES = tuple(f"what did I say about {subject}" for subject in SUBJECTS)
+SAID = tuple(f"I shall write about {subject} again" for subject in SUBJECTS)
+TEMPLATE = "u0000000"
+UUID = re.compile(rb"[0-9a-f]{8}(?=-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
+USERS_AT_ONCE = 200
+ROUNDS, ASKED = 6, 8
+"""So many questions of each kind in a round, all for users of their own where they are cold."""
+SEARCHED = 10_000
+CALLERS = 8
+START_SECONDS = 3_600.0
+"""At the first start everything is folded."""
+TARGET, COLD_TARGET_MS = 1.3, 10.0
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def name_of(number: int) -> str:
+    """Return a user's id."""
+    return f"u{number:07d}"
+
+
+def facts(owner: Owner, vectors: list[bytes]) -> list[RememberFact]:
+    """Return what one user is remembered by."""
+    return [
+        RememberFact(
+            envelope=Envelope(
+                event_id=f"{owner.user_id}-{n}",
+                tenant=owner.tenant,
+                user_id=owner.user_id,
+                occurred_at=START + timedelta(minutes=n),
+            ),
+            content=Sealed.clear(text),
+            vector=Sealed.clear(vectors[n]),
+            embedding_model="builtin",
+        )
+        for n, text in enumerate(texts(owner.user_id))
+    ]
+
+
+def texts(user: str) -> list[str]:
+    """Return the memories of a user."""
+    return [
+        f"Note {n} of {user}: about {SUBJECTS[n % len(SUBJECTS)]} I told her {n * 7919 % 99_991} things"
+        for n in range(MEMORIES)
+    ]
+
+
+def template(vectors: list[bytes]) -> list[bytes]:
+    """Return the decisions of the first user."""
+    owner, parameters, found = Owner("default", TEMPLATE), Parameters(), []
+    state = UserState(owner=owner)
+    for n, item in enumerate(facts(owner, vectors)):
+        decision = decide(state, item, ItemPosition(0, n, item.envelope.occurred_at), {}, parameters)
+        state = evolve(state, decision, events_of(decision))
+        found.append(codec.encode(decision))
+    return found
+
+
+def ledger(first: int, last: int, decisions: list[bytes], partitions: int) -> Iterator[NewRecord]:
+    """Yield the decisions of some users: those of the first one with other names and ids."""
+    for number in range(first, last):
+        owner = Owner("default", name_of(number))
+        name, head = owner.user_id.encode(), b"%08x" % number
+        for decision in decisions if number < WITH_ALL else decisions[:FEWER]:
+            value = UUID.sub(head, decision.replace(TEMPLATE.encode(), name))
+            partition = partition_of(owner.key, partitions)
+            yield NewRecord(topic=LEDGER.name, partition=partition, key=owner.key, value=value)
+
+
+def others(vectors: list[bytes], partitions: int) -> Iterator[NewRecord]:
+    """Yield for each partition as many commands as the inbox must have had when the users' decisions were made."""
+    lacking, number = set(range(partitions)), 0
+    while lacking:
+        owner = Owner("default", f"other{number}")
+        number += 1
+        if (partition := partition_of(owner.key, partitions)) in lacking:
+            lacking.remove(partition)
+            for item in facts(owner, vectors):
+                yield NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))
+
+
+async def fill(folder: Path, users: int) -> None:
+    """Write the decisions of so many users; what was written by an earlier call is kept."""
+    done = folder / "users-written"
+    written = int(done.read_text()) if done.exists() else 0
+    if written >= users:
+        return
+    folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - nobody waits
+    embedder = BuiltinEmbedder()
+    vectors = [vector_bytes(vector) for vector in await embedder.embed(texts(TEMPLATE))]
+    await embedder.close()
+    settings = from_environment({}, data_dir=folder)
+    inner = await open_log(settings)
+    try:
+        await create_topics(inner, settings)
+        log = (await seal_log(settings, inner, lambda _: None)).log
+        decisions = template(vectors)
+        if not written:
+            await log.append(list(others(vectors, settings.partitions)))
+        for first in range(written, users, USERS_AT_ONCE):
+            last = min(users, first + USERS_AT_ONCE)
+            await log.append(list(ledger(first, last, decisions, settings.partitions)))
+            done.write_text(str(last))  # what is appended twice is void
+    finally:
+        await close_log(inner)
+        unlock(folder, None)
+
+
+def processor_ms(pid: int) -> float:
+    """Return the processor time of all threads of a process so far."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):  # a thread that has ended
+            total += int((task / "schedstat").read_text().split()[0])
+    return total / 1e6
+
+
+def resident_mib(pid: int) -> float:
+    """Return the resident memory of a process."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+
+
+def children_mib(pid: int) -> float:
+    """Return the resident memory of the processes that a worker has started."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(resident_mib(int(child)) for task in tasks for child in (task / "children").read_text().split())
+
+
+class Measured:
+    """One worker over the users of a folder, and what it took for each kind of question."""
+
+    def __init__(self, users: int, url: str, pid: int, searched: int, seed: int) -> None:
+        """Take the worker, which has so many users, and for how many of them it shall search at last."""
+        self.users, self.url, self.pid = users, url, pid
+        chance = random.Random(seed)  # noqa: S311 - they only differ
+        self.cold = chance.sample(range(min(users, WITH_ALL)), 2 * ROUNDS * ASKED)
+        asked = set(self.cold)
+        self.rest = chance.sample(
+            [user for user in range(users) if user not in asked], min(searched, users - len(asked))
+        )
+        self.took: dict[str, list[tuple[float, float]]] = {}
+        self.resident: dict[str, float] = {}
+
+    def note_memory(self, when: str) -> None:
+        """Take the resident memory of the worker, and of its children."""
+        self.resident[when] = resident_mib(self.pid)
+        self.resident[f"{when}, its children"] = children_mib(self.pid)
+
+    async def search(self, caller: Caller, user: int, number: int) -> None:
+        """Search for one user."""
+        asked = {"user_id": name_of(user), "query": QUERIES[number % len(QUERIES)], "recall": False}
+        assert orjson.loads(await caller.ask("POST", "/v1/search", asked))["results"]
+
+    async def remember(self, caller: Caller, user: int, number: int) -> None:
+        """Remember one text."""
+        await caller.ask("POST", "/v1/memories", {"user_id": name_of(user), "content": SAID[number % len(SAID)]})
+
+    async def prepare(self) -> None:
+        """Use both routes for each text once, for a user of its own."""
+        async with Caller(self.url) as caller:
+            for _ in range(3):
+                for number in range(len(SUBJECTS)):
+                    await self.search(caller, self.rest[0], number)
+                    await self.remember(caller, self.rest[0], number)
+
+    async def round(self) -> None:
+        """Ask each kind of question some times."""
+        async with Caller(self.url) as caller:
+            searched, remembered = self.cold[:ASKED], self.cold[ASKED : 2 * ASKED]
+            self.cold = self.cold[2 * ASKED :]
+            for kind, users, ask in (
+                ("search, cold", searched, self.search),
+                ("search, warm", searched, self.search),
+                ("remember, cold", remembered, self.remember),
+                ("remember, warm", searched, self.remember),
+            ):
+                for number, user in enumerate(users):
+                    before, began = processor_ms(self.pid), time.perf_counter()
+                    await ask(caller, user, number)
+                    clock = 1000 * (time.perf_counter() - began)
+                    self.took.setdefault(kind, []).append((processor_ms(self.pid) - before, clock))
+
+    async def search_many(self) -> int:
+        """Search once for each of many users, by several callers; return how many these were."""
+        users = iter(self.rest)
+
+        async def search() -> None:
+            async with Caller(self.url) as caller:
+                for number, user in enumerate(users):
+                    await self.search(caller, user, number)
+
+        await asyncio.gather(*(search() for _ in range(CALLERS)))
+        return len(self.rest)
+
+    def work(self, kind: str) -> tuple[float, float]:
+        """Return the processor time of a kind of question, p50 and p95."""
+        return percentiles([work for work, _ in self.took[kind]])
+
+    def result(self) -> dict[str, object]:
+        """Return what was measured, and print it."""
+        found: dict[str, object] = {}
+        for kind, pairs in self.took.items():
+            work, clock = self.work(kind), percentiles([clock for _, clock in pairs])
+            found[kind] = {"work_ms": work, "clock_ms": clock}
+            print(
+                f"  {self.users:,} users: {kind}: {work[0]:.2f} and {work[1]:.2f} ms of work (p50 and p95), "
+                f"{clock[0]:.1f} and {clock[1]:.1f} ms",
+                flush=True,
+            )
+        print(f"  {self.users:,} users: MiB: {', '.join(f'{k} {v:.0f}' for k, v in self.resident.items())}", flush=True)
+        return found | {"resident_mib": {when: round(value) for when, value in self.resident.items()}}
+
+
+def percentiles(values: list[float]) -> tuple[float, float]:
+    """Return the median and the 95th percentile."""
+    return statistics.median(values), statistics.quantiles(values, n=20)[-1]
+
+
+async def measure(folder: Path, sizes: tuple[int, ...], searched: int, seed: int) -> dict[str, object]:
+    """Measure a worker for each size."""
+    for users in sizes:
+        await fill(folder / str(users), users)
+    with contextlib.ExitStack() as running:
+        workers = list[Measured]()
+        for users in sizes:
+            worker = running_worker(folder / str(users), start_seconds=START_SECONDS, LOG_LEVEL="error")
+            workers.append(Measured(users, *running.enter_context(worker), searched, seed))
+        for one in workers:
+            one.note_memory("ready")
+            await one.prepare()
+            one.note_memory("embedder loaded")
+        for _ in range(ROUNDS):
+            for one in workers:
+                await one.round()
+        for one in workers:
+            await one.search_many()
+            one.note_memory(f"{len(one.rest):,} users searched")
+        found: dict[str, object] = {str(one.users): one.result() for one in workers}
+    few, many = workers[0], workers[-1]
+    for kind in few.took:
+        (p50, p95), least = many.work(kind), few.work(kind)
+        ratios = [round(p50 / least[0], 2), round(p95 / least[1], 2)]
+        found[f"{kind}, {many.users} against {few.users}"] = {"ratios": ratios, "target": TARGET}
+        print(
+            f"  {kind}: {many.users:,} users against {few.users:,}: {ratios[0]} (p50), {ratios[1]} (p95), "
+            f"at most {TARGET}",
+            flush=True,
+        )
+    return found
+
+
+async def main(
+    sizes: tuple[int, ...] = SIZES, folder: Path | None = None, searched: int = SEARCHED, seed: int = 1
+) -> dict[str, object]:
+    """Measure each size, in a folder that is kept or in one that is not."""
+    if folder is not None:
+        return await measure(folder, sizes, searched, seed)
+    with tempfile.TemporaryDirectory() as name:
+        return await measure(Path(name), sizes, searched, seed)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("users", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--folder", type=Path, help="where the data folders are kept")
+    parser.add_argument("--searched", type=int, default=SEARCHED, help=f"users (default: {SEARCHED:,})")
+    parser.add_argument("--seed", type=int, default=1, help="which users are asked for")
+    asked = parser.parse_args()
+    asyncio.run(main(tuple(asked.users), asked.folder, asked.searched, asked.seed))
