@@ -22,6 +22,7 @@ from projections.encrypted_files import key_of
 from projections.partitions.fold_program import BUILD, CONTINUE, GLOBALS
 from projections.partitions.handed_records import pack
 from projections.partitions.receiver import copy_of, put_in_place, remove
+from projections.shard.log_position import ends_of
 from projections.shard.shard import BULK_RECORDS
 from schemas.frames import read_frame, write_frame
 
@@ -116,7 +117,8 @@ class FoldProcesses:
             await run_to_end(asyncio.gather(*folding, return_exceptions=True))
 
     async def _behind(self, shard: Shard) -> int:
-        return sum([await self._log.end(topic, shard.partition) - shard.offset(topic) for topic in shard.topics])
+        ends = await ends_of(self._log, shard.topics, shard.partition)
+        return sum(end - shard.offset(topic) for topic, end in ends.items())
 
     async def _hand_over(self, process: _FoldProcess, topic: str, progress: Callable[[int], None]) -> None:
         start = process.shard.offset(topic)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from projections.blocking_work import run_in_thread
 from projections.encrypted_files import open_database, sqlite3
-from projections.shard.log_position import are_of
+from projections.shard.log_position import are_of, ends_of
 from projections.shard.tables import VERSION
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class ShardReceiver:
 
         It keeps about WRITE_BYTES in memory, and leaves nothing on the disk but what it returns.
         """
-        ends = {topic: await self._log.end(topic, shard.partition) for topic in shard.topics}
+        ends = await ends_of(self._log, shard.topics, shard.partition)
         own = sum(shard.offset(topic) for topic in shard.topics)
         if sum(ends.values()) - own <= self._worth:
             return None
