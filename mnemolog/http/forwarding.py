@@ -42,10 +42,13 @@ async def _not_held(request: Request, error: Exception) -> Response:
     assert isinstance(error, NotHeld)  # noqa: S101 - registered for it
     peers: Peers = request.app.state.worker.peers
     try:
+        refusal: Exception = error
         while (url := None if FORWARDED in request.headers else peers.owner(error.partition)) is not None:
-            with suppress(PartitionMoved):  # asked once more it is the same request, by its key
+            try:
                 return _passed_back(await _send(peers, url, request, error.partition))
-        raise error
+            except PartitionMoved as moved:  # whoever has it now gets the same request, by its key
+                refusal = moved
+        raise refusal
     except (NotHeld, PeerUnavailable) as refusal:
         return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(refusal))
 

@@ -172,9 +172,11 @@ async def test_whoever_waits_for_a_worker_is_told_at_once_that_the_partition_has
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, lives: bool
 ):
     monkeypatch.setattr(peers_module, "PROBE_AFTER_SECONDS", 0.05)
-    asked = asyncio.Event()
+    monkeypatch.setattr(peers_module, "LIVE_SECONDS", 60)  # a probe that nobody answers decides nothing here
+    asked, standing = asyncio.Event(), set[asyncio.Task[None] | None]()
 
     async def stand_still(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        standing.add(asyncio.current_task())
         if (await reader.readline()).startswith(b"GET /health/live") and lives:
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
         asked.set()
@@ -187,13 +189,14 @@ async def test_whoever_waits_for_a_worker_is_told_at_once_that_the_partition_has
     peers = Peers(bench.shards, lambda: told, list, "http://127.0.0.1:9")
     try:
         waiting = asyncio.create_task(peers.send(url, "POST", "/v1/search", body=b"{}", headers={}, partition=0))
-        await asyncio.wait_for(asked.wait(), 5)
+        await asyncio.wait_for(asked.wait(), 30)
         told[1] = "http://127.0.0.1:10"
         assert not (await asyncio.wait({waiting}, timeout=0.5))[0], "another partition has moved"
         told[0] = "http://127.0.0.1:10"
         with pytest.raises(PartitionMoved, match="partition 0 has left"):
-            await asyncio.wait_for(waiting, 2)
+            await asyncio.wait_for(waiting, 30)
     finally:
         await peers.aclose()
         server.close()
+        await asyncio.gather(*filter(None, standing))
         bench.close()
