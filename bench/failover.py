@@ -108,7 +108,7 @@ class Callers:
                 answer = await _unless_frozen(worker, _ask(http, worker.url, user, number, is_search=is_search))
                 if answer is not None and answer.is_success:
                     return refusals
-                assert answer is None or answer.status_code == 503, answer.text
+                assert answer is None or answer.status_code == 503, answer.text + worker.said()
                 refusals += 1
             if refusals % len(self.workers) == 0:
                 await asyncio.sleep(PAUSE_SECONDS)
