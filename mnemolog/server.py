@@ -173,7 +173,7 @@ async def _serve_until_damaged(
             return not stopping.is_set()
         raise
     finally:
-        worker.stopping.set()  # streams of wakes would go on until the grace is over
+        worker.begin_stop()  # streams of wakes would go on until the grace is over
         for server in servers:
             server.should_exit = True
         await asyncio.wait({answering}, timeout=HAND_OVER_SECONDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from contextlib import AsyncExitStack, nullcontext, suppress
 from datetime import timedelta
 from functools import partial
@@ -14,7 +15,7 @@ from uuid import uuid4
 from mnemolog.access.usage import Usage
 from mnemolog.changes.feed import ChangeFeed
 from mnemolog.changes.stream import ChangeStreams
-from mnemolog.cluster.dead_peers import DeadPeers
+from mnemolog.cluster.dead_peers import REFUSED_SECONDS, DeadPeers
 from mnemolog.cluster.membership import Membership
 from mnemolog.cluster.peers import Peers
 from mnemolog.cluster.scatter_gather import ScatterGather
@@ -120,6 +121,8 @@ WORKED_AT_ONCE = 256
 """Users whose work runs at the same time where no model is asked; their appends share an fsync."""
 WINDOWS_AT_ONCE = 1024
 """Windows in progress: with the model, waiting for a retry, or being appended."""
+ANSWERS_SECONDS = 0.75 * REFUSED_SECONDS
+"""How long a worker that stops answers what it had accepted, where others may take it for dead by its closed port."""
 LOAD_SECONDS = 20.0
 """How long a start waits for the encoder: without it everything but searches and new memories is answered."""
 GLOBALS_SECONDS = 0.5
@@ -159,6 +162,7 @@ class Worker:
         self.failure: asyncio.Future[None] | None = None
         self.started = False
         self.stopping = asyncio.Event()
+        self._stopping_since: float | None = None
         self._extractor = extractor
         self._rules: RuleProcess | None = None
         """Beside a model."""
@@ -541,17 +545,28 @@ class Worker:
         for task in tasks:
             self._tasks.start(task)
 
+    def begin_stop(self) -> None:
+        """Take in that no more connections are accepted: the group may take this worker for dead."""
+        self.stopping.set()
+        self._stopping_since = time.monotonic()
+
     async def hand_over(self) -> None:
-        """Leave the group before everything else is closed: others have this worker's partitions in a moment."""
-        if self._membership is None or not self.started:
+        """Leave the group before everything else is closed: others have this worker's partitions in a moment.
+
+        Without the log nothing is handed over, and where it goes wrong the group notices by itself.
+        """
+        if self._membership is None or not self.started or self.log_watch.away is not None:
             return
-        await self.recalls.flush_last()
         held = self.shards.held()
         for partition in held:
             self.observe.revoke(partition)
             self.remember.revoke(partition)
         self.revoked(held)
-        await leave_group(self._app)
+        try:
+            await self.recalls.flush_last()
+            await leave_group(self._app)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong, the rest is to be closed
+            log.warning("the group has not been left ahead of the stop: %s", describe(error))
 
     async def _stop_agents(self) -> None:
         """Flush the recalls, then stop reading and deciding."""
@@ -589,6 +604,9 @@ class Worker:
 
     def is_in_session(self) -> bool:
         """Return whether the group's session is alive, so that no other worker can have this one's partitions."""
+        since = self._stopping_since
+        if self._membership is not None and since is not None and time.monotonic() - since > ANSWERS_SECONDS:
+            return False
         return is_in_session(self._app)
 
     async def fold_globals(self) -> None:

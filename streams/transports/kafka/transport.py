@@ -120,7 +120,7 @@ class Consumer(SafeDelivery, driver.Consumer):
         The caller has ended its leases. A group that does not answer in time notices when the session ends.
         """
         with suppress(TimeoutError):
-            async with asyncio.timeout(2 * LEAVE_SECONDS):
+            async with asyncio.timeout(LEAVE_SECONDS):
                 await self.commit()
                 await self._thread.call_thread(self._thread.leave)
 
