@@ -56,16 +56,18 @@ class DeadPeers:
         self._group = group
         self._looking: dict[str, asyncio.Task[None]] = {}
         self._forgotten: dict[str, float] = {}
+        self._closed = False
 
     def suspect(self, url: str) -> None:
         """Take in that a worker could not be connected to; it is looked at from now on."""
         since_forgotten = time.monotonic() - self._forgotten.get(url, -AGAIN_SECONDS)
-        if url not in self._looking and since_forgotten >= AGAIN_SECONDS:
+        if not self._closed and url not in self._looking and since_forgotten >= AGAIN_SECONDS:
             task = self._looking[url] = asyncio.create_task(self._look(url))
             task.add_done_callback(lambda _: self._looking.pop(url))
 
     async def aclose(self) -> None:
         """Look at nobody any more."""
+        self._closed = True
         looking = list(self._looking.values())
         for task in looking:
             task.cancel()

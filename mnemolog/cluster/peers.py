@@ -165,6 +165,7 @@ class Peers:
         try:
             if not (await asyncio.wait({sending}, timeout=PROBE_AFTER_SECONDS))[0]:
                 probing = asyncio.ensure_future(self._probe(connections, url))
+                probing.add_done_callback(lambda done: done.cancelled() or done.exception())  # perhaps nobody asks it
                 either: set[asyncio.Future[Any]] = {sending, probing}
                 while not (await asyncio.wait(either, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED))[0]:
                     if partition is not None and self._owners().get(partition, url).rstrip("/") != url:
