@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS: Final = 5
 """How long requests in progress may go on after a signal."""
+HAND_OVER_SECONDS: Final = 1.0
+"""How long requests in progress may keep a worker from giving its partitions to others; then they get 503."""
 STOP_SECONDS: Final = 30
 """How long a worker may take to stop after a signal; half of what the chart gives it."""
 WARN_SECONDS: Final = 1.0
@@ -171,9 +173,11 @@ async def _serve_until_damaged(
             return not stopping.is_set()
         raise
     finally:
-        worker.stopping.set()  # streams of wakes would go on until the grace is over
+        worker.begin_stop()  # streams of wakes would go on until the grace is over
         for server in servers:
             server.should_exit = True
+        await asyncio.wait({answering}, timeout=HAND_OVER_SECONDS)
+        await worker.hand_over()
         await asyncio.gather(answering, return_exceptions=True)
         await worker.stop()
     return False

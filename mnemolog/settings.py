@@ -150,7 +150,7 @@ class Settings(BaseModel):
     internal_port: Annotated[int, Field(ge=1, le=65535)] | None = None
     peers: str | None = None
     advertised_url: str | None = None
-    session_seconds: Annotated[float, Field(ge=1, le=1800)] = 15.0
+    session_seconds: Annotated[float, Field(ge=1, le=1800)] = 8.0
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8420
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -12,6 +12,7 @@ from schemas.log import LogError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
+    from pathlib import Path
 
     from mnemolog.settings import Settings
     from streams.transports.kafka.log import KafkaLog
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
 POLL_SECONDS: Final = 0.5
 MARGIN_SECONDS: Final = 5.0
 """How long after a session's end a group may take to notice that a worker is dead."""
+FORGOTTEN: Final = "the group was still waiting for the former process of this data directory, and has forgotten it"
 log = logging.getLogger("mnemolog")
+
+
+def member_file(settings: Settings) -> Path:
+    """Return the file with the id under which the data directory's worker was last in the group."""
+    return settings.data_dir.resolve() / "faust" / "member"
 
 
 class Membership:
@@ -31,7 +38,7 @@ class Membership:
 
     def __init__(self, settings: Settings, kafka: KafkaLog, url: str) -> None:
         """`url` is where the others reach this worker."""
-        self._file = settings.data_dir.resolve() / "faust" / "member"
+        self._file = member_file(settings)
         self._kafka = kafka
         self._url = url
         self._noticed_seconds = settings.session_seconds + MARGIN_SECONDS
@@ -42,7 +49,7 @@ class Membership:
         Call it before joining the group. Raises SettingsError when the URL stays taken; LogError.
         """
         if self._file.exists() and await self._kafka.forget_member(self._file.read_text("utf-8")):
-            log.info("the group was still waiting for the former process of this data directory, and has forgotten it")
+            log.info(FORGOTTEN)
         since = time.monotonic()
         while (host := await self._host_with_this_url()) is not None:  # a dead worker's session will end
             if time.monotonic() - since > self._noticed_seconds:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from asyncio import FIRST_COMPLETED
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import httpx
 import orjson
@@ -29,12 +30,18 @@ ANSWER_SECONDS: Final = 90.0
 """How long a worker may take to answer a forwarded request; callers wait at most 60."""
 PROBE_AFTER_SECONDS: Final = 2.0
 """After so long without an answer the worker is probed, again and again."""
+LOOK_SECONDS: Final = 0.1
+"""How often a caller who waits for a slow answer looks whether the partition is another worker's by now."""
 LIVE_SECONDS: Final = 5.0
 """A probe without an answer in this time means that the worker is frozen or cut off: the request fails."""
 
 
 class PeerUnavailable(Exception):
     """Another worker does not answer, or partitions are moving: ask again in a moment."""
+
+
+class PartitionMoved(PeerUnavailable):
+    """Another worker has the partition by now: what was asked of the former one can be asked of it."""
 
 
 class WorkersDiffer(Exception):
@@ -81,6 +88,8 @@ class Peers:
         trust: PeerTrust | None = None,
     ) -> None:
         """`owners` returns the URL of each partition's worker, `urls` those of all, as the group last said."""
+        self.suspect: Callable[[str], None] = lambda _: None
+        """Is called with the URL of a worker that could not be connected to."""
         self._shards = shards
         self._owners = owners
         self._urls = urls
@@ -136,11 +145,13 @@ class Peers:
         body: bytes,
         headers: Mapping[str, str],
         seconds: float | None = ANSWER_SECONDS,
+        partition: int | None = None,
     ) -> httpx.Response:
         """Forward a request and return the response, whatever its status. Raises PeerUnavailable.
 
         A response of lines, or a shard's file, is not read yet: the caller reads it as it comes, and closes it.
-        A frozen worker is given up after PROBE_AFTER_SECONDS + LIVE_SECONDS, however long answers may take.
+        A frozen worker is given up after PROBE_AFTER_SECONDS + LIVE_SECONDS, however long answers may take. A request
+        about a partition is given up with PartitionMoved as soon as the group has given the partition to another one.
         """
         if (refusal := self._trust.refusal(url)) is not None:
             raise PeerUnavailable(refusal)
@@ -150,17 +161,35 @@ class Peers:
         request = connections.http.build_request(method, url + target, content=body, headers=headers, timeout=timeout)
         self._trust.mark(request, url, self._own)
         sending = asyncio.ensure_future(_response(connections.http, request))
+        probing: asyncio.Future[NoReturn] | None = None
         try:
-            while not (await asyncio.wait({sending}, timeout=PROBE_AFTER_SECONDS))[0]:
-                probe = connections.probe.build_request("GET", f"{url}/health/live")
-                self._trust.mark(probe, url, self._own)
-                await connections.probe.send(probe)
+            if not (await asyncio.wait({sending}, timeout=PROBE_AFTER_SECONDS))[0]:
+                probing = asyncio.ensure_future(self._probe(connections, url))
+                probing.add_done_callback(lambda done: done.cancelled() or done.exception())  # perhaps nobody asks it
+                either: set[asyncio.Future[Any]] = {sending, probing}
+                while not (await asyncio.wait(either, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED))[0]:
+                    if partition is not None and self._owners().get(partition, url).rstrip("/") != url:
+                        raise PartitionMoved(f"partition {partition} has left the worker at {url}: ask again")
+                if not sending.done():
+                    probing.result()
             return sending.result()
         except httpx.TransportError as error:
+            if isinstance(error, httpx.ConnectError):
+                self.suspect(url)
             detail = f"the worker at {url} does not answer ({type(error).__name__}): ask again in a moment"
             raise PeerUnavailable(detail) from error
         finally:
             sending.cancel()
+            if probing is not None:
+                probing.cancel()
+
+    async def _probe(self, connections: Connections, url: str) -> NoReturn:
+        """Ask a worker again and again whether it lives. Raises httpx.TransportError when it does not say so."""
+        while True:
+            probe = connections.probe.build_request("GET", f"{url}/health/live")
+            self._trust.mark(probe, url, self._own)
+            await connections.probe.send(probe)
+            await asyncio.sleep(PROBE_AFTER_SECONDS)
 
     async def ask(self, url: str, target: str, body: object, seconds: float | None = ANSWER_SECONDS) -> dict[str, Any]:
         """Ask a worker for JSON. Raises PeerUnavailable, also when it refuses, with its own words.

@@ -11,7 +11,7 @@ import httpx
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
-from mnemolog.cluster.peers import PeerUnavailable, is_of_lines
+from mnemolog.cluster.peers import PartitionMoved, PeerUnavailable, is_of_lines
 from mnemolog.cluster.proof import SIGNED_HEADERS
 from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.problems import problem
@@ -42,10 +42,13 @@ async def _not_held(request: Request, error: Exception) -> Response:
     assert isinstance(error, NotHeld)  # noqa: S101 - registered for it
     peers: Peers = request.app.state.worker.peers
     try:
-        url = None if FORWARDED in request.headers else peers.owner(error.partition)
-        if url is None:
-            raise error
-        return _passed_back(await _send(peers, url, request))
+        refusal: Exception = error
+        while (url := None if FORWARDED in request.headers else peers.owner(error.partition)) is not None:
+            try:
+                return _passed_back(await _send(peers, url, request, error.partition))
+            except PartitionMoved as moved:  # whoever has it now gets the same request, by its key
+                refusal = moved
+        raise refusal
     except (NotHeld, PeerUnavailable) as refusal:
         return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(refusal))
 
@@ -71,11 +74,11 @@ async def _unknown(request: Request, error: Exception) -> Response:
     return problem(HTTPStatus.SERVICE_UNAVAILABLE, refusals[0]) if refusals else unknown
 
 
-async def _send(peers: Peers, url: str, request: Request) -> httpx.Response:
+async def _send(peers: Peers, url: str, request: Request, partition: int | None = None) -> httpx.Response:
     headers = {name: request.headers[name] for name in SIGNED_HEADERS if name in request.headers}
     query = request.scope["query_string"]
     target = (request.scope["raw_path"] + (b"?" + query if query else b"")).decode("latin-1")
-    return await peers.send(url, request.method, target, body=request.scope[BODY], headers=headers)
+    return await peers.send(url, request.method, target, body=request.scope[BODY], headers=headers, partition=partition)
 
 
 def _passed_back(answer: httpx.Response) -> Response:

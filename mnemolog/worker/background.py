@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from mnemolog.cluster.scatter_gather import ScatterGather
     from mnemolog.operations.generations import Generations
     from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
+    from projections.partitions.assignment import Assignment
     from projections.partitions.shards import Shards
     from schemas.clock import Clock
     from streams.extraction.policies import Policies
@@ -91,6 +93,20 @@ async def keep_compacted(keys: UserKeys, clock: Clock) -> None:
         await asyncio.sleep(COMPACT_EVERY_SECONDS)
         with suppress(LogUnavailable):
             await keys.let_compact(clock.now())
+
+
+async def say_when_held(assignment: Assignment) -> None:
+    """Log which partitions this worker has, and how long it took until their users are answered; until others come."""
+    partitions, began = assignment.partitions, time.monotonic()
+    if partitions is None:
+        return
+    names = ", ".join(map(str, sorted(partitions))) or "none"
+    log.info("this worker has the partitions %s", names)
+    while not assignment.is_settled:
+        await assignment.changed()
+        if assignment.partitions != partitions:
+            return
+    log.info("the users of its partitions are answered, %.1f s after they came", time.monotonic() - began)
 
 
 async def delete_idle_files(shards: Shards, generations: Generations, idle_seconds: float = IDLE_SECONDS) -> None:

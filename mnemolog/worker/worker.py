@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from contextlib import AsyncExitStack, nullcontext, suppress
 from datetime import timedelta
 from functools import partial
@@ -14,6 +15,7 @@ from uuid import uuid4
 from mnemolog.access.usage import Usage
 from mnemolog.changes.feed import ChangeFeed
 from mnemolog.changes.stream import ChangeStreams
+from mnemolog.cluster.dead_peers import REFUSED_SECONDS, DeadPeers
 from mnemolog.cluster.membership import Membership
 from mnemolog.cluster.peers import Peers
 from mnemolog.cluster.scatter_gather import ScatterGather
@@ -61,13 +63,15 @@ from mnemolog.worker.background import (
     keep_compacted,
     keep_followed,
     measure_lag,
+    say_when_held,
     wait_unless_failed,
 )
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
 from mnemolog.worker.lag import Lags
 from mnemolog.worker.metrics import Metrics
-from projections.embedding.serving import ServingEmbedder
+from projections.embedding.embedder import EmbedderUnavailable
+from projections.embedding.serving import ServingEmbedder, load
 from projections.index.sync import IndexSync
 from projections.partitions.index_source import ShardIndexSource
 from projections.partitions.receiver import ShardReceiver
@@ -79,7 +83,7 @@ from schemas.disclosure import describe
 from schemas.identity import Owner
 from schemas.policy import Policy
 from schemas.redaction import actions_of
-from streams.agents.app import handled, is_in_session, make_app, member_id, owners, urls
+from streams.agents.app import handled, is_in_session, leave_group, make_app, member_id, owners, urls
 from streams.agents.observe import Observe
 from streams.agents.project import Project
 from streams.agents.reencode import Reencoder
@@ -117,6 +121,10 @@ WORKED_AT_ONCE = 256
 """Users whose work runs at the same time where no model is asked; their appends share an fsync."""
 WINDOWS_AT_ONCE = 1024
 """Windows in progress: with the model, waiting for a retry, or being appended."""
+ANSWERS_SECONDS = 0.75 * REFUSED_SECONDS
+"""How long a worker that stops answers what it had accepted, where others may take it for dead by its closed port."""
+LOAD_SECONDS = 20.0
+"""How long a start waits for the encoder: without it everything but searches and new memories is answered."""
 GLOBALS_SECONDS = 0.5
 """How long a query waits for global memories that another worker has decided a moment ago."""
 
@@ -154,6 +162,7 @@ class Worker:
         self.failure: asyncio.Future[None] | None = None
         self.started = False
         self.stopping = asyncio.Event()
+        self._stopping_since: float | None = None
         self._extractor = extractor
         self._rules: RuleProcess | None = None
         """Beside a model."""
@@ -168,12 +177,15 @@ class Worker:
         self.failure = asyncio.get_running_loop().create_future()
         await self._open()
         self._build_projections()
+        loading = asyncio.create_task(self._load_encoder())
+        self._exits.callback(loading.cancel)
         self._build_agents()
         self._build_group()
         self._build_publishing()
         self._build_services()
         self._build_operations()
         self._exits.push_async_callback(self._stop_agents)
+        await loading  # before others give their partitions to it
         await self._join_group()
         await wait_unless_failed(self.failure, self.shards.assignment.wait_until_settled())
         if self.settings.is_embedded:  # on Kafka partitions come later too, and `keep_repeated` follows them
@@ -275,6 +287,11 @@ class Worker:
         )
         self._exits.push_async_callback(self.queries.close)
 
+    async def _load_encoder(self) -> None:
+        """Have the encoder of this machine ready for the first question; what is wrong with it that question says."""
+        with suppress(TimeoutError, EmbedderUnavailable):
+            await asyncio.wait_for(load(self.embedder), LOAD_SECONDS)
+
     def _make_extractor(self) -> Extractor:
         """Make the configured extractor, which stop closes; whoever passes an extractor in closes it."""
         if self.settings.extracts_with != "model":
@@ -367,6 +384,10 @@ class Worker:
             open_record=self.log.open,
         )
         self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url, self.trust)
+        if isinstance(self._inner_log, KafkaLog):
+            dead_peers = DeadPeers(self._inner_log)
+            self._exits.push_async_callback(dead_peers.aclose)
+            self.peers.suspect = dead_peers.suspect
         self._exits.push_async_callback(self.peers.aclose)
         self.cluster = ScatterGather(self.shards, self.peers, self.url, settings)
         self.tenant_memories = TenantMemories(self.shards, self.cluster)
@@ -524,6 +545,29 @@ class Worker:
         for task in tasks:
             self._tasks.start(task)
 
+    def begin_stop(self) -> None:
+        """Take in that no more connections are accepted: the group may take this worker for dead."""
+        self.stopping.set()
+        self._stopping_since = time.monotonic()
+
+    async def hand_over(self) -> None:
+        """Leave the group before everything else is closed: others have this worker's partitions in a moment.
+
+        Without the log nothing is handed over, and where it goes wrong the group notices by itself.
+        """
+        if self._membership is None or not self.started or self.log_watch.away is not None:
+            return
+        held = self.shards.held()
+        for partition in held:
+            self.observe.revoke(partition)
+            self.remember.revoke(partition)
+        self.revoked(held)
+        try:
+            await self.recalls.flush_last()
+            await leave_group(self._app)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong, the rest is to be closed
+            log.warning("the group has not been left ahead of the stop: %s", describe(error))
+
     async def _stop_agents(self) -> None:
         """Flush the recalls, then stop reading and deciding."""
         await self.recalls.flush_last()
@@ -543,12 +587,16 @@ class Worker:
         for partition in partitions:
             holding = partial(self.shards.hold, partition, self.shards.assignment.lease(partition))
             self._tasks.start(partial(fold_with_retry, holding))
+        if not self.settings.is_embedded:
+            self._tasks.start(partial(say_when_held, self.shards.assignment))
 
     def revoked(self, partitions: Collection[int]) -> None:
         """Stop answering about the users of these partitions, until they are assigned again."""
         for partition in partitions:
             self.shards.release(partition)
         self.shards.unassign()
+        if not self.settings.is_embedded:
+            log.info("the group shares out its partitions anew")
 
     def group_size(self) -> int:
         """Return how many workers the group has, as far as this one knows; 1 before it has started."""
@@ -556,6 +604,9 @@ class Worker:
 
     def is_in_session(self) -> bool:
         """Return whether the group's session is alive, so that no other worker can have this one's partitions."""
+        since = self._stopping_since
+        if self._membership is not None and since is not None and time.monotonic() - since > ANSWERS_SECONDS:
+            return False
         return is_in_session(self._app)
 
     async def fold_globals(self) -> None:

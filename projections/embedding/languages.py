@@ -114,10 +114,15 @@ class LanguageEmbedder:
                 found.append(View(self.model, vector, scale=float(1 / _SHARED), part=part))
         return found
 
+    @property
+    def encoders(self) -> list[Encoder]:
+        """All encoders, the multilingual one first."""
+        return [self.shared, *self._encoders.values()]
+
     async def close(self) -> None:
         """Close all encoders."""
         async with AsyncExitStack() as closing:
-            for encoder in (self.shared, *self._encoders.values()):
+            for encoder in self.encoders:
                 closing.push_async_callback(encoder.close)
 
     def _served(self, text: str) -> str:

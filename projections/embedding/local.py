@@ -72,6 +72,10 @@ class LocalEmbedder:
             row[:] = known[text]
         return rows
 
+    async def load(self) -> None:
+        """Have the child process load its model now, not at the first question. Raises EmbedderUnavailable."""
+        await self.embed(["."], urgent=True)
+
     async def close(self) -> None:
         """End the child process."""
         await asyncio.to_thread(self.process.close)

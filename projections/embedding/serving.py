@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from projections.embedding.languages import LanguageEmbedder, View
+from projections.embedding.local import LocalEmbedder
 from schemas import telemetry
 
 if TYPE_CHECKING:
@@ -35,6 +37,16 @@ class ServingEmbedder:
                 vectors = await asked.embed(texts, urgent=urgent)
             if asked is self.current:
                 return vectors
+
+
+async def load(embedder: Embedder) -> None:
+    """Have what computes on this machine load its models; endpoints are not asked. Raises EmbedderUnavailable."""
+    if isinstance(embedder, ServingEmbedder):
+        await load(embedder.current)
+    elif isinstance(embedder, LanguageEmbedder):
+        await asyncio.gather(*map(load, embedder.encoders))
+    elif isinstance(embedder, LocalEmbedder):
+        await embedder.load()
 
 
 async def views_of(embedder: Embedder, question: str) -> Sequence[View]:

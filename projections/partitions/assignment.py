@@ -212,6 +212,10 @@ class Assignment:
             return self.is_settled
         return bool(self._ready) and time.monotonic() - self._assigned_at > self._move_seconds
 
+    async def changed(self) -> None:
+        """Wait until something of it changes."""
+        await self._changed.wait()
+
     async def wait_until_settled(self) -> None:
         """Wait until the assignment is settled."""
         while not self.is_settled:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from projections.blocking_work import run_in_thread
 from projections.encrypted_files import open_database, sqlite3
-from projections.shard.log_position import are_of
+from projections.shard.log_position import are_of, ends_of
 from projections.shard.tables import VERSION
 
 if TYPE_CHECKING:
@@ -88,13 +88,15 @@ class ShardReceiver:
         self._source = source
         self._worth = worth
 
-    async def replace_if_ahead(self, shard: Shard, lease: Lease, give_up: Callable[[Shard], None]) -> bool:
+    async def replace_if_ahead(
+        self, shard: Shard, lease: Lease, give_up: Callable[[Shard], None], ends: Mapping[str, int] | None = None
+    ) -> bool:
         """Replace a shard's file by another worker's that is far ahead of it; return False if the shard is as it was.
 
         Returns True when the shard was given up: `give_up` has closed it, and the caller opens it again. If the disk
         fails just then, what the caller opens is the copy, or an empty shard; either is a fold of the log.
         """
-        copy = await self.fetch(shard, lease)
+        copy = await self.fetch(shard, lease, ends)
         if copy is None:
             return False
         give_up(shard)
@@ -104,12 +106,13 @@ class ShardReceiver:
             log.warning("shard %s is folded: its copy cannot be put in place: %s", shard.path.name, error)
         return True
 
-    async def fetch(self, shard: Shard, lease: Lease) -> Path | None:
+    async def fetch(self, shard: Shard, lease: Lease, ends: Mapping[str, int] | None = None) -> Path | None:
         """Return a verified copy that is far ahead of the shard; None when there is none, or the lease has ended.
 
-        It keeps about WRITE_BYTES in memory, and leaves nothing on the disk but what it returns.
+        It keeps about WRITE_BYTES in memory, and leaves nothing on the disk but what it returns. `ends` are the log's,
+        if they were just asked for.
         """
-        ends = {topic: await self._log.end(topic, shard.partition) for topic in shard.topics}
+        ends = ends or await ends_of(self._log, shard.topics, shard.partition)
         own = sum(shard.offset(topic) for topic in shard.topics)
         if sum(ends.values()) - own <= self._worth:
             return None

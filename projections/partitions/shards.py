@@ -11,11 +11,12 @@ from projections.partitions.assignment import MOVE_SECONDS, Assignment, NotHeld
 from projections.partitions.fold_process import FoldProcesses
 from projections.partitions.generation import ignore_changes, open_globals, open_shard, path_in, prepare_folder
 from projections.partitions.sender import ShardSender
+from projections.shard.log_position import ends_of
 from projections.shard.snapshot import digests_of, nothing
 from schemas.topics import GLOBALS, LEDGER, partition_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from projections.index.encoding import Encoding
@@ -113,16 +114,20 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
             # Taken off the resting ones while it folds, perhaps in a thread, so that no assignment closes it meanwhile.
             shard = self.assignment.take(partition) or self.open(partition)
             try:
-                await self._start_over_if_strange(shard)
+                ends: dict[str, int] | None = await ends_of(self._log, shard.topics, partition)
+                await self._start_over_if_strange(shard, ends)
                 is_held = partition in self.assignment.shards  # then others may be reading the shard
                 if self.receiver is not None and not is_held:  # noqa: SIM102 - the second asks other workers
-                    if await self.receiver.replace_if_ahead(shard, lease, self._give_up):
-                        shard = self.open(partition)
+                    if await self.receiver.replace_if_ahead(shard, lease, self._give_up, ends):
+                        shard, ends = self.open(partition), None
+                before = [shard.offset(topic) for topic in shard.topics]
                 if not is_held:
-                    await self.assignment.until_released(lease, self.fold_processes.fold(shard))
+                    await self.assignment.until_released(lease, self.fold_processes.fold(shard, ends=ends))
                 if not lease.is_valid:
                     return
-                await shard.catch_up_at_start()
+                if before != [shard.offset(topic) for topic in shard.topics]:
+                    ends = None  # a process has folded it, which takes its time
+                await shard.catch_up_at_start(ends)
                 await self.fold_globals()
             finally:  # also when this is cancelled, or the lease has ended: it is open, and may soon be held again
                 self.assignment.put_back(partition, shard)
@@ -145,8 +150,8 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
                 self.assignment.hold_globals()
         await self.globals.catch_up()
 
-    async def _start_over_if_strange(self, shard: Shard) -> None:
-        if not await shard.follows_log():
+    async def _start_over_if_strange(self, shard: Shard, ends: Mapping[str, int] | None = None) -> None:
+        if not await shard.follows_log(ends):
             log.warning("shard %s is no fold of this log, and is folded anew", shard.path.name)
             shard.start_over()
 

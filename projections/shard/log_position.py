@@ -6,11 +6,12 @@ digest of the last record folded is kept with it (the column is called `mark`).
 
 from __future__ import annotations
 
+import asyncio
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from schemas.log import Log, Record
 
@@ -26,13 +27,27 @@ def record_digest(record: Record) -> bytes:
     return _ERASED if record.is_erased else blake2b(record.value, digest_size=16).digest()
 
 
-async def are_of(log: Log, partition: int, positions: Iterable[LogPosition]) -> bool:
-    """Return whether the records before these positions are those of this log."""
-    for topic, next_offset, digest in positions:
-        if next_offset > await log.end(topic, partition):
+async def are_of(
+    log: Log, partition: int, positions: Iterable[LogPosition], ends: Mapping[str, int] | None = None
+) -> bool:
+    """Return whether the records before these positions are those of this log; `ends`, where they were asked for."""
+    positions = tuple(positions)
+    ends = ends or await ends_of(log, (topic for topic, _, _ in positions), partition)
+    if any(next_offset > ends[topic] for topic, next_offset, _ in positions):
+        return False
+    return all(await asyncio.gather(*(_is_of(log, partition, position) for position in positions)))
+
+
+async def _is_of(log: Log, partition: int, position: LogPosition) -> bool:
+    topic, next_offset, digest = position
+    for record in await log.read(topic, partition, next_offset - 1, 1):
+        is_known = record.position.offset == next_offset - 1 and not record.is_erased
+        if is_known and digest != _ERASED and record_digest(record) != digest:
             return False
-        for record in await log.read(topic, partition, next_offset - 1, 1):
-            is_known = record.position.offset == next_offset - 1 and not record.is_erased
-            if is_known and digest != _ERASED and record_digest(record) != digest:
-                return False
     return True
+
+
+async def ends_of(log: Log, topics: Iterable[str], partition: int) -> dict[str, int]:
+    """Return the end of each topic's partition; all are asked for at once."""
+    topics = tuple(topics)
+    return dict(zip(topics, await asyncio.gather(*(log.end(topic, partition) for topic in topics)), strict=True))

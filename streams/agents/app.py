@@ -33,10 +33,12 @@ if TYPE_CHECKING:
 OF_USERS = (*INPUTS, INBOX, LEDGER)
 """Topics whose partitions of equal number are assigned to the same worker."""
 COMMIT_EVERY_SECONDS = 0.5
-SESSION_SECONDS = 15.0
+SESSION_SECONDS = 8.0
 """A worker that sends no heartbeat for so long loses its partitions."""
 HEARTBEATS = 6
-"""Sent in the time of a session."""
+"""Sent at least in the time of a session."""
+HEARTBEAT_SECONDS = 0.5
+"""A worker learns by a heartbeat that the group rebalances, and no user is answered until the last one has joined."""
 QUEUED_RECORDS = 4_096
 """Of each agent. When its queue is full its partitions wait, and those of other agents do not."""
 ONE_DAY_SECONDS = 86_400.0
@@ -114,7 +116,7 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
         consumer_auto_offset_reset="earliest",
         producer_acks=-1,
         broker_session_timeout=session_seconds,
-        broker_heartbeat_interval=session_seconds / HEARTBEATS,
+        broker_heartbeat_interval=min(HEARTBEAT_SECONDS, session_seconds / HEARTBEATS),
         # Not shorter: a worker that does not join the rebalance holds its partitions until its session ends.
         broker_rebalance_timeout=session_seconds,
         canonical_url=url,
@@ -200,6 +202,12 @@ def is_in_session(app: faust.App) -> bool:
     """Return whether this worker's session lasts, so that no other worker can have its partitions."""
     consumer: Any = app.consumer
     return bool(consumer.is_in_session())
+
+
+async def leave_group(app: faust.App) -> None:
+    """Leave the group ahead of `app.stop()`, which takes its time. The caller has ended its leases."""
+    consumer: Any = app.consumer
+    await consumer.leave()
 
 
 def owners(app: faust.App) -> dict[int, str]:

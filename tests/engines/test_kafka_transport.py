@@ -58,3 +58,21 @@ class TestKafkaTransport(TransportSuite):
             caplog.clear()  # of a broker that has just started
             await asyncio.sleep(LOOKED_AT_S)
             assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+    async def test_who_leaves_has_committed_what_was_done_and_commits_nothing_more(
+        self, worker: Callable[..., Worker], log: KafkaLog, topic: str
+    ):
+        await log.append([new(topic, b"0")])
+        leaving, heir = worker(acknowledges=lambda event: event.value == b"0"), worker()
+        async with leaving.running(), asyncio.timeout(3 * PATIENCE_S):
+            await leaving.has(1)
+            await log.append([new(topic, b"1")])
+            await leaving.has(2)
+            await leaving.app.consumer.leave()
+            async with heir.running():
+                assert await heir.has(1) == [(0, b"1")], "nobody waits for who has left"
+                assert leaving.app.consumer.member_id is None
+                leaving.events[1].ack()
+                assert not await leaving.app.consumer.commit()
+                await log.append([new(topic, b"2")])
+                assert (await heir.has(2))[1:] == [(0, b"2")]

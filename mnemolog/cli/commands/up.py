@@ -1,16 +1,23 @@
 """`mnemolog up`: a worker, the whole system in one process."""
 
+import logging
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mnemolog.cli.data_directory import wait_until_free
 from mnemolog.cli.invocation import ENV_FILE, FAILED, CommandFailed, Surroundings, exit_code
 from mnemolog.cli.logs import start_logging
+from mnemolog.cluster.membership import FORGOTTEN
 from mnemolog.telemetry.start import telemetry
 from schemas.log import LogLocked
+
+if TYPE_CHECKING:
+    from mnemolog.settings import Settings
+
+log = logging.getLogger("mnemolog")
 
 
 def install(app: typer.Typer) -> None:
@@ -26,11 +33,16 @@ def up(
     env_file: ENV_FILE = None,
 ) -> None:
     """Run the whole system in one process, until Ctrl-C or SIGTERM."""
-    given = []
+    given: list[Settings] = []
+    forgotten: list[bool] = []
 
     async def checked() -> None:
         around = Surroundings.given({"data": data, "env_file": env_file})
         settings = around.settings(host=host, port=port)
+        if not settings.is_embedded:
+            from mnemolog.cli.former_process import forget_former_process  # noqa: PLC0415 - it loads Kafka's client
+
+            forgotten.append(await forget_former_process(settings))
         # It takes seconds, in which a command may take the folder: so one looks afterwards.
         import mnemolog.server  # noqa: F401, PLC0415 - and --help needs none of it
 
@@ -44,6 +56,8 @@ def up(
         raise typer.Exit(code)
     settings = given[0]
     start_logging(settings.log_level, settings.log_format)
+    if any(forgotten):
+        log.info(FORGOTTEN)
     from mnemolog.server import run  # noqa: PLC0415 - as above
 
     with telemetry(os.environ):

@@ -33,6 +33,9 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
     was sent that the group answered while it was not rebalancing. The time of sending counts, not that of the answer:
     the group may have counted from then on."""
 
+    has_left = False
+    """Whether the worker has left the group: others may have its partitions."""
+
     async def on_start(self) -> None:
         """Watch the heartbeats, and take the errors of commits that are given up."""
         await super().on_start()
@@ -62,8 +65,17 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         self.renewed = time.monotonic()
         await super().on_partitions_assigned(assigned, generation_id)
 
+    async def leave(self) -> None:
+        """Leave the group if a broker answers in time. Nothing is committed from now on."""
+        self.has_left = True
+        if self._consumer is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._consumer._coordinator.close(), LEAVE_SECONDS)  # noqa: SLF001 - aiokafka leaves when it stops only
+
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         """Return whether the group took the commit in time: aiokafka would retry until the broker is back."""
+        if self.has_left:
+            return False
         try:
             async with asyncio.timeout(COMMIT_SECONDS):
                 return bool(await super()._commit(offsets))
@@ -101,6 +113,16 @@ class Consumer(SafeDelivery, driver.Consumer):
         A worker that was frozen or cut off from the broker for longer has to assume that others have them.
         """
         return time.monotonic() - self._thread.renewed < self.app.conf.broker_session_timeout
+
+    async def leave(self) -> None:
+        """Commit what is done and leave the group, so that others take over while this worker closes.
+
+        The caller has ended its leases. A group that does not answer in time notices when the session ends.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVE_SECONDS):
+                await self.commit()
+                await self._thread.call_thread(self._thread.leave)
 
     @property
     def member_id(self) -> str | None:

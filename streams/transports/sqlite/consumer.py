@@ -87,6 +87,9 @@ class Consumer(SafeDelivery):
         assignor.changelog_distribution = {url: {t: p for t, p in actives.items() if t in changelogs}}
         assignor.external_topic_distribution = {url: {t: p for t, p in actives.items() if t not in changelogs}}
 
+    async def leave(self) -> None:
+        """Do nothing: there is no group, and nobody to take over."""
+
     def is_in_session(self) -> bool:
         """Return True: no other worker can have this machine's partitions."""
         return True

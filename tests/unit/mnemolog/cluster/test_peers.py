@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import contextmanager
 from hashlib import sha256
@@ -17,8 +18,9 @@ from support.workbench import Workbench
 from mnemolog.access.caller import in_name_of
 from mnemolog.access.principal import Principal, Role
 from mnemolog.access.statement import read_statement
+from mnemolog.cluster import peers as peers_module
 from mnemolog.cluster.peer_hosts import PeerHosts
-from mnemolog.cluster.peers import Peers, PeerUnavailable
+from mnemolog.cluster.peers import PartitionMoved, Peers, PeerUnavailable
 from mnemolog.cluster.proof import PROOF, Covered, Proof, signed_headers
 from mnemolog.cluster.trust import FORWARDED, STATED, PeerTrust
 from schemas.log import RecordTooLarge
@@ -163,3 +165,38 @@ async def test_one_s_own_place_is_that_of_no_other_worker(tmp_path: Path):
     ]  # fmt: skip
     await peers.aclose()
     bench.close()
+
+
+@pytest.mark.parametrize("lives", [True, False])
+async def test_whoever_waits_for_a_worker_is_told_at_once_that_the_partition_has_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, lives: bool
+):
+    monkeypatch.setattr(peers_module, "PROBE_AFTER_SECONDS", 0.05)
+    monkeypatch.setattr(peers_module, "LIVE_SECONDS", 60)  # a probe that nobody answers decides nothing here
+    asked, standing = asyncio.Event(), set[asyncio.Task[None] | None]()
+
+    async def stand_still(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        standing.add(asyncio.current_task())
+        if (await reader.readline()).startswith(b"GET /health/live") and lives:
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+        asked.set()
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(stand_still, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    bench, told = Workbench(tmp_path), {0: url + "/", 1: url}
+    peers = Peers(bench.shards, lambda: told, list, "http://127.0.0.1:9")
+    try:
+        waiting = asyncio.create_task(peers.send(url, "POST", "/v1/search", body=b"{}", headers={}, partition=0))
+        await asyncio.wait_for(asked.wait(), 30)
+        told[1] = "http://127.0.0.1:10"
+        assert not (await asyncio.wait({waiting}, timeout=0.5))[0], "another partition has moved"
+        told[0] = "http://127.0.0.1:10"
+        with pytest.raises(PartitionMoved, match="partition 0 has left"):
+            await asyncio.wait_for(waiting, 30)
+    finally:
+        await peers.aclose()
+        server.close()
+        await asyncio.gather(*filter(None, standing))
+        bench.close()
