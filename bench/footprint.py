@@ -11,8 +11,9 @@ after those searches, and the bytes a memory of log and shards.
 An index that outlives the worker is written again what it got in the last SAFE_AFTER_SECONDS before the worker ended.
 So there the worker is started a second time, "settled", when all is written and nothing new came for longer than that.
 This is done on the embedded engine, or on Kafka and Weaviate, for which `make engines` is needed: one worker, with a
-broker and a node of its own. Their bytes are what their files occupy when they were stopped: all topics with Kafka's
-own, and Weaviate's objects, index and write-ahead log.
+broker and a node of its own. Their bytes are what their files occupy: all topics with Kafka's own, and Weaviate's
+objects, index and write-ahead log. They are taken "at rest", with the folder's, and again when all was stopped: then
+Weaviate also has what each start wrote again, and what that replaced, until it merges its segments.
 """
 
 from __future__ import annotations
@@ -155,8 +156,10 @@ def measured(memories: int, *, on_kafka: bool) -> dict[str, float]:
                 at_once = size_of(worker) / memories
                 time.sleep(RESTING_SECONDS)
                 at_rest = size_of(worker) / memories
+                kept_at_rest = {what: size_of(kept) / memories for what, kept in engines.folders.items()}
             found = {"memories": float(memories), "made_seconds": time.perf_counter() - began - RESTING_SECONDS}
             found |= {"folder_bytes_a_memory_at_once": at_once, "folder_bytes_a_memory_at_rest": at_rest}
+            found |= {f"{what}_bytes_a_memory_at_rest": value for what, value in kept_at_rest.items()}
             found |= started(worker, engines, users)
             if engines.weaviate is not None:
                 with (
