@@ -19,19 +19,18 @@ import random
 import statistics
 import time
 from collections import defaultdict
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bench.made_users import AGENT, MODEL, WORDS, formed, import_decisions
 from projections.embedding.stored_vector import vector_bytes
 from projections.state.evolve import events_of, evolve
 from projections.state.memory import UserState
-from schemas import codec
 from schemas.identity import Owner, derived_id
-from schemas.messages.decision import MAX_CHANGES, Decision
 from schemas.messages.envelope import Envelope, Sealed
-from schemas.messages.events import MemoryFormed
 from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece
 from streams.decisions.decide import decide
 from streams.decisions.draft import ItemPosition
@@ -40,60 +39,11 @@ from streams.decisions.parameters import Parameters
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from schemas.messages.events import MemoryFormed
+
 SIZES, ROUNDS = (100, 1_000, 10_000), 40
 START = datetime(2024, 1, 1, tzinfo=UTC)
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
-WORDS = (
-    *(
-        "apple",
-        "boat",
-        "candle",
-        "desert",
-        "echo",
-        "forest",
-        "glacier",
-        "harbor",
-        "island",
-        "jungle",
-        "kettle",
-        "lantern",
-        "meadow",
-        "needle",
-        "oasis",
-        "pencil",
-        "quarry",
-        "ribbon",
-        "saddle",
-        "temple",
-        "umbrella",
-        "valley",
-        "willow",
-        "yogurt",
-        "zipper",
-        "bridge",
-        "camera",
-        "ladder",
-        "pepper",
-        "festival",
-        "neighbour",
-        "engine",
-        "blanket",
-        "library",
-        "orchard",
-        "castle",
-        "marathon",
-        "recipe",
-        "guitar",
-        "balcony",
-        "suitcase",
-        "village",
-        "lemon",
-        "station",
-        "sailor",
-        "novel",
-        "puppy",
-    ),
-)
 CHANCE = random.Random(16)  # noqa: S311 - the statements only differ
 NUMBERS = itertools.count()
 VECTOR = vector_bytes(np.full(512, 512**-0.5, np.float32))
@@ -137,55 +87,26 @@ def user_with(size: int) -> UserState:
     """Return the state of a user of whom so much is remembered, over two years."""
     owner = Owner("default", f"user-{size}")
     makers, shares = zip(*KINDS.values(), strict=True)
+    memories = []
+    for number in range(size):
+        said, at = CHANCE.choices(makers, shares)[0](), START + number * (NOW - START) / size
+        memories.append(_formed(owner, number, said, at))
     state = UserState(owner=owner)
-    for version, start in enumerate(range(0, size, MAX_CHANGES), 1):
-        events = [formed(owner, n, START + n * (NOW - START) / size, makers, shares) for n in range(start, size)]
-        envelope = Envelope(event_id="", tenant=owner.tenant, user_id=owner.user_id, agent_id="luna", occurred_at=START)
-        decision = Decision(
-            envelope=envelope,
-            item_id=f"{version}",
-            item_type="ImportMemory",
-            item_partition=0,
-            item_offset=version,
-            version=version,
-            covered=[],
-            outcomes=[],
-            events=[codec.encode(event) for event in events[:MAX_CHANGES]],
-        )
+    for decision in import_decisions(owner, memories, START):
         state = evolve(state, decision, events_of(decision))
     return state
 
 
-def formed(
-    owner: Owner,
-    number: int,
-    at: datetime,
-    makers: tuple[Callable[[], dict[str, object]], ...],
-    shares: tuple[float, ...],
-) -> MemoryFormed:
-    """Return the event that forms a memory."""
-    said = CHANCE.choices(makers, shares)[0]()
-    value = said.get("value")
-    return MemoryFormed(
-        envelope=Envelope(event_id="", tenant=owner.tenant, user_id=owner.user_id, agent_id="luna", occurred_at=at),
-        memory_id=f"{owner.user_id}-{number:08}",
-        scope="personal",
+def _formed(owner: Owner, number: int, said: dict[str, object], at: datetime) -> MemoryFormed:
+    turn, value = f"{owner.user_id}-t{number}", said.get("value")
+    return replace(
+        formed(owner, number, str(said["content"]), VECTOR, at),
         kind=str(said.get("kind", "semantic")),
-        memory_type="long_term",
-        category="fact",
-        content=Sealed.clear(str(said["content"])),
-        content_hash="",
-        vector=Sealed.clear(VECTOR),
-        embedding_model="bench",
         attribute=None if value is None else str(said["attribute"]),
         value=None if value is None else Sealed.clear(str(value)),
         event_type="loss" if said.get("kind") == "episodic" else None,
-        importance=0.5,
-        source_type="chat",
-        source_ids=[f"{owner.user_id}-t{number}"],
-        pieces=[f"{owner.user_id}-t{number}#0"],
-        happened_at=at,
-        formed_at=at,
+        source_ids=[turn],
+        pieces=[f"{turn}#0"],
     )
 
 
@@ -200,7 +121,7 @@ def answer(owner: Owner, said: dict[str, object]) -> CandidatesExtracted:
             event_id=derived_id("extraction", piece),
             tenant=owner.tenant,
             user_id=owner.user_id,
-            agent_id="luna",
+            agent_id=AGENT,
             occurred_at=NOW,
         ),
         session_id="s",
@@ -208,7 +129,7 @@ def answer(owner: Owner, said: dict[str, object]) -> CandidatesExtracted:
         source_ref="s",
         model="bench",
         prompt_hash="",
-        embedding_model="bench",
+        embedding_model=MODEL,
         dropped=[],
         covered=[CoveredPiece(piece_id=piece, by_user=True, occurred_at=NOW, recorded_at=NOW)],
         candidates=[Candidate(vector=Sealed.clear(VECTOR), pieces=[piece], **fields)],  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bench.made_users import MODEL, formed, import_decisions
 from mnemolog.server import tune_process
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.sync import IndexSync
@@ -30,9 +31,6 @@ from projections.queries.search import Question
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import Position, Record
-from schemas.messages.decision import MAX_CHANGES, Decision
-from schemas.messages.envelope import Envelope, Sealed
-from schemas.messages.events import MemoryFormed
 from schemas.topics import LEDGER, TOPICS
 from streams.transports.sqlite.log import SqliteLog
 
@@ -41,6 +39,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from projections.embedding.embedder import Vectors
+    from schemas.messages.decision import Decision
+    from schemas.messages.events import MemoryFormed
 
     Vary: TypeAlias = Callable[[MemoryFormed, int], MemoryFormed]
 
@@ -55,7 +55,7 @@ FILTERS = Filters(agent_id="luna")
 class OneVector:
     """An embedder whose answer is ready: `vector` is what the next query means."""
 
-    model = "bench"
+    model = MODEL
 
     def __init__(self) -> None:
         """Start with no meaning."""
@@ -88,44 +88,11 @@ def decisions(owner: Owner, vectors: Vectors, chance: np.random.Generator, vary:
 
     `vary` changes a memory by its number.
     """
-    envelope = Envelope(event_id="", tenant=owner.tenant, user_id=owner.user_id, agent_id="luna", occurred_at=START)
-    found = []
-    for version, start in enumerate(range(0, len(vectors), MAX_CHANGES), 1):
-        events = [
-            MemoryFormed(
-                envelope=envelope,
-                memory_id=f"{owner.user_id}-{number:08}",
-                scope="personal",
-                kind="semantic",
-                memory_type="long_term",
-                category="fact",
-                content=Sealed.clear(words(chance, int(chance.integers(12, 40)))),
-                content_hash="",
-                vector=Sealed.clear(vectors[number].astype("<f4").tobytes()),
-                embedding_model="bench",
-                importance=0.5,
-                source_type="chat",
-                source_ids=[],
-                pieces=[],
-                happened_at=START + timedelta(minutes=number),
-                formed_at=START + timedelta(minutes=number),
-            )
-            for number in range(start, min(len(vectors), start + MAX_CHANGES))
-        ]
-        found.append(
-            Decision(
-                envelope=envelope,
-                item_id=f"{owner.user_id}-{version}",
-                item_type="ImportMemory",
-                item_partition=0,
-                item_offset=version,
-                version=version,
-                covered=[],
-                outcomes=[],
-                events=[codec.encode(vary(event, start + n)) for n, event in enumerate(events)],
-            )
-        )
-    return found
+    memories = []
+    for number, vector in enumerate(vectors):
+        content, at = words(chance, int(chance.integers(12, 40))), START + timedelta(minutes=number)
+        memories.append(vary(formed(owner, number, content, vector.astype("<f4").tobytes(), at), number))
+    return import_decisions(owner, memories, START)
 
 
 def fill(shards: Shards, owner: Owner, vectors: Vectors, chance: np.random.Generator, vary: Vary = as_it_is) -> None:

@@ -9,42 +9,35 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
-from mnemolog.cluster.peers import PeerUnavailable
 from mnemolog.log.clear_records import ClearRecords
 from mnemolog.operations.generations import Generations
 from mnemolog.operations.memory_erasure import OverwrittenWords, ResealedWords
-from mnemolog.operations.receipts import Erasure, Receipts
+from mnemolog.operations.receipts import Erasure, Receipts, receipt_id_of
 from projections.blocking_work import run_in_thread
 from projections.index.encoding import erase_from_files
-from projections.index.protocol import IndexUnavailable
-from projections.partitions.assignment import NotHeld
-from projections.shard.errors import ShardUnavailable
 from projections.state.erased_words import ErasedWords
 from projections.state.evolve import events_of
 from projections.state.memory import ACTIVE
 from schemas.codec import decoded_cache
 from schemas.identity import GLOBAL_USER, derived_id
 from schemas.instant import instant
-from schemas.log import LogUnavailable, Position
+from schemas.log import Position
 from schemas.messages.envelope import Envelope
 from schemas.messages.erasure import Cut, EraseMemory, EraseUser, MemoryErased, UserErased
 from schemas.messages.webhooks import WebhookRemoved
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER, WEBHOOKS
-from streams.agents.observe import ErasureRunning
-from streams.delivery.retry import pauses
 from streams.sealing.user_keys import INSTALLATION
 from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import clear_stale_bytes, empty_write_ahead_log, overwrite
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mnemolog.cluster.peers import WorkerAnswer
@@ -65,9 +58,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 ASK_SECONDS: Final = 5.0
-LOOK_SECONDS: Final = 5.0
-ERASED_AT_ONCE: Final = 32
-"""How many erasures are completed, or repeated, at the same time on Kafka."""
 KEY_KEPT: Final = timedelta(days=1)
 """How long Kafka may keep a destroyed key before compaction removes it (`max.compaction.lag.ms`)."""
 
@@ -123,9 +113,6 @@ class Erasures:
         """
         self._at_work: Counter[Owner] = Counter()
         """How many erasures of each user are being asked for here."""
-        self._decided: set[Owner] = set()
-        """Of whom an erasure was decided here that may not be completed by who asked for it."""
-        self._look = asyncio.Event()
         secret = sealing.keys.derive("receipts") if sealing.keys.has_key(INSTALLATION) else None
         self.receipts = Receipts(settings.data_dir, secret)
 
@@ -155,7 +142,7 @@ class Erasures:
 
     async def _erase(self, owner: Owner, command_id: str) -> dict[str, Any]:
         known = self._event(owner, command_id)  # a repeated request
-        receipt_id = _receipt_id(owner, command_id)
+        receipt_id = receipt_id_of(owner, command_id)
         if known is None:
             if any(one.receipt_id == receipt_id for one in self.receipts.kept()):
                 raise ErasedBefore(
@@ -270,6 +257,10 @@ class Erasures:
                 log.info("a memory was erased: receipt %s", receipt["receipt_id"])
         return [self.receipts.sign(receipt) for receipt in receipts]
 
+    def is_asked_for(self, owner: Owner) -> bool:
+        """Tell whether somebody asks for an erasure of a user here, and will complete it."""
+        return self._at_work[owner] > 0
+
     @contextmanager
     def _working(self, owner: Owner) -> Iterator[None]:
         self._at_work[owner] += 1
@@ -292,7 +283,7 @@ class Erasures:
         listed: Mapping[str, int],
     ) -> dict[str, Any]:
         """Return a receipt to be signed; `listed` has the generations of those that were given before."""
-        receipt_id = _receipt_id(owner, event.envelope.event_id)
+        receipt_id = receipt_id_of(owner, event.envelope.event_id)
         return {
             "user": owner.user_id,
             "memory_id": event.memory_id,
@@ -379,7 +370,7 @@ class Erasures:
 
     async def listed(self, tenant: str) -> dict[str, Any]:
         """Return the erasures of a tenant, and the key that checks their receipts. Raises PeerUnavailable, OSError."""
-        await self._learn()
+        await self.learn()
         public_key = self.receipts.public_key
         items = [
             {
@@ -399,127 +390,13 @@ class Erasures:
         """Return this worker's own list, for all tenants, as other workers ask for it."""
         return {"items": [asdict(one) for one in self.receipts.kept()]}
 
-    async def _learn(self) -> None:
+    async def learn(self) -> None:
         """Add the erasures on other workers' lists to this one, so that each survives the loss of a worker.
 
         Raises PeerUnavailable, OSError.
         """
         others = await self._ask_others("erasures", {}, ASK_SECONDS)
         self.receipts.keep(*(Erasure.of(one) for other in others for one in other.body["items"]))
-
-    async def keep_repeated(self) -> None:
-        """Call `repeat` at the start, and whenever this worker gains partitions, until it is cancelled.
-
-        Also complete each erasure that is decided here and that nobody asks for any more.
-        """
-        looked_at: dict[int, int] = {}
-        while True:
-            self._look.clear()
-            leases = self._shards.assignment.leases()
-            with suppress(NotHeld):  # they have moved again
-                if leases != looked_at:
-                    with suppress(PeerUnavailable):  # when that worker is back, partitions move again
-                        await self._learn()
-                    await self.repeat()
-                    looked_at = leases
-                await self._complete_decided()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._look.wait(), LOOK_SECONDS)
-
-    def complete_later(self, owner: Owner) -> None:
-        """Hear that an erasure of a user was decided here.
-
-        Whoever asked for it completes it, unless a crash came between, or a connection ended.
-        """
-        self._decided.add(owner)
-        self._look.set()
-
-    async def _complete_decided(self) -> None:
-        waiting = {owner for owner in self._decided if not self._at_work[owner]}
-        self._decided -= waiting
-        if waiting:
-            await self._complete(waiting.__contains__)
-
-    async def repeat_before_start(self) -> None:
-        """Erase those again whom a restored log has brought back, before anybody is answered.
-
-        Does nothing where the log has every erasure of the list, as it has unless it was replaced.
-        """
-        decided = {_receipt_id(owner, command_id) for owner, command_id in self._shards.erasures()}
-        decided |= {_receipt_id(owner, command_id) for owner, _, command_id in self._shards.erased_memories()}
-        latest = {one.subject: one for one in sorted(self.receipts.kept(), key=_erased_at)}
-        if any(one.receipt_id not in decided for one in latest.values()):
-            await self.repeat()
-
-    async def repeat(self) -> None:
-        """Complete interrupted erasures, and repeat those that a restored backup has undone.
-
-        The former are decided but not on the list; the latter are on the list, but their users are in the log again.
-        """
-        await self._complete(lambda _: True)
-        kept = self.receipts.kept()
-        memories = {one.subject: one for one in kept if one.of_memory}
-        await self._all(self._memories_again(owner, memories) for owner in self._shards.owners() if memories)
-        # Entries learned from other workers were appended last, however old they are.
-        users = {one.subject: one for one in sorted(kept, key=_erased_at) if not one.of_memory}
-        await self._all(self._again(owner, users) for owner in self._shards.known(self._sealing.keys.owners) if users)
-
-    async def _complete(self, concerns: Callable[[Owner], bool]) -> None:
-        """Complete the erasures that are decided and not on the list, for the users that it concerns."""
-        kept = self.receipts.kept()
-        subjects = {one.subject for one in kept if one.of_memory}
-        memories: dict[Owner, dict[str, str]] = {}
-        for owner, memory_id, command_id in self._shards.erased_memories():
-            if concerns(owner) and subjects.isdisjoint(self.receipts.subjects(owner, memory_id)):
-                memories.setdefault(owner, {})[memory_id] = command_id
-        await self._all(self._patiently(partial(self.erase_memories, *one)) for one in memories.items())
-        given = {one.receipt_id for one in kept}
-        users = [one for one in self._shards.erasures() if concerns(one[0]) and _receipt_id(*one) not in given]
-        await self._all(self._patiently(partial(self.erase, *one)) for one in users)
-
-    async def _again(self, owner: Owner, latest: Mapping[str, Erasure]) -> None:
-        """Erase a user again who is in the log after the erasure that is listed; `latest` are those of each subject."""
-        named = [latest[subject] for subject in self.receipts.subjects(owner) if subject in latest]
-        if not named:
-            return
-        one = max(named, key=_erased_at)
-        state = self._shards.state(owner)
-        if state.erased_at is not None and state.erased_at >= _erased_at(one):
-            return
-        log.warning("a user who was erased on %s is in the log again, and is erased again", one.erased_at)
-        again = derived_id("erased-again", one.receipt_id, str(state.version))
-        await self._patiently(partial(self.erase, owner, again))
-
-    async def _memories_again(self, owner: Owner, listed: Mapping[str, Erasure]) -> None:
-        """Erase those of a user's memories again that are listed."""
-        command_ids = {}
-        for memory_id in self._shards.state(owner).memories:
-            if named := listed.keys() & self.receipts.subjects(owner, memory_id):
-                one = max((listed[subject] for subject in named), key=_erased_at)
-                log.warning("a memory that was erased on %s is in the log again, and is erased again", one.erased_at)
-                command_ids[memory_id] = derived_id("erased-again", one.receipt_id)
-        if command_ids:
-            await self._patiently(partial(self.erase_memories, owner, command_ids))
-
-    async def _all(self, erasures: Iterable[Coroutine[Any, Any, None]]) -> None:
-        """Erase, several at once where each waits for other workers."""
-        await run_several(erasures, 1 if self._settings.is_embedded else ERASED_AT_ONCE)
-
-    async def _patiently(self, erase: Callable[[], Awaitable[object]]) -> None:
-        """Erase, waiting until the engines can be reached. Where the partition has moved, the other worker does it."""
-        pause = pauses()
-        while True:
-            try:
-                await erase()
-            except (NotHeld, ErasedBefore):
-                return
-            except NotRewritable as error:  # encryption was switched off since it was decided
-                log.warning("an erasure is not complete: %s", error)
-                return
-            except (ErasureRunning, NotErasedYet, IndexUnavailable, LogUnavailable, ShardUnavailable):
-                await asyncio.sleep(pause())
-            else:
-                return
 
     async def _cut(self, owner: Owner) -> list[Cut]:
         partition = self._shards.partition(owner)
@@ -612,35 +489,6 @@ class Erasures:
             clear = "the log is not encrypted, and Kafka cannot delete single records"
             found += [{"where": topic.name, "until": None, "why": clear} for topic in (INBOX, LEDGER, DEAD_LETTERS)]
         return found
-
-
-async def run_several(coroutines: Iterable[Coroutine[Any, Any, None]], at_once: int) -> None:
-    """Run coroutines, so many at once; each is made when it is its turn: there may be one for every user.
-
-    Others have their turn at the event loop after each. Where one fails, the rest is cancelled, and has ended.
-    """
-    left = iter(coroutines)
-
-    async def run() -> None:
-        for coroutine in left:
-            await coroutine
-            await asyncio.sleep(0)
-
-    runners = [asyncio.ensure_future(run()) for _ in range(at_once)]
-    try:
-        await asyncio.gather(*runners)
-    finally:
-        for runner in runners:
-            runner.cancel()
-        await asyncio.gather(*runners, return_exceptions=True)
-
-
-def _erased_at(one: Erasure) -> datetime:
-    return datetime.fromisoformat(one.erased_at)
-
-
-def _receipt_id(owner: Owner, command_id: str) -> str:
-    return derived_id("erasure", owner.tenant, owner.user_id, command_id)
 
 
 def _delete_files(data_dir: Path, folders: list[Path]) -> None:

@@ -16,6 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from schemas.identity import derived_id
 from streams.sealing.key_files import FOLDER, write_keys
 from streams.sealing.master_key import KEY_BYTES
 
@@ -49,6 +50,11 @@ class Erasure:
     generations: int | None = None
     """The generations that its receipt states; None in entries of earlier versions."""
 
+    @property
+    def moment(self) -> datetime:
+        """When the erasure was decided."""
+        return datetime.fromisoformat(self.erased_at)
+
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Erasure:
         """Return an erasure from JSON, ignoring fields of later versions. Raises TypeError, ValueError."""
@@ -61,6 +67,11 @@ class Erasure:
 
 
 _FIELDS: Final = tuple(field.name for field in fields(Erasure))
+
+
+def receipt_id_of(owner: Owner, command_id: str) -> str:
+    """Return the id of the receipt that a command's erasure has."""
+    return derived_id("erasure", owner.tenant, owner.user_id, command_id)
 
 
 class Receipts:

@@ -38,6 +38,7 @@ from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
 from mnemolog.operations.encryption import MasterKeyRotation
 from mnemolog.operations.erasure import Erasures
+from mnemolog.operations.erasure_recovery import ErasureRecovery
 from mnemolog.operations.generations import Generations, active_folder
 from mnemolog.operations.model_usage import ModelUsages
 from mnemolog.operations.rebuild import Rebuilder
@@ -188,8 +189,8 @@ class Worker:
         await loading  # before others give their partitions to it
         await self._join_group()
         await wait_unless_failed(self.failure, self.shards.assignment.wait_until_settled())
-        if self.settings.is_embedded:  # on Kafka partitions come later too, and `keep_repeated` follows them
-            await wait_unless_failed(self.failure, self.erasures.repeat_before_start())
+        if self.settings.is_embedded:  # on Kafka partitions come later too, and `run` follows
+            await wait_unless_failed(self.failure, self.erasure_recovery.repeat_before_start())
         self._start_background()
         self.started = True
 
@@ -356,7 +357,7 @@ class Worker:
             destroy=self.sealing.keys.destroy,
             is_only_writer=settings.is_embedded,  # its directory is locked
             resume=self.observe.resume_later,
-            erased=lambda owner: self.erasures.complete_later(owner),  # noqa: PLW0108 - it is built later
+            erased=lambda owner: self.erasure_recovery.complete_later(owner),  # noqa: PLW0108 - it is built later
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
         self._priority = AppendPriority()
@@ -479,6 +480,12 @@ class Worker:
             webhooks=self.webhooks,
             clock=self.clock,
         )
+        self.erasure_recovery = ErasureRecovery(
+            erasures=self.erasures,
+            shards=self.shards,
+            keys=self.sealing.keys,
+            is_embedded=self.settings.is_embedded,
+        )
         self.digests = Digests(self.shards, self.cluster)
         self.model_usages = ModelUsages(self.shards, self.cluster)
         self.reextraction = Reextraction(
@@ -517,7 +524,7 @@ class Worker:
             self.project.check_index,
             self.observe.close_idle,
             self.recalls.run,
-            self.erasures.keep_repeated,
+            self.erasure_recovery.run,
             self.registry.register_later,
             self.retention.run,
             self.wake_scheduler.run,

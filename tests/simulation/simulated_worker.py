@@ -20,6 +20,7 @@ from mnemolog.commands.commands import Commands
 from mnemolog.log.sealing import Sealing
 from mnemolog.log.word_ids import WordIds
 from mnemolog.operations.erasure import Erasures
+from mnemolog.operations.erasure_recovery import ErasureRecovery
 from mnemolog.settings import from_environment
 from mnemolog.webhooks.registered import Webhooks
 from projections.index.embedded.index import EmbeddedIndex
@@ -164,7 +165,7 @@ class SimulatedWorker:
             parameters=Parameters(),
             destroy=self.keys.destroy,
             resume=self.observe.resume_later,
-            erased=lambda owner: self._erasures.complete_later(owner),  # noqa: PLW0108 - it is built later
+            erased=lambda owner: self._recovery.complete_later(owner),  # noqa: PLW0108 - it is built later
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync)
         tick_scheduler = TickScheduler(
@@ -215,7 +216,8 @@ class SimulatedWorker:
             webhooks=Webhooks(self.log, world.log),
             clock=world.clock,
         )
-        self._start(self._erasures.keep_repeated)
+        self._recovery = ErasureRecovery(erasures=self._erasures, shards=self.shards, keys=self.keys, is_embedded=False)
+        self._start(self._recovery.run)
         self._start(self._keep_followed)
 
     async def _run(self, tick_scheduler: TickScheduler, wake_scheduler: WakeScheduler) -> None:

@@ -95,7 +95,7 @@ async def test_the_latest_of_several_erasures_counts_in_whatever_order_they_were
     listed = folder / "keys" / LIST_FILE
     listed.write_text("".join(reversed(listed.read_text().splitlines(keepends=True))))  # as other workers may tell it
     async with front_door(folder) as door:
-        await door.worker.erasures.repeat()
+        await door.worker.erasure_recovery.repeat()
         assert await memories(door) == []
 
 
@@ -108,7 +108,7 @@ async def test_who_returned_after_the_erasure_is_not_erased_by_a_copy(tmp_path: 
     shutil.copytree(folder / "log", copy)
     put_back(copy, folder, with_shards=False)
     async with front_door(folder) as door:
-        await door.worker.erasures.repeat()
+        await door.worker.erasure_recovery.repeat()
         assert await memories(door) == ["zara keeps a heron"]
 
 

@@ -275,7 +275,7 @@ async def test_what_a_crash_cut_off_is_finished_at_the_next_start(
         with pytest.raises(Crash):
             await erasures.erase_memory(Owner("default", USER), memory["memory_id"], "once")
     async with front_door(tmp_path, encryption=encryption) as door:
-        await door.worker.erasures.repeat()
+        await door.worker.erasure_recovery.repeat()
         assert await where_said(door, tmp_path, WORD) == []
         assert len((await door.get("/v1/erasures")).json()["items"]) == 1
         assert await is_whole(door)

@@ -210,7 +210,7 @@ async def test_what_a_crash_cut_off_is_finished_at_the_next_start(
                 await door.worker.erasures.erase_memory(OWNER, memory["memory_id"], "once")
             assert await memory_with(door, "likes tea")
     async with front_door(tmp_path) as door:
-        await door.worker.erasures.repeat()
+        await door.worker.erasure_recovery.repeat()
         assert await where_said(door, tmp_path, WORD) == []
         assert await where_said(door, tmp_path, "Zorblattia")
         assert len((await door.get("/v1/erasures")).json()["items"]) == 1

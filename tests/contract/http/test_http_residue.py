@@ -101,13 +101,13 @@ async def test_an_erasure_that_a_crash_cut_off_is_finished_at_the_next_start(
             await door.worker.erasures.erase(Owner("default", "zara"), "once")
         assert (await door.get("/v1/erasures")).json()["items"] == []
     async with front_door(tmp_path, encryption=encryption) as door:
-        await door.worker.erasures.repeat()
+        await door.worker.erasure_recovery.repeat()
         assert await residue(tmp_path) == []
         [listed] = (await door.get("/v1/erasures")).json()["items"]
         receipt = await door.worker.erasures.erase(Owner("default", "zara"), "once")
         assert receipt["receipt_id"] == listed["receipt_id"]
     async with front_door(tmp_path, encryption=encryption) as door:
-        await door.worker.erasures.repeat()
+        await door.worker.erasure_recovery.repeat()
         assert (await door.get("/v1/erasures")).json()["items"] == [listed]
 
 
@@ -158,7 +158,7 @@ async def test_a_start_without_the_index_waits_with_what_a_crash_cut_off(
         with pytest.raises(IndexUnavailable):
             await door.worker.erasures.erase(Owner("default", "zara"), "once")
         failures = iter([IndexUnavailable("the index is down")])
-        await door.worker.erasures.repeat()
+        await door.worker.erasure_recovery.repeat()
         assert next(failures, None) is None
         assert len((await door.get("/v1/erasures")).json()["items"]) == 1
 

@@ -55,10 +55,10 @@ async def test_who_has_said_something_and_nothing_was_decided_is_erased_again(tm
         await erased(door)
     restore(folder, copy)
     async with front_door(folder, **settings) as door:
-        await door.worker.erasures.repeat()
+        await door.worker.erasure_recovery.repeat()
         assert await said_by_zara(door) == []
         assert len((await door.get("/v1/erasures")).json()["items"]) == 2
-        await door.worker.erasures.repeat()  # once is enough
+        await door.worker.erasure_recovery.repeat()  # once is enough
         assert len((await door.get("/v1/erasures")).json()["items"]) == 2
 
 
@@ -75,7 +75,7 @@ async def test_who_has_left_nothing_but_a_dead_letter_is_erased_again(tmp_path: 
         await erased(door)
     restore(folder, copy)
     async with front_door(folder) as door:
-        await door.worker.erasures.repeat()
+        await door.worker.erasure_recovery.repeat()
         assert await letters_of_zara(door) == []
 
 
@@ -97,6 +97,6 @@ async def test_who_was_erased_is_erased_again_whether_the_log_was_encrypted_then
         assert gone.status_code == 200, gone.text
     restore(folder, copy)
     async with front_door(folder, encryption=afterwards) as door:
-        await door.worker.erasures.repeat()
+        await door.worker.erasure_recovery.repeat()
         assert await said_by_zara(door) == []
         assert (await door.get("/v1/memories", user_id="yuri")).json()["items"] == []

@@ -1,0 +1,193 @@
+"""Erasures that nobody asks for: those that were cut off, and those that came undone.
+
+An erasure is cut off where it is decided and not on the list: a crash came between, a connection ended, or the
+partition moved to this worker. It came undone where it is on the list, and a restored copy of the log has brought its
+user or its memory back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from mnemolog.cluster.peers import PeerUnavailable
+from mnemolog.operations.erasure import ErasedBefore, NotErasedYet, NotRewritable
+from mnemolog.operations.receipts import receipt_id_of
+from projections.index.protocol import IndexUnavailable
+from projections.partitions.assignment import NotHeld
+from projections.shard.errors import ShardUnavailable
+from schemas.identity import derived_id
+from schemas.log import LogUnavailable
+from streams.agents.observe import ErasureRunning
+from streams.delivery.retry import pauses
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+    from datetime import datetime
+
+    from mnemolog.operations.erasure import Erasures
+    from mnemolog.operations.receipts import Erasure
+    from projections.partitions.shards import Shards
+    from schemas.identity import Owner
+    from streams.sealing.user_keys import UserKeys
+
+log = logging.getLogger("mnemolog")
+LOOK_SECONDS: Final = 5.0
+ERASED_AT_ONCE: Final = 32
+"""How many erasures are completed, or repeated, at the same time on Kafka."""
+
+
+class ErasureRecovery:
+    """Completes and repeats erasures in this worker's partitions."""
+
+    def __init__(self, *, erasures: Erasures, shards: Shards, keys: UserKeys, is_embedded: bool) -> None:
+        self._erasures = erasures
+        self._receipts = erasures.receipts
+        self._shards = shards
+        self._keys = keys
+        self._at_once = 1 if is_embedded else ERASED_AT_ONCE  # there is nobody to wait for
+        self._decided: set[Owner] = set()
+        """Of whom an erasure was decided here that may not be completed by who asked for it."""
+        self._look = asyncio.Event()
+
+    async def run(self) -> None:
+        """Call `repeat` at the start, and whenever this worker gains partitions, until it is cancelled.
+
+        Also complete each erasure that is decided here and that nobody asks for any more.
+        """
+        looked_at: dict[int, int] = {}
+        while True:
+            self._look.clear()
+            leases = self._shards.assignment.leases()
+            with suppress(NotHeld):  # they have moved again
+                if leases != looked_at:
+                    with suppress(PeerUnavailable):  # when that worker is back, partitions move again
+                        await self._erasures.learn()
+                    await self.repeat()
+                    looked_at = leases
+                await self._complete_decided()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._look.wait(), LOOK_SECONDS)
+
+    def complete_later(self, owner: Owner) -> None:
+        """Hear that an erasure of a user was decided here.
+
+        Whoever asked for it completes it, unless a crash came between, or a connection ended.
+        """
+        self._decided.add(owner)
+        self._look.set()
+
+    async def repeat_before_start(self) -> None:
+        """Erase those again whom a restored log has brought back, before anybody is answered.
+
+        Does nothing where the log has every erasure of the list, as it has unless it was replaced.
+        """
+        decided = {receipt_id_of(owner, command_id) for owner, command_id in self._shards.erasures()}
+        decided |= {receipt_id_of(owner, command_id) for owner, _, command_id in self._shards.erased_memories()}
+        latest = {one.subject: one for one in sorted(self._receipts.kept(), key=_moment)}
+        if any(one.receipt_id not in decided for one in latest.values()):
+            await self.repeat()
+
+    async def repeat(self) -> None:
+        """Complete interrupted erasures, and repeat those that a restored backup has undone.
+
+        The former are decided but not on the list; the latter are on the list, but their users are in the log again.
+        """
+        await self._complete(lambda _: True)
+        kept = self._receipts.kept()
+        memories = {one.subject: one for one in kept if one.of_memory}
+        await self._all(self._memories_again(owner, memories) for owner in self._shards.owners() if memories)
+        # Entries learned from other workers were appended last, however old they are.
+        users = {one.subject: one for one in sorted(kept, key=_moment) if not one.of_memory}
+        await self._all(self._again(owner, users) for owner in self._shards.known(self._keys.owners) if users)
+
+    async def _complete_decided(self) -> None:
+        waiting = {owner for owner in self._decided if not self._erasures.is_asked_for(owner)}
+        self._decided -= waiting
+        if waiting:
+            await self._complete(waiting.__contains__)
+
+    async def _complete(self, concerns: Callable[[Owner], bool]) -> None:
+        """Complete the erasures that are decided and not on the list, for the users that it concerns."""
+        kept = self._receipts.kept()
+        subjects = {one.subject for one in kept if one.of_memory}
+        memories: dict[Owner, dict[str, str]] = {}
+        for owner, memory_id, command_id in self._shards.erased_memories():
+            if concerns(owner) and subjects.isdisjoint(self._receipts.subjects(owner, memory_id)):
+                memories.setdefault(owner, {})[memory_id] = command_id
+        await self._all(self._patiently(partial(self._erasures.erase_memories, *one)) for one in memories.items())
+        given = {one.receipt_id for one in kept}
+        users = [one for one in self._shards.erasures() if concerns(one[0]) and receipt_id_of(*one) not in given]
+        await self._all(self._patiently(partial(self._erasures.erase, *one)) for one in users)
+
+    async def _again(self, owner: Owner, latest: Mapping[str, Erasure]) -> None:
+        """Erase a user again who is in the log after the erasure that is listed; `latest` are those of each subject."""
+        named = [latest[subject] for subject in self._receipts.subjects(owner) if subject in latest]
+        if not named:
+            return
+        one = max(named, key=_moment)
+        state = self._shards.state(owner)
+        if state.erased_at is not None and state.erased_at >= one.moment:
+            return
+        log.warning("a user who was erased on %s is in the log again, and is erased again", one.erased_at)
+        again = derived_id("erased-again", one.receipt_id, str(state.version))
+        await self._patiently(partial(self._erasures.erase, owner, again))
+
+    async def _memories_again(self, owner: Owner, listed: Mapping[str, Erasure]) -> None:
+        """Erase those of a user's memories again that are listed."""
+        command_ids = {}
+        for memory_id in self._shards.state(owner).memories:
+            if named := listed.keys() & self._receipts.subjects(owner, memory_id):
+                one = max((listed[subject] for subject in named), key=_moment)
+                log.warning("a memory that was erased on %s is in the log again, and is erased again", one.erased_at)
+                command_ids[memory_id] = derived_id("erased-again", one.receipt_id)
+        if command_ids:
+            await self._patiently(partial(self._erasures.erase_memories, owner, command_ids))
+
+    async def _all(self, erasures: Iterable[Coroutine[Any, Any, None]]) -> None:
+        """Erase, several at once where each waits for other workers."""
+        await run_several(erasures, self._at_once)
+
+    async def _patiently(self, erase: Callable[[], Awaitable[object]]) -> None:
+        """Erase, waiting until the engines can be reached. Where the partition has moved, the other worker does it."""
+        pause = pauses()
+        while True:
+            try:
+                await erase()
+            except (NotHeld, ErasedBefore):
+                return
+            except NotRewritable as error:  # encryption was switched off since it was decided
+                log.warning("an erasure is not complete: %s", error)
+                return
+            except (ErasureRunning, NotErasedYet, IndexUnavailable, LogUnavailable, ShardUnavailable):
+                await asyncio.sleep(pause())
+            else:
+                return
+
+
+async def run_several(coroutines: Iterable[Coroutine[Any, Any, None]], at_once: int) -> None:
+    """Run coroutines, so many at once; each is made when it is its turn: there may be one for every user.
+
+    Others have their turn at the event loop after each. Where one fails, the rest is cancelled, and has ended.
+    """
+    left = iter(coroutines)
+
+    async def run() -> None:
+        for coroutine in left:
+            await coroutine
+            await asyncio.sleep(0)
+
+    runners = [asyncio.ensure_future(run()) for _ in range(at_once)]
+    try:
+        await asyncio.gather(*runners)
+    finally:
+        for runner in runners:
+            runner.cancel()
+        await asyncio.gather(*runners, return_exceptions=True)
+
+
+def _moment(one: Erasure) -> datetime:
+    return one.moment
