@@ -14,7 +14,8 @@ from fastapi.responses import StreamingResponse
 from mnemolog.cluster.peers import PartitionMoved, PeerUnavailable, is_of_lines
 from mnemolog.cluster.proof import SIGNED_HEADERS
 from mnemolog.cluster.trust import FORWARDED
-from mnemolog.http.problems import problem
+from mnemolog.http.problems import MOVING, problem
+from projections.encrypted_files import sqlite3
 from projections.partitions.assignment import NotHeld
 from projections.queries.queries import UnknownMemory
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 BODY: Final = "mnemolog.body"
 """Where the edge leaves the body in a request's scope."""
+CLOSED: Final = "closed database"
+"""What SQLite says of a shard that has been closed."""
 _PASSED_BACK: Final = ("content-type", "retry-after", "allow")
 """Headers of another worker's answer that the caller gets."""
 
@@ -35,6 +38,14 @@ def install(app: FastAPI) -> None:
     """Have the app send requests on when this worker does not have their user."""
     app.add_exception_handler(NotHeld, _not_held)
     app.add_exception_handler(UnknownMemory, _unknown)
+    app.add_exception_handler(sqlite3.ProgrammingError, _closed)
+
+
+async def _closed(_request: Request, error: Exception) -> Response:
+    """Refuse a request whose shard was closed while it was read: another worker has the partition by now."""
+    if CLOSED not in str(error):
+        raise error
+    return problem(HTTPStatus.SERVICE_UNAVAILABLE, MOVING)
 
 
 async def _not_held(request: Request, error: Exception) -> Response:
