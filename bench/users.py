@@ -300,6 +300,9 @@ async def measure(folder: Path, sizes: tuple[int, ...], searched: int, seed: int
     for kind in few.took:
         (p50, p95), least = many.work(kind), few.work(kind)
         ratios = [round(p50 / least[0], 2), round(p95 / least[1], 2)]
+        if kind == "search, cold":
+            found["first search"] = {"p50_ms": round(p50, 2), "p95_ms": round(p95, 2), "target_ms": COLD_TARGET_MS}
+            print(f"  {kind}: {p50:.1f} and {p95:.1f} ms of work, at most {COLD_TARGET_MS:.0f}", flush=True)
         found[f"{kind}, {many.users} against {few.users}"] = {"ratios": ratios, "target": TARGET}
         print(
             f"  {kind}: {many.users:,} users against {few.users:,}: {ratios[0]} (p50), {ratios[1]} (p95), "
