@@ -44,6 +44,7 @@ PARTITIONS = 8
 ROUNDS = 5
 USERS = 200
 START_SECONDS = 60.0
+STOP_SECONDS = 60.0
 
 
 def events(run: int) -> list[dict[str, Any]]:
@@ -99,7 +100,7 @@ def running_worker(folder: Path, *, start_seconds: float = START_SECONDS, **sett
         yield url, process.pid
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(STOP_SECONDS)
 
 
 def _is_ready(url: str) -> bool:

@@ -67,6 +67,8 @@ SEARCHED = 10_000
 CALLERS = 8
 START_SECONDS = 3_600.0
 """At the first start everything is folded."""
+SETTINGS = {"LOG_LEVEL": "error", "DECAY_POLICY": "off"}
+"""At midnight every user's memories decay, which is another row: the worker's processor time would be of both."""
 TARGET, COLD_TARGET_MS = 1.3, 10.0
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -281,7 +283,7 @@ async def measure(folder: Path, sizes: tuple[int, ...], searched: int, seed: int
     with contextlib.ExitStack() as running:
         workers = list[Measured]()
         for users in sizes:
-            worker = running_worker(folder / str(users), start_seconds=START_SECONDS, LOG_LEVEL="error")
+            worker = running_worker(folder / str(users), start_seconds=START_SECONDS, **SETTINGS)
             workers.append(Measured(users, *running.enter_context(worker), searched, seed))
         for one in workers:
             one.note_memory("ready")
@@ -298,6 +300,9 @@ async def measure(folder: Path, sizes: tuple[int, ...], searched: int, seed: int
     for kind in few.took:
         (p50, p95), least = many.work(kind), few.work(kind)
         ratios = [round(p50 / least[0], 2), round(p95 / least[1], 2)]
+        if kind == "search, cold":
+            found["first search"] = {"p50_ms": round(p50, 2), "p95_ms": round(p95, 2), "target_ms": COLD_TARGET_MS}
+            print(f"  {kind}: {p50:.1f} and {p95:.1f} ms of work, at most {COLD_TARGET_MS:.0f}", flush=True)
         found[f"{kind}, {many.users} against {few.users}"] = {"ratios": ratios, "target": TARGET}
         print(
             f"  {kind}: {many.users:,} users against {few.users:,}: {ratios[0]} (p50), {ratios[1]} (p95), "

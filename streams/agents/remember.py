@@ -368,11 +368,13 @@ class Remember:
 
     async def _decay(self, record: Record, tick: DecayDue) -> tuple[int, int]:
         decayed = expired = 0
-        for owner in self._owners(record.position.partition):
-            state = await self._meet_tick(owner, tick, record)
-            faded, over = touched_by(state, tick.envelope.event_id)
-            decayed += faded
-            expired += over
+        owners = self._owners(record.position.partition)
+        for begin in range(0, len(owners), USERS_AT_ONCE):
+            some = owners[begin : begin + USERS_AT_ONCE]
+            for state in await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in some)):
+                faded, over = touched_by(state, tick.envelope.event_id)
+                decayed += faded
+                expired += over
         return decayed, expired
 
     async def _raise_wakes(self, record: Record, tick: WakeDue) -> None:
