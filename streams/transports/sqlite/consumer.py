@@ -104,16 +104,21 @@ class Consumer(SafeDelivery):
         deadline = self.loop.time() + timeout
         while self.flow_active and not self.should_stop:
             active = tuple(self._assigned if active_partitions is None else active_partitions)
-            fetched = {tp: records for tp in active if (records := await self._take(tp))}
+            fetched = {tp: records for tp in self._behind(active) if (records := await self._take(tp))}
             left = deadline - self.loop.time()
             if fetched or left <= 0:
                 return fetched
             await self._wait_for_records(active, left)
         return {}
 
+    def _behind(self, active: Iterable[TP]) -> list[TP]:
+        """Return the partitions with records to fetch: few of many, as a rule."""
+        positions, end = self._positions, self.log_.end_now
+        return [tp for tp in active if tp in positions and positions[tp] < end(*tp)]
+
     async def _take(self, tp: TP) -> list[Record]:
         position = self._positions.get(tp)
-        if position is None or position >= self.log_.end_now(*tp):
+        if position is None:  # a rebalance came meanwhile
             return []
         records: list[Record] = []
         size = requested = 0
