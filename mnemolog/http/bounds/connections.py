@@ -125,7 +125,7 @@ class _Bounded(HttpToolsProtocol):
         self._is_body, self._head_bytes = True, 0
         super().on_headers_complete()
         if self.cycle is not None:
-            self.cycle.transport = cast("asyncio.Transport", _OneWrite(self.transport, self.loop))
+            self.cycle.transport = cast("asyncio.Transport", OneWrite(self.transport, self.loop))
 
     def on_body(self, body: bytes) -> None:
         self._head_bytes = 0
@@ -175,7 +175,7 @@ class _Bounded(HttpToolsProtocol):
             self.transport.close()
 
 
-class _OneWrite:
+class OneWrite:
     """The transport of one answer: its head is written with the first of its body, by one call of the system.
 
     Where nothing of a body comes in the same turn of the event loop, as in a stream, the head is written by itself.
@@ -190,6 +190,7 @@ class _OneWrite:
         self._later: Handle | None = None
 
     def write(self, data: bytes) -> None:
+        """Write a part of the answer; the first of it is the head."""
         if self._later is None:  # the first
             self._head, self._later = data, self._loop.call_soon(self._write_head)
         elif self._head is None:
@@ -200,10 +201,12 @@ class _OneWrite:
             self._transport.writelines((head, data))
 
     def close(self) -> None:
+        """Close the connection behind what was written."""
         self._write_head()
         self._transport.close()
 
     def is_closing(self) -> bool:
+        """Return whether the connection is being closed."""
         return self._transport.is_closing()
 
     def _write_head(self) -> None:
