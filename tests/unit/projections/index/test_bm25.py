@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from projections.index.embedded.bm25 import Bm25
+from projections.index.embedded.bm25 import Bm25, RowsOfTokens
 
 
 def bm25_of(*texts):
@@ -61,3 +61,13 @@ def test_rows_can_be_added_after_a_search():
     kept = bm25.scores(["tea"]), bm25.live()
     bm25.add(["tea"])
     assert [len(kept[0]), len(kept[1]), len(bm25.scores(["tea"]))] == [1, 1, 2]
+
+
+def test_rows_that_hold_one_of_some_tokens_are_those_that_score():
+    texts = [("tea", "white", "tea"), (), ("garden",), ("white", "garden")]
+    scored, held = Bm25(), RowsOfTokens()
+    for text in texts:
+        scored.add(text)
+        held.add(text)
+    for asked in (("tea",), ("white", "garden", "white"), ("unknown",), ()):
+        assert held.holding(asked).tolist() == (scored.scores(asked) > 0).tolist()
