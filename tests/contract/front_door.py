@@ -17,6 +17,7 @@ from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from projections.embedding.embedder import EmbedderUnavailable, unit_vectors
 from projections.text.analyser import tokens
+from streams.extraction.rules.extractor import RuleExtractor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -98,7 +99,11 @@ async def front_door(folder: Path, **settings: object) -> AsyncIterator[FrontDoo
     """Start a worker in a folder, with rules for a model and hashes for an embedder, and stop it again."""
     given: dict[str, object] = {"data_dir": folder, "idle_seconds": 0.2, "extractor": "rules", "partitions": 2}
     embedder, clock = HashEmbedder(), SetClock()
-    worker = Worker(from_environment({}, **(given | settings)), embedder=embedder, clock=clock)
+    chosen = from_environment({}, **(given | settings))
+    extractor = (
+        RuleExtractor() if chosen.extracts_with == "rules" else None
+    )  # here: a process of rules costs half a second
+    worker = Worker(chosen, extractor=extractor, embedder=embedder, clock=clock)
     try:
         await worker.start()
         app = make_http(worker)

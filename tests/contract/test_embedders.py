@@ -230,7 +230,7 @@ class TestBuiltin(EmbedderSuite):
             assert parent.stdout is not None
             assert parent.stdout.readline() == b"asked\n"
             parent.kill()
-            _, said = parent.communicate(timeout=10)  # stderr is both processes': it ends when neither is left
+            _, said = parent.communicate(timeout=60)  # stderr is both processes': it ends when neither is left
         assert said == b""
 
     async def test_it_keeps_at_most_so_many_texts(self):

@@ -71,7 +71,7 @@ class TransportSuite(BackPressureSuite):
         async with worker().running() as w:
             for n in range(5):
                 await log.append([new(topic, b"%d" % n)])
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(30):
                     assert await w.has(n + 1) == [(0, b"%d" % k) for k in range(n + 1)]
 
     async def test_the_first_message_in_flight_holds_the_commit_even_of_a_new_group(self, log, topic, worker):

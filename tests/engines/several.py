@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
     from pathlib import Path
 
-SOON_SECONDS = 30.0
+SOON_SECONDS = 90.0
+"""Only what hangs takes so long: the machine may be busy."""
 
 
 class Several:

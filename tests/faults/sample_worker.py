@@ -21,6 +21,7 @@ from projections.shard.shard import BULK_RECORDS
 from schemas.identity import Owner
 from schemas.inputs.input_events import parse_event
 from schemas.topics import CONVERSATIONS, TOPICS
+from streams.extraction.rules.extractor import RuleExtractor
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
@@ -68,8 +69,11 @@ async def running(
 ) -> AsyncIterator[Worker]:
     """Start a worker in a folder, and stop it again. Ticks come only when the test asks for them."""
     given = {"data_dir": folder, "partitions": PARTITIONS, "decay_policy": "off"} | settings
+    chosen = from_environment({}, **given)
+    if extractor is None and chosen.extracts_with == "rules":
+        extractor = RuleExtractor()  # here: a process of rules costs half a second
     worker = kind(
-        from_environment({}, **given),
+        chosen,
         clock=clock or StandingClock(),
         extractor=extractor,
         embedder=embedder or HashEmbedder(),

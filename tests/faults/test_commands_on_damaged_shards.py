@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import orjson
 import pytest
+from support import forked_program
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 TIMEOUT_SECONDS = 60
@@ -19,10 +19,9 @@ TIMEOUT_SECONDS = 60
 
 def run(folder: Path, *arguments: str, said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
-    done = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-m", "mnemolog", *arguments, "--data", str(folder), "--json"],
-        input=said, env=kept | {"MNEMOLOG_PARTITIONS": "2"}, capture_output=True, timeout=TIMEOUT_SECONDS, check=False,
-    )  # fmt: skip
+    environment = kept | {"MNEMOLOG_PARTITIONS": "2"}
+    command = (*arguments, "--data", str(folder), "--json")
+    done = forked_program.mnemolog(*command, environment=environment, said=said, timeout=TIMEOUT_SECONDS)
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return done
 

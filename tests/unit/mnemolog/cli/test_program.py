@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 import pytest
+from support import forked_program
 
 from mnemolog.cli import data_directory
 from mnemolog.cli.data_directory import wait_until_free
@@ -33,10 +34,7 @@ NOBODY = "http://127.0.0.1:9"
 def mnemolog(*arguments: str, said: bytes = b"", **variables: str) -> subprocess.CompletedProcess[bytes]:
     """Run the command line with no other settings than these."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
-    return subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-m", "mnemolog", *arguments],
-        input=said, env=kept | variables, capture_output=True, timeout=TIMEOUT_SECONDS, check=False,
-    )  # fmt: skip
+    return forked_program.mnemolog(*arguments, said=said, environment=kept | variables, timeout=TIMEOUT_SECONDS)
 
 
 def test_the_help_names_every_command_and_explains_each() -> None:
@@ -263,7 +261,7 @@ async def test_a_worker_waits_for_a_command_that_holds_its_folder(tmp_path: Path
     await asyncio.sleep(0.5)
     assert (said, waiting.done()) == ([f"waiting for process {os.getpid()}, which holds {tmp_path}"], False)
     lock.release()
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, 30)
 
 
 async def test_a_worker_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

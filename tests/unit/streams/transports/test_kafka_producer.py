@@ -159,7 +159,7 @@ async def test_a_healthy_partition_does_not_wait_for_the_flush_of_a_silent_one(l
 async def test_what_was_given_up_is_not_sent_for_ever(log: KafkaLog, clients: Clients):
     with pytest.raises(LogUnavailable):
         await log.append(record(SILENT))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not clients.producers[0].closed:  # noqa: ASYNC110 - nobody tells of it
             await asyncio.sleep(0.01)
     await log.stop()

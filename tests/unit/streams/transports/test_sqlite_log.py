@@ -156,7 +156,7 @@ async def test_a_waiter_wakes_when_a_record_is_durable(inbox: SqliteLog):
     await asyncio.sleep(0)
     assert not waiting.done()
     await inbox.append([record(b"x", partition=1)])
-    assert await asyncio.wait_for(waiting, 5) is True
+    assert await asyncio.wait_for(waiting, 30) is True
 
 
 async def test_a_waiter_gives_up_in_time(inbox: SqliteLog):
