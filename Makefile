@@ -76,9 +76,10 @@ console-tour: $(STAMP) ## every page of the console in a real Chromium, which mu
 	@$(PYTHON) -m pip install --quiet --require-hashes --upgrade --target build/console-tour -r requirements-console-tour.txt
 	@PYTHONPATH=build/console-tour $(PYTHON) tools/console_tour.py
 
-bench-peers: $(STAMP) ## beside mem0, which it installs into build/peers: by hand only
-	@test -x build/peers/mem0/bin/python || $(PYTHON) -m venv build/peers/mem0
+bench-peers: $(STAMP) ## beside mem0 and PowerMem, which it installs into build/peers: by hand only
+	@for peer in mem0 powermem; do test -x build/peers/$$peer/bin/python || $(PYTHON) -m venv build/peers/$$peer; done
 	@build/peers/mem0/bin/pip install --quiet mem0ai==2.2.1
+	@build/peers/powermem/bin/pip install --quiet powermem==1.1.7
 	@$(PYTHON) bench/peers/compare.py
 
 simulate: $(STAMP) ## the simulation tests with SEEDS=100 seeds

@@ -3,7 +3,8 @@
     python -m bench.embedding_stub PORT
 
 `POST /v1/embeddings` answers 512 numbers for each text, in base64 where asked. `POST /v1/chat/completions` answers each
-numbered line of a window as a fact, `MODEL_SECONDS` of the environment later. `GET /bare` is a route that does nothing.
+numbered line of a window as a fact, or each message of mem0's, `MODEL_SECONDS` of the environment later. `GET /bare` is
+a route that does nothing.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 DIMENSIONS = 512
+NEW, AFTER_NEW = "## New Messages\n", "\n\n## Observation Date"
+"""What is before and after the messages, a line `speaker: text` each, in mem0's question."""
 LINE = re.compile(r"(?m)^\[(\d+)\] \d{4}-\d\d-\d\d \d\d:\d\d [^:]*: (.*)$")
 
 
@@ -60,12 +63,20 @@ async def completion(request: Request) -> Response:
     asked = orjson.loads(await request.body())
     await asyncio.sleep(float(os.environ.get("MODEL_SECONDS", "0")))
     said = "\n".join(message["content"] for message in asked["messages"] if message["role"] == "user")
-    facts = [{"content": match[2], "sources": [int(match[1])]} for match in LINE.finditer(said)]
-    message = {"role": "assistant", "content": orjson.dumps({"memories": facts}).decode()}
+    message = {"role": "assistant", "content": orjson.dumps(facts_of(said)).decode()}
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
     head = {"id": "x", "object": "chat.completion", "created": 1, "model": asked["model"]}
     return json_of(head | {"choices": choices, "usage": usage})
+
+
+def facts_of(said: str) -> dict[str, object]:
+    """Return the facts of a question in the form that its asker wants."""
+    if NEW in said:
+        lines = said.partition(NEW)[2].partition(AFTER_NEW)[0].splitlines()
+        texts = (line.partition(": ")[2] for line in lines if line.strip())
+        return {"memory": [{"id": str(n), "text": text, "attributed_to": "user"} for n, text in enumerate(texts)]}
+    return {"memories": [{"content": m[2], "sources": [int(m[1])]} for m in LINE.finditer(said)]}
 
 
 async def bare(_: Request) -> Response:

@@ -237,7 +237,7 @@ class Measured:
         added = await rate(callers, ADDS, self.url, add)
         return added, await rate(callers, ADDS, self.endpoint, embedded)
 
-    async def inferred(self) -> tuple[float, float]:
+    async def inferred(self, turns: int = TURNS) -> tuple[float, float]:
         """Publish one turn and wait for its memories, against one vector."""
         tag = f"{self.tag}-{next(NUMBERS)}"
 
@@ -246,7 +246,7 @@ class Measured:
             answer = orjson.loads(await caller.ask("POST", "/v1/conversations?wait=60", body))
             assert answer["accepted"][0]["memory_ids"], answer
 
-        done = await rate(CALLERS, TURNS, self.url, infer)
+        done = await rate(CALLERS, turns, self.url, infer)
         return done, await rate(CALLERS, TURNS, self.endpoint, embedded)
 
     async def batches(self) -> tuple[float, float]:

@@ -1,9 +1,9 @@
-"""Remembering and waiting, by one caller and by eight, beside mem0: one embedder behind HTTP for both.
+"""Remembering and inferring, beside mem0 and PowerMem: one embedder and one model behind HTTP for all.
 
     make bench-peers
 
-Each round measures ours and mem0's in turns. Ours goes through HTTP, and an answer means that the memory is durable and
-found; mem0 is called within its own process. The noise is the least and the greatest ratio of the rounds.
+Each round measures ours and the peers' in turns. Ours goes through HTTP, and an answer means that the memory is durable
+and found; a peer is called within its own process. The noise is the least and the greatest ratio of the rounds.
 """
 
 from __future__ import annotations
@@ -15,51 +15,93 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from bench.latency import Measured, free_port, process, worker  # noqa: E402 - after the path is set
+from bench.latency import CALLERS, TURNS, Measured, free_port, process, worker  # noqa: E402 - after the path is set
 
-PEER = ROOT / "build" / "peers" / "mem0" / "bin" / "python"
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
-COUNT = 300
-TARGETS = {1: 2.0, 8: 4.0}
-"""Ours against mem0's, by the number of callers."""
+COUNT, SLOW_COUNT = 300, 48
+SLOW_MODEL_SECONDS = 0.5
 
 
-def mem0(endpoint: str, callers: int) -> tuple[float, int]:
-    """Return how many memories a second mem0 adds, and how many were lost."""
+@dataclass(frozen=True)
+class Row:
+    """One comparison: what is done, by how many, and the ratio that is wanted of each peer."""
+
+    name: str
+    how: Literal["verbatim", "inferred"]
+    callers: int
+    count: int
+    wanted: dict[str, float]
+
+
+AT_ONCE = (
+    Row("remembering, one caller", "verbatim", 1, COUNT, {"mem0": 2.0, "powermem": 1.0}),
+    Row("remembering, eight callers", "verbatim", CALLERS, COUNT, {"mem0": 4.0, "powermem": 2.5}),
+    Row("inferred turns, eight users", "inferred", CALLERS, TURNS, {"mem0": 4.0}),
+)
+SLOW = (Row("the same, a model that takes 500 ms", "inferred", CALLERS, SLOW_COUNT, {"mem0": 1.25}),)
+
+
+def peer_rate(peer: str, endpoint: str, row: Row) -> tuple[float, int]:
+    """Return how many memories a second a peer adds, and how many were lost."""
+    python = ROOT / "build" / "peers" / peer / "bin" / "python"
+    if not python.exists():
+        sys.exit(f"the environment of {peer} is missing: run `make bench-peers`")
     with tempfile.TemporaryDirectory() as folder:
-        script = ROOT / "bench" / "peers" / "mem0_adds.py"
-        command = [str(PEER), str(script), endpoint, folder, str(callers), str(COUNT)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - our own command
+        script = ROOT / "bench" / "peers" / "peer_adds.py"
+        command = [str(python), str(script), peer, endpoint, folder, str(row.callers), str(row.count), row.how]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - our own command
+    if done.returncode:
+        sys.exit(f"{peer} has failed:\n{done.stderr}")
     found = json.loads(done.stdout.splitlines()[-1])
     return float(found["per_second"]), int(found["lost"])
 
 
-async def main() -> None:
-    """Measure both in turns."""
-    if not PEER.exists():
-        sys.exit("mem0's environment is missing: run `make bench-peers`")
+async def our_rate(ours: Measured, row: Row) -> float:
+    """Return how many memories a second ours adds."""
+    measured = await (ours.remember(row.callers) if row.how == "verbatim" else ours.inferred(row.count))
+    return measured[0]
+
+
+async def measure(rows: tuple[Row, ...], model_seconds: float) -> None:
+    """Measure rows that have one endpoint, and print them."""
     command = [sys.executable, "-m", "bench.embedding_stub", str(free_port())]
-    with process(command, ROOT, "/bare") as endpoint, worker(ROOT, endpoint) as url:
+    with process(command, ROOT, "/bare", MODEL_SECONDS=str(model_seconds)) as endpoint, worker(ROOT, endpoint) as url:
         ours = Measured(url, endpoint, "user")
         await ours.remember(1)
-        rounds: dict[int, list[tuple[float, float, int]]] = {callers: [] for callers in TARGETS}
-        for _ in range(ROUNDS):
-            for callers, each in rounds.items():
-                added, _ = await ours.remember(callers)
-                each.append((added, *await asyncio.to_thread(mem0, endpoint, callers)))
-    for callers, each in rounds.items():
-        ratios = sorted(left / right for left, right, _ in each)
-        left, right = (statistics.median(one[n] for one in each) for n in (0, 1))
-        lost = sum(one[2] for one in each)
-        print(
-            f"  remembering, {callers} at a time: {left:,.0f} against {right:,.0f} a second of mem0 ({lost} lost): "
-            f"ratio {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}, target {TARGETS[callers]:g})"
-        )
+        for row in rows:
+            rates: list[float] = []
+            peers: dict[str, list[tuple[float, int]]] = {peer: [] for peer in row.wanted}
+            for _ in range(ROUNDS):
+                rates.append(await our_rate(ours, row))
+                for peer, each in peers.items():
+                    each.append(await asyncio.to_thread(peer_rate, peer, endpoint, row))
+            for peer, each in peers.items():
+                show(row, peer, rates, each)
+
+
+def show(row: Row, peer: str, ours: list[float], peers: list[tuple[float, int]]) -> None:
+    """Print one row."""
+    ratios = sorted(left / right for left, (right, _) in zip(ours, peers, strict=True))
+    right = statistics.median(rate for rate, _ in peers)
+    print(
+        f"  {row.name}: {statistics.median(ours):,.1f} against {right:,.1f} a second of {peer} "
+        f"({sum(lost for _, lost in peers)} lost): ratio {statistics.median(ratios):.2f} "
+        f"({ratios[0]:.2f} to {ratios[-1]:.2f}, target {row.wanted[peer]:g})",
+        flush=True,
+    )
+
+
+async def main() -> None:
+    """Measure all rows."""
+    await measure(AT_ONCE, 0)
+    await measure(SLOW, SLOW_MODEL_SECONDS)
 
 
 if __name__ == "__main__":

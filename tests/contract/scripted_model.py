@@ -63,6 +63,11 @@ class ScriptedModel:
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
+    @property
+    def forms(self) -> list[str]:
+        """The form in which each request asked for its answer."""
+        return [request.get("response_format", {}).get("type", "none") for request in self.requests]
+
     def __enter__(self) -> Self:
         """Begin to serve."""
         self._thread.start()

@@ -3,77 +3,19 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 from contract.scripted_model import Mode, ScriptedModel, completion
+from support.windows import talk
 
 from streams.extraction.model.extractor import ModelExtractor
 from streams.extraction.model.prompts import PROMPT_HASH
-from streams.extraction.protocol import Outage, Piece, Rejected, Window
+from streams.extraction.protocol import Outage, Rejected
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-MORNING = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 COFFEE, TEA = "用户喜欢喝咖啡", "He prefers tea"
 
 
-def window(*texts: str) -> Window:
-    pieces = tuple(
-        Piece(
-            piece_id=f"t-{index}#0",
-            event_id=f"t-{index}",
-            speaker="user",
-            text=text,
-            occurred_at=MORNING + timedelta(minutes=index),
-            recorded_at=MORNING,
-        )
-        for index, text in enumerate(texts)
-    )
-    return Window(
-        tenant="default",
-        user_id="u1",
-        agent_id="luna",
-        session_id="s1",
-        source_type="chat",
-        source_ref="s1",
-        pieces=pieces,
-    )
-
-
-WINDOW = window(COFFEE, TEA)
-
-
-@pytest.fixture
-def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel() as scripted:
-        yield scripted
-
-
-@pytest.fixture
-def outcomes() -> list[str]:
-    return []
-
-
-@pytest.fixture
-async def extractor(model: ScriptedModel, outcomes: list[str]) -> AsyncIterator[ModelExtractor]:
-    made = ModelExtractor(
-        model.base_url,
-        "key",
-        "scripted",
-        temperature=0.2,
-        max_tokens=2048,
-        timeout_seconds=5,
-        observe=outcomes.append,
-    )
-    yield made
-    await made.aclose()
-
-
-def forms(model: ScriptedModel) -> list[str]:
-    return [request.get("response_format", {}).get("type", "none") for request in model.requests]
+WINDOW = talk(COFFEE, TEA)
 
 
 @pytest.mark.parametrize("mode", ["ok", "fenced", "bare", "no_json_schema", "no_response_format"])
@@ -119,7 +61,7 @@ async def test_a_response_format_that_was_refused_is_not_tried_again(
     model.play(mode)
     await extractor.extract(WINDOW)
     await extractor.extract(WINDOW)
-    assert forms(model) == [*first, *second]
+    assert model.forms == [*first, *second]
 
 
 async def test_a_response_format_that_was_accepted_before_can_still_be_given_up(
@@ -128,7 +70,7 @@ async def test_a_response_format_that_was_accepted_before_can_still_be_given_up(
     await extractor.extract(WINDOW)
     model.play("no_json_schema")
     await extractor.extract(WINDOW)
-    assert forms(model) == ["json_schema", "json_schema", "json_object"]
+    assert model.forms == ["json_schema", "json_schema", "json_object"]
 
 
 async def test_a_refusal_of_response_format_without_any_reason_is_understood_too(
@@ -137,7 +79,7 @@ async def test_a_refusal_of_response_format_without_any_reason_is_understood_too
     model.play_error(422)
     await extractor.extract(WINDOW)
     await extractor.extract(WINDOW)
-    assert forms(model) == ["json_schema", "json_object", "json_object"]
+    assert model.forms == ["json_schema", "json_object", "json_object"]
 
 
 async def test_an_endpoint_that_spells_the_refusal_500_is_believed_after_three_windows(
@@ -147,7 +89,7 @@ async def test_an_endpoint_that_spells_the_refusal_500_is_believed_after_three_w
         model.play_error(500)
         await extractor.extract(WINDOW)
     await extractor.extract(WINDOW)
-    assert forms(model) == ["json_schema", "json_object"] * 3 + ["json_object"]
+    assert model.forms == ["json_schema", "json_object"] * 3 + ["json_object"]
 
 
 async def test_newer_models_get_max_completion_tokens_and_no_temperature_when_they_ask_for_it(
@@ -159,7 +101,7 @@ async def test_newer_models_get_max_completion_tokens_and_no_temperature_when_th
     await extractor.extract(WINDOW)
     last = model.requests[-1]
     assert (last["max_completion_tokens"], "max_tokens" in last, "temperature" in last) == (2048, False, False)
-    assert forms(model) == ["json_schema"] * 4
+    assert model.forms == ["json_schema"] * 4
 
 
 @pytest.mark.parametrize(
@@ -216,7 +158,7 @@ async def test_a_window_that_every_form_is_refused_for_is_rejected_and_says_noth
     with pytest.raises(Rejected):
         await extractor.extract(WINDOW)
     await extractor.extract(WINDOW)
-    assert forms(model) == ["json_schema", "json_object", "none", "json_schema"]
+    assert model.forms == ["json_schema", "json_object", "none", "json_schema"]
 
 
 async def test_a_refused_repair_is_a_rejection_that_keeps_the_first_answer(
@@ -254,7 +196,7 @@ def test_a_key_that_cannot_stand_in_a_header_is_refused_at_once():
 
 async def test_texts_and_answers_that_utf_8_cannot_spell_do_no_harm(model: ScriptedModel, extractor: ModelExtractor):
     model.play_body(completion('{"memories":[{"content":"half \\ud83d an emoji"}]}'))
-    extraction = await extractor.extract(window("broken \ud83d emoji"))
+    extraction = await extractor.extract(talk("broken \ud83d emoji"))
     assert extraction.proposals[0].content == "half \ufffd an emoji"
     assert "broken \ufffd emoji" in model.requests[0]["messages"][-1]["content"]
 
@@ -268,7 +210,7 @@ async def test_a_response_format_that_was_refused_by_name_is_not_tried_again_bef
     with pytest.raises(Outage):
         await extractor.extract(WINDOW)
     await extractor.extract(WINDOW)
-    assert forms(model) == ["json_schema", "json_object", "none", "none"]
+    assert model.forms == ["json_schema", "json_object", "none", "none"]
 
 
 async def test_an_answer_that_goes_round_in_a_circle_is_read_up_to_there(

@@ -3,46 +3,21 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from contract.scripted_model import ScriptedModel, completion
+from support.windows import talk
 
 from streams.extraction.model.extractor import ModelExtractor
 from streams.extraction.model.fitting import tokens_of
-from streams.extraction.protocol import Outage, Piece, Rejected, Window
+from streams.extraction.protocol import Outage, Rejected
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-MORNING = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 
-
-def window(*texts: str) -> Window:
-    pieces = tuple(
-        Piece(
-            piece_id=f"t-{index}#0",
-            event_id=f"t-{index}",
-            speaker="user",
-            text=text,
-            occurred_at=MORNING + timedelta(minutes=index),
-            recorded_at=MORNING,
-        )
-        for index, text in enumerate(texts)
-    )
-    return Window(
-        tenant="default",
-        user_id="u1",
-        agent_id=None,
-        session_id="s1",
-        source_type="chat",
-        source_ref="s1",
-        pieces=pieces,
-    )
-
-
-FOUR = window(*(f"Tea number {n} is Ines's" for n in range(1, 5)))
+FOUR = talk(*(f"Tea number {n} is Ines's" for n in range(1, 5)))
 
 
 class SmallModel(ScriptedModel):
@@ -127,11 +102,11 @@ async def test_a_window_that_is_too_long_is_halved_and_its_memories_cite_the_who
     texts = [f"Ines likes tea number {n}, " + "and so on, " * 60 for n in range(1, 5)]
     with SmallModel(2_000, error) as model:
         made = make(model)
-        extraction = await made.extract(window(*texts))
+        extraction = await made.extract(talk(*texts))
         assert [p.sources for p in extraction.proposals] == [(0,), (1,), (2,), (3,)]
         assert extraction.tokens_in == 100 * len(json.loads(extraction.answer or ""))
         first = len(model.requests)
-        await made.extract(window(*texts))
+        await made.extract(talk(*texts))
         assert len(model.requests) - first < first  # what was too long was learned
         await made.aclose()
 
@@ -140,7 +115,7 @@ async def test_one_long_text_is_halved_too():
     text = " ".join(f"Tea number {n} is Ines's." for n in range(300))
     with SmallModel(2_000, {"message": "too long", "code": "context_length_exceeded"}) as model:
         made = make(model)
-        extraction = await made.extract(window(text))
+        extraction = await made.extract(talk(text))
         assert {p.sources for p in extraction.proposals} == {(0,)}
         assert "Tea number 299" in extraction.proposals[-1].content
         await made.aclose()
@@ -169,7 +144,7 @@ async def test_prompt_and_answer_fit_the_context_that_is_set(
 async def test_a_window_that_does_not_fit_the_context_that_is_set_is_never_sent_whole(model: ScriptedModel):
     made = make(model, context_tokens=2_000)
     texts = [f"Ines likes tea number {n}, " + "and so on, " * 100 for n in range(1, 5)]
-    extraction = await made.extract(window(*texts))
+    extraction = await made.extract(talk(*texts))
     assert [p.sources for p in extraction.proposals] == [(0,), (1,), (2,), (3,)]
     assert max(tokens_of(r["messages"]) + r["max_tokens"] for r in model.requests) <= 2_000
     await made.aclose()

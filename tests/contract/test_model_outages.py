@@ -3,77 +3,19 @@
 from __future__ import annotations
 
 import socket
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 from contract.scripted_model import ScriptedModel, completion
+from support.windows import talk
 
 from streams.extraction.model.extractor import ModelExtractor
-from streams.extraction.protocol import Outage, Piece, Rejected, Window
+from streams.extraction.protocol import Outage, Rejected
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-MORNING = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 COFFEE, TEA = "我喜欢喝咖啡", "He prefers tea"
 
 
-def window(*texts: str) -> Window:
-    pieces = tuple(
-        Piece(
-            piece_id=f"t-{index}#0",
-            event_id=f"t-{index}",
-            speaker="user",
-            text=text,
-            occurred_at=MORNING + timedelta(minutes=index),
-            recorded_at=MORNING,
-        )
-        for index, text in enumerate(texts)
-    )
-    return Window(
-        tenant="default",
-        user_id="u1",
-        agent_id="luna",
-        session_id="s1",
-        source_type="chat",
-        source_ref="s1",
-        pieces=pieces,
-    )
-
-
-WINDOW = window(COFFEE, TEA)
-
-
-@pytest.fixture
-def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel() as scripted:
-        yield scripted
-
-
-@pytest.fixture
-def outcomes() -> list[str]:
-    return []
-
-
-@pytest.fixture
-async def extractor(model: ScriptedModel, outcomes: list[str]) -> AsyncIterator[ModelExtractor]:
-    made = ModelExtractor(
-        model.base_url,
-        "key",
-        "scripted",
-        temperature=0.2,
-        max_tokens=2048,
-        timeout_seconds=5,
-        observe=outcomes.append,
-    )
-    yield made
-    await made.aclose()
-
-
-def forms(model: ScriptedModel) -> list[str]:
-    return [request.get("response_format", {}).get("type", "none") for request in model.requests]
+WINDOW = talk(COFFEE, TEA)
 
 
 async def test_too_many_requests_are_an_outage_that_says_how_long_to_wait(
@@ -120,7 +62,7 @@ async def test_what_is_not_about_the_window_is_an_outage_and_the_window_can_be_a
         with pytest.raises(Outage):
             await extractor.extract(WINDOW)
     assert len((await extractor.extract(WINDOW)).proposals) == 2
-    assert forms(model)[-1] == "json_schema"
+    assert model.forms[-1] == "json_schema"
 
 
 async def test_a_server_error_of_an_endpoint_that_has_answered_before_is_not_asked_about_again(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import pytest
+from support.windows import piece, talk, window
 
 from streams.extraction.assisted import AssistedModel
-from streams.extraction.protocol import Extraction, Outage, Piece, Proposal, Rejected, Window
+from streams.extraction.protocol import Extraction, Outage, Proposal, Rejected, Window
 from streams.extraction.rules.extractor import RuleExtractor
-
-if TYPE_CHECKING:
-    from streams.extraction.protocol import SourceType
 
 TUESDAY = datetime(2026, 3, 10, 9, tzinfo=UTC)
 WHO = "I'm Ingrid. I live in Bergen and work as a nurse at Haukeland Hospital."
@@ -33,29 +30,6 @@ class Answers:
         return Extraction(proposals=tuple(p for p in self._found if isinstance(p, Proposal)), answer="[]", tokens_in=7)
 
 
-def window(*texts: str, source_type: SourceType = "chat") -> Window:
-    pieces = tuple(
-        Piece(
-            piece_id=f"t-{i}#0",
-            event_id=f"t-{i}",
-            speaker="user" if source_type == "chat" else "screenshot",
-            text=text,
-            occurred_at=TUESDAY,
-            recorded_at=TUESDAY,
-        )
-        for i, text in enumerate(texts)
-    )
-    return Window(
-        tenant="default",
-        user_id="u1",
-        agent_id=None,
-        session_id="s1",
-        source_type=source_type,
-        source_ref="s1",
-        pieces=pieces,
-    )
-
-
 async def slots(model: Answers, asked: Window) -> list[tuple[str, str | None, str | None]]:
     extraction = await AssistedModel(model, RuleExtractor()).extract(asked)
     return [(p.content, p.attribute, p.value) for p in extraction.proposals]
@@ -63,32 +37,32 @@ async def slots(model: Answers, asked: Window) -> list[tuple[str, str | None, st
 
 async def test_a_slot_that_the_model_left_empty_goes_to_the_memory_that_says_its_value():
     model = Answers(Proposal(content="The user lives in Bergen.", sources=(0,)))
-    assert await slots(model, window(WHO)) == [("The user lives in Bergen.", "city", "Bergen")]
+    assert await slots(model, talk(WHO)) == [("The user lives in Bergen.", "city", "Bergen")]
 
 
 async def test_a_memory_of_two_slots_gives_a_second_memory():
     job = "The user works as a nurse at Haukeland Hospital."
     model = Answers(Proposal(content=job, attribute="employer", value="Haukeland Hospital", sources=(0,)))
-    [first, second] = await slots(model, window(WHO))
+    [first, second] = await slots(model, talk(WHO))
     assert first == (job, "employer", "Haukeland Hospital")
     assert second[1:] == ("occupation", "nurse")
 
 
 async def test_what_the_model_filled_stays_and_what_it_did_not_find_is_not_added():
     model = Answers(Proposal(content="The user is in Bergen now.", attribute="city", value="Oslo", sources=(0,)))
-    assert await slots(model, window(WHO)) == [("The user is in Bergen now.", "city", "Oslo")]
+    assert await slots(model, talk(WHO)) == [("The user is in Bergen now.", "city", "Oslo")]
 
 
 async def test_a_value_is_said_by_whole_words():
     model = Answers(Proposal(content="The user also walked for 30 minutes.", sources=(0,)))
-    assert await slots(model, window("My name is Al. I am 3 years old. I also walked for 30 minutes.")) == [
+    assert await slots(model, talk("My name is Al. I am 3 years old. I also walked for 30 minutes.")) == [
         ("The user also walked for 30 minutes.", None, None)
     ]
 
 
 async def test_the_memory_comes_from_both_lines():
     model = Answers(Proposal(content="The user lives in Bergen.", sources=(1,)))
-    asked = window("I live in Bergen.", "It rains a lot there.")
+    asked = talk("I live in Bergen.", "It rains a lot there.")
     [proposal] = (await AssistedModel(model, RuleExtractor()).extract(asked)).proposals
     assert (proposal.attribute, proposal.sources) == ("city", (1, 0))
 
@@ -96,7 +70,7 @@ async def test_the_memory_comes_from_both_lines():
 async def test_the_rest_of_the_answer_is_the_models():
     model = Answers(Proposal(content="The user lives in Bergen.", sources=(0,)))
     assisted = AssistedModel(model, RuleExtractor())
-    extraction = await assisted.extract(window(WHO))
+    extraction = await assisted.extract(talk(WHO))
     assert (extraction.answer, extraction.tokens_in, assisted.model) == ("[]", 7, "small")
     assert assisted.prompt_hash not in ("p", RuleExtractor().prompt_hash)
     assert assisted.prompt_hash == AssistedModel(model, RuleExtractor()).prompt_hash
@@ -105,16 +79,17 @@ async def test_the_rest_of_the_answer_is_the_models():
 @pytest.mark.parametrize("failure", [Rejected("not JSON"), Outage("down")])
 async def test_what_the_model_cannot_answer_stays_unanswered(failure: Exception):
     with pytest.raises(type(failure)):
-        await slots(Answers(failure), window(WHO))
+        await slots(Answers(failure), talk(WHO))
 
 
 @pytest.mark.parametrize("failure", [Rejected("too long"), Outage("closed")])
 async def test_rules_that_fail_cost_only_their_slots(failure: Exception):
     model = Answers(Proposal(content="The user lives in Bergen.", sources=(0,)))
-    extraction = await AssistedModel(model, Answers(failure)).extract(window(WHO))
+    extraction = await AssistedModel(model, Answers(failure)).extract(talk(WHO))
     assert [p.attribute for p in extraction.proposals] == [None]
 
 
 async def test_a_screenshot_fills_no_slot():
     model = Answers(Proposal(content="I live in Bergen.", sources=(0,)))
-    assert await slots(model, window("I live in Bergen.", source_type="photo")) == [("I live in Bergen.", None, None)]
+    screenshot = window(piece(0, "I live in Bergen.", speaker="screenshot"), source_type="photo")
+    assert await slots(model, screenshot) == [("I live in Bergen.", None, None)]

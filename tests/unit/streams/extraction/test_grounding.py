@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support import windows
 
 from streams.extraction.model.answer import read_answer
 from streams.extraction.model.grounding import grounded
-from streams.extraction.protocol import Piece, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streams.extraction.model.answer import Answer
-    from streams.extraction.protocol import SourceType
+    from streams.extraction.protocol import SourceType, Window
 
 WINDOWS = Path(__file__).parents[4] / "bench" / "real_model" / "windows.jsonl"
 TUESDAY = datetime(2026, 3, 10, 9, tzinfo=UTC)
@@ -25,27 +25,17 @@ TUESDAY = datetime(2026, 3, 10, 9, tzinfo=UTC)
 
 def talk(*turns: str, source_type: SourceType = "chat", name: str | None = None) -> Window:
     """Return a window of turns, each `U: text` or `A: text`."""
-    pieces = tuple(
-        Piece(
-            piece_id=f"t-{number}#0",
-            event_id=f"t-{number}",
+    pieces = (
+        windows.piece(
+            number,
+            turn[3:],
             speaker="user" if turn.startswith("U: ") else "assistant",
-            text=turn[3:],
             occurred_at=TUESDAY + timedelta(seconds=10 * number),
-            recorded_at=TUESDAY,
             name=name if turn.startswith("U: ") else None,
         )
         for number, turn in enumerate(turns)
     )
-    return Window(
-        tenant="default",
-        user_id="u1",
-        agent_id=None,
-        session_id="s1",
-        source_type=source_type,
-        source_ref="s1",
-        pieces=pieces,
-    )
+    return windows.window(*pieces, source_type=source_type)
 
 
 def ground(window: Window, *entries: dict[str, Any]) -> Answer:

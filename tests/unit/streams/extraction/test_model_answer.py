@@ -3,47 +3,28 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.windows import piece, window
 
 from schemas.messages.observations import TurnContext
 from streams.extraction.model.answer import MAX_CONTENT, MAX_ENTRIES, UnusableAnswerError, read_answer
-from streams.extraction.protocol import Piece, Proposal, Window
+from streams.extraction.protocol import Proposal, Window
 
 if TYPE_CHECKING:
     from streams.extraction.protocol import Speaker
 
-EIGHT = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 COFFEE = {"content": "用户喜欢喝咖啡", "sources": [1]}
 
 
-def window(*speakers: Speaker, intimacies: tuple[float | None, ...] = ()) -> Window:
-    pieces = tuple(
-        Piece(
-            piece_id=f"t-{index}#0",
-            event_id=f"t-{index}",
-            speaker=speaker,
-            text="text",
-            occurred_at=EIGHT + timedelta(minutes=index),
-            recorded_at=EIGHT,
-            context=TurnContext(intimacy=intimacies[index]) if index < len(intimacies) else None,
-        )
-        for index, speaker in enumerate(speakers)
-    )
-    return Window(
-        tenant="default",
-        user_id="u1",
-        agent_id=None,
-        session_id="s1",
-        source_type="chat",
-        source_ref="s1",
-        pieces=pieces,
-    )
+def said_by(*speakers: Speaker, intimacies: tuple[float | None, ...] = ()) -> Window:
+    contexts = [TurnContext(intimacy=intimacy) for intimacy in intimacies] + [None] * len(speakers)
+    return window(*(piece(n, speaker=speaker, context=contexts[n]) for n, speaker in enumerate(speakers)))
 
 
-TALK = window("user", "assistant", "user")
+TALK = said_by("user", "assistant", "user")
 
 
 def read(*entries: object) -> tuple[Proposal, ...]:
@@ -268,7 +249,7 @@ def test_sources_are_the_prompts_numbers_and_without_any_the_users_turns(cited: 
 
 @pytest.mark.parametrize("speaker", ["screenshot", "article", "assistant"])
 def test_a_window_without_user_turns_is_cited_whole(speaker: Speaker):
-    answer = read_answer('[{"content": "x", "sources": [7]}]', window(speaker, speaker))
+    answer = read_answer('[{"content": "x", "sources": [7]}]', said_by(speaker, speaker))
     assert answer.proposals[0].sources == (0, 1)
 
 
@@ -295,6 +276,6 @@ def test_control_characters_and_broken_surrogates_do_not_reach_the_log():
 def test_an_episode_without_importance_takes_the_intimacy_of_its_newest_cited_turn_that_has_one(
     sources: list[int], importance: float
 ):
-    talk = window("user", "assistant", "user", intimacies=(10, None, 60))
+    talk = said_by("user", "assistant", "user", intimacies=(10, None, 60))
     entry = {"content": "x", "kind": "episodic", "event_type": "gift", "emotion_intensity": 0.8, "sources": sources}
     assert read_answer(json.dumps([entry]), talk).proposals[0].importance == pytest.approx(importance)

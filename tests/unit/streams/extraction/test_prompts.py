@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
+from support.windows import window
 
 from schemas.messages.observations import TurnContext
 from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE
@@ -25,11 +26,10 @@ from streams.extraction.model.prompts import (
     messages,
     repair,
 )
-from streams.extraction.protocol import Piece, Window
+from streams.extraction.protocol import Piece
 
 if TYPE_CHECKING:
     from streams.extraction.model.examples import Language
-    from streams.extraction.protocol import SourceType
 
 EIGHT = datetime(2026, 1, 5, 8, 0, 59, tzinfo=UTC)
 
@@ -37,18 +37,6 @@ EIGHT = datetime(2026, 1, 5, 8, 0, 59, tzinfo=UTC)
 def piece(text: str = "我喜欢喝咖啡", **changes: Any) -> Piece:
     given: dict[str, Any] = {"speaker": "user", "occurred_at": EIGHT, "recorded_at": EIGHT, **changes}
     return Piece(piece_id="t-1#0", event_id="t-1", text=text, **given)
-
-
-def window(*pieces: Piece, source_type: SourceType = "chat") -> Window:
-    return Window(
-        tenant="default",
-        user_id="u1",
-        agent_id=None,
-        session_id="s1",
-        source_type=source_type,
-        source_ref="s1",
-        pieces=pieces,
-    )
 
 
 @pytest.mark.parametrize(

@@ -9,32 +9,23 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import windows
 
-from streams.extraction.protocol import Extraction, Piece, Window
 from streams.extraction.rules.dates import birth_date, chinese_date, english_date
 from streams.extraction.rules.extractor import RuleExtractor
 from streams.extraction.rules.screens import DROPPED
 from streams.extraction.verbatim import VerbatimExtractor
 
 if TYPE_CHECKING:
-    from streams.extraction.protocol import Speaker
+    from streams.extraction.protocol import Extraction, Speaker, Window
 
 MONDAY = datetime(2026, 1, 5, 8, tzinfo=UTC)
 
 
 def window(*said: tuple[Speaker, str], at: datetime = MONDAY) -> Window:
-    pieces = tuple(
-        Piece(piece_id=f"t-{n}#0", event_id=f"t-{n}", speaker=speaker, text=text, occurred_at=at, recorded_at=at)
-        for n, (speaker, text) in enumerate(said)
-    )
-    return Window(
-        tenant="default",
-        user_id="u1",
-        agent_id=None,
-        session_id="s1",
-        source_type="chat",
-        source_ref="s1",
-        pieces=pieces,
+    turns = enumerate(said)
+    return windows.window(
+        *(windows.piece(n, text, speaker=speaker, occurred_at=at, recorded_at=at) for n, (speaker, text) in turns)
     )
 
 

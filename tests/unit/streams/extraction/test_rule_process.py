@@ -8,37 +8,17 @@ import signal
 import subprocess
 import sys
 import textwrap
-from datetime import UTC, datetime
 
 import pytest
 from support.processes import wait_until_gone
+from support.windows import talk
 
-from streams.extraction.protocol import Outage, Piece, Rejected, Window
+from streams.extraction.protocol import Outage, Rejected
 from streams.extraction.rules.extractor import RuleExtractor
 from streams.extraction.rules.process import RuleProcess
 
-AT = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
-
-
-def window(*texts: str) -> Window:
-    """Return a window of the user's turns."""
-    pieces = tuple(
-        Piece(piece_id=f"t{n}#0", event_id=f"t{n}", speaker="user", text=text, occurred_at=AT, recorded_at=AT)
-        for n, text in enumerate(texts)
-    )
-    return Window(
-        tenant="default",
-        user_id="u",
-        agent_id=None,
-        session_id="s",
-        source_type="chat",
-        source_ref="s",
-        pieces=pieces,
-    )
-
-
-ORDINARY = window("我叫张三，喜欢喝咖啡", "I work at Acme and I love hiking.", "下周三有项目评审会议")
-LONG = window(*["我喜欢茶，我在北京工作，今天我们吵架了。I am a nurse, I live in Oslo. " * 90] * 40)
+ORDINARY = talk("我叫张三，喜欢喝咖啡", "I work at Acme and I love hiking.", "下周三有项目评审会议")
+LONG = talk(*["我喜欢茶，我在北京工作，今天我们吵架了。I am a nurse, I live in Oslo. " * 90] * 40)
 
 
 async def test_it_finds_what_the_rules_find():
