@@ -124,7 +124,6 @@ def said_of_the_user(found: Iterable[Proposal]) -> list[tuple[str | None, str]]:
 @pytest.mark.parametrize(
     "said",
     [
-        "我有新男朋友了，叫张伟，是个厨师。",
         "有个新同事，叫王磊，是广州人，对海鲜过敏。",
         "我养了一只猫，叫咪咪，对鸡肉过敏。",
         "我有女儿，叫Lucy，今年5岁。",

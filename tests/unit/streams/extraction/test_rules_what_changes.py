@@ -275,6 +275,7 @@ async def test_what_died_without_a_pets_name_is_no_memory(said: str):
         ),
         ("我有新男朋友了", [("relationship_status", "恋爱中")]),
         ("我有新男朋友了，叫张伟", [("relationship_status", "恋爱中"), ("family", "男朋友张伟")]),
+        ("我有新男朋友了，叫张伟，是个厨师。", [("relationship_status", "恋爱中"), ("family", "男朋友张伟")]),
         ("我交了新女朋友，叫小雅", [("relationship_status", "恋爱中"), ("family", "女朋友小雅")]),
         ("我找了个对象，她叫小雅", [("family", "对象小雅")]),
     ],
