@@ -7,9 +7,10 @@ vectors, which have a table of their own, compressed.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
+from operator import attrgetter
 from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,6 +39,8 @@ _USUAL: Final[dict[str, object]] = {name: [] for name in _LISTS} | {
 """What a row leaves out, beside what is None. Queries in SQL read none of them."""
 _EMPTY: Final = {name: () if value == [] else value for name, value in _USUAL.items()}
 """The same as a memory has it."""
+_KEYS: Final = tuple((key, _EMPTY.get(key)) for key in _NAMES.values())
+_values: Final = attrgetter(*_NAMES)
 _REPEATED: Final = (
     "agent_id",
     "kind",
@@ -82,31 +85,17 @@ def memory_of_row(body: bytes) -> Memory:
     return Memory(**row)
 
 
-def _compiled_said() -> Callable[[Memory], dict[str, object]]:
-    """Compile a function that returns what a row says of a memory: a test for each field that may be left out."""
-    lines = ["def said(m):", " row = {}"]
-    known: dict[str, Any] = {}
-    for name, key in _NAMES.items():
-        put = f"row[{key!r}] = value"
-        lines.append(f" value = m.{name}")
-        if name in _SAME:
-            lines.append(f" if value != m.occurred_at: {put}")
-        elif key in _EMPTY:
-            known[f"usual_{name}"], known[f"type_{name}"] = _EMPTY[key], type(_EMPTY[key])
-            lines.append(f" if value != usual_{name} or type(value) is not type_{name}: {put}")
-        else:
-            lines.append(f" if value is not None: {put}")
-    exec("\n".join([*lines, " return row"]), known)  # noqa: S102 - our own text
-    said: Callable[[Memory], dict[str, object]] = known["said"]
-    return said
-
-
-_said: Final = _compiled_said()
-
-
 def row_of_memory(memory: Memory) -> bytes:
     """Return the row of a memory."""
-    return orjson.dumps(_said(memory))
+    said = {
+        key: value
+        for (key, usual), value in zip(_KEYS, _values(memory), strict=True)
+        if value is not None and (value != usual or type(value) is not type(usual))
+    }
+    for name in _SAME:
+        if said[name] == said["occurred_at"]:
+            del said[name]
+    return orjson.dumps(said)
 
 
 def row_of_decision(value: bytes, vectors: Iterable[bytes]) -> bytes:
