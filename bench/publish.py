@@ -83,7 +83,7 @@ def records(posted: list[dict[str, Any]]) -> list[NewRecord]:
 
 
 @contextlib.contextmanager
-def running_worker(folder: Path, *, start_seconds: float = START_SECONDS, **settings: str) -> Iterator[tuple[str, int]]:
+def running_worker(folder: Path, start_seconds: float = START_SECONDS, /, **settings: str) -> Iterator[tuple[str, int]]:
     """Run a worker while the block lasts; its URL and process id."""
     port = free_port()
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MNEMOLOG_")}

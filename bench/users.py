@@ -283,7 +283,7 @@ async def measure(folder: Path, sizes: tuple[int, ...], searched: int, seed: int
     with contextlib.ExitStack() as running:
         workers = list[Measured]()
         for users in sizes:
-            worker = running_worker(folder / str(users), start_seconds=START_SECONDS, **SETTINGS)
+            worker = running_worker(folder / str(users), START_SECONDS, **SETTINGS)
             workers.append(Measured(users, *running.enter_context(worker), searched, seed))
         for one in workers:
             one.note_memory("ready")
