@@ -14,6 +14,7 @@ import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 from contract.wake_calls import ask_for_each_status
 from contract.wake_stream_client import open_wake_stream
+from fastapi.routing import APIRoute
 
 from mnemolog.http.app import make_http
 from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
@@ -26,7 +27,7 @@ from mnemolog.http.webhooks import models as webhook_models
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -35,6 +36,30 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontDoor]:
     async with front_door(tmp_path_factory.mktemp("worker")) as opened:
         yield opened
+
+
+def routes_in(routes: Iterable[Any]) -> Iterator[APIRoute]:
+    for route in routes:
+        if isinstance(route, APIRoute):
+            yield route
+        else:
+            yield from routes_in(getattr(route, "routes", None) or ())
+
+
+async def test_a_route_takes_the_query_parameters_that_it_is_described_with(door: FrontDoor):
+    paths: dict[str, dict[str, Any]] = (await door.get("/openapi.json")).json()["paths"]
+    described = {
+        (path, method.upper()): {one["name"] for one in what.get("parameters", ()) if one["in"] == "query"}
+        for path, each in paths.items()
+        for method, what in each.items()
+    }
+    taken = {
+        (route.path_format, method): set(route.query_names)  # type: ignore[attr-defined]
+        for route in routes_in(door.app.routes)
+        for method in route.methods or ()
+    }
+    assert any(described.values())
+    assert {one: taken[one] for one in described} == described
 
 
 async def test_every_route_is_described_with_what_it_answers(door: FrontDoor):
