@@ -124,7 +124,7 @@ WINDOWS_AT_ONCE = 1024
 """Windows in progress: with the model, waiting for a retry, or being appended."""
 ANSWERS_SECONDS = 0.75 * REFUSED_SECONDS
 """How long a worker that stops answers what it had accepted, where others may take it for dead by its closed port."""
-LOAD_SECONDS = 20.0
+LOAD_SECONDS = 60.0
 """How long a start waits for the encoder: without it everything but searches and new memories is answered."""
 GLOBALS_SECONDS = 0.5
 """How long a query waits for global memories that another worker has decided a moment ago."""
