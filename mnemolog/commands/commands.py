@@ -136,8 +136,6 @@ class Commands:
         self._embedder = embedder
         self._clock = clock
         self._suspend_deadline = suspend_deadline
-        self._newest: dict[int, Appended] = {}
-        """The last command that was appended here, by its partition."""
 
     @property
     def embedding_model(self) -> str:
@@ -222,13 +220,10 @@ class Commands:
         """Append an item and wait up to 5 s for its decision. Raises AnotherCommand, and NotHeld before appending."""
         owner, command_id = item.envelope.owner, item.envelope.event_id
         self._shards.require(owner)
-        state = self._shards.state(owner)
-        if is_decided(state, command_id) or command_id == state.last_item:
-            await self._check_repeat(item, self._decisions(item))
+        await self._check_repeat(item, self._decisions(item))
         [appended] = await self.append([item])
         try:
-            async with asyncio.timeout(DECISION_SECONDS):
-                await self._remember.decided(owner, command_id)
+            await asyncio.wait_for(self._remember.decided(owner, command_id), DECISION_SECONDS)
             decisions = self._decisions(item)
             await self._check_repeat(item, decisions, appended.position)  # one sent meanwhile may have come first
         except (TimeoutError, NotHeld):  # it is in the log: the worker that has the partition now decides it
@@ -237,11 +232,7 @@ class Commands:
 
     async def append(self, items: Sequence[UserItem]) -> list[Appended]:
         """Append commands to the inboxes of their users; return when the log has them. Raises LogUnavailable."""
-        appended = await self._log.append([self._record(item) for item in items])
-        for one in appended:
-            partition = one.position.partition
-            self._newest[partition] = max(one, self._newest.get(partition, one), key=lambda each: each.position.offset)
-        return appended
+        return await self._log.append([self._record(item) for item in items])
 
     async def wait_until_decided(self, commands: Sequence[tuple[Owner, str]], until: float) -> None:
         """Wait for the decisions of commands, at most until a moment of the monotonic clock."""
@@ -315,8 +306,9 @@ class Commands:
         owner = item.envelope.owner
         partition = self._shards.partition(owner)
         outlives = isinstance(item, EraseUser)  # it is delivered again until the keys that it names are destroyed
-        value = codec.encode_cached(item)  # the remember agent decodes it in a moment
-        return NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=value, outlives_user=outlives)
+        return NewRecord(
+            topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item), outlives_user=outlives
+        )
 
     async def vector(self, text: str, *, urgent: bool = False) -> Sealed:
         """Return a text's embedding as messages carry it. Raises EmbedderUnavailable, EmbedderRefused.
@@ -343,9 +335,6 @@ class Commands:
         """Return the time of a command: now, but not before an earlier command's, should the clock be set back."""
         partition = self._shards.partition(owner)
         end = await self._log.end(INBOX.name, partition)
-        newest = self._newest.get(partition)
-        if newest is not None and newest.position.offset >= end - 1:
-            return max(self._clock.now(), newest.recorded_at)
         last = await self._log.read(INBOX.name, partition, end - 1, 1) if end else []
         return max([self._clock.now(), *(record.recorded_at for record in last)])
 

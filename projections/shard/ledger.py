@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog.shard")
 MANY_DECISIONS: Final = 2_000
 """More are not decoded one by one: so many, of an event or two each, take a tenth of a second."""
-NEWEST_DECISIONS: Final = 256
-"""Decisions that are kept as they were decoded."""
 _SINCE: Final = "from decisions where offset >= ?"
 _OF_USERS: Final = (
     f"select owner, memory_id from memories where owner in (select owner {_SINCE}) order by owner, sequence"  # noqa: S608
@@ -85,8 +82,6 @@ class Batch:
     """Erasures of single memories, each with its decision."""
     removed: dict[Owner, set[str]] = field(default_factory=dict)
     """The memories that went with an erasure."""
-    decided: dict[tuple[Owner, str], Decision] = field(default_factory=dict)
-    """The decisions that are the only one about their items."""
     void: int = 0
 
     def indexed_changes(self) -> dict[Owner, list[str]]:
@@ -136,8 +131,6 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         self._intimacy = IntimacyRows(connection)
         self.states = UserStates(connection, self.wakes, self._intimacy)
         self.foreseen = ForeseenStates()
-        self._decided: dict[tuple[Owner, str], Decision] = {}
-        """The newest decisions that are the only one about their items: whoever waits for one asks for it next."""
         self.void_decisions = 0
         """Decisions folded by this process that do not count. Records that are no decision are not among them."""
 
@@ -145,7 +138,6 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         """Empty the cache: the file was emptied."""
         self.foreseen.clear()
         self.states.forget()
-        self._decided.clear()
         self.erased_users.forget()
 
     def state(self, owner: Owner) -> UserState:
@@ -252,9 +244,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
             yield at, decision_of_row(body)
 
     def decided(self, owner: Owner, item_id: str) -> list[Decision]:
-        """Return the counted decisions about an item, one for each part; vectors in them may be zeros."""
-        if (newest := self._decided.get((owner, item_id))) is not None:
-            return [newest]
+        """Return the counted decisions about an item, one for each part."""
         # The index is named because SQLite would otherwise scan all decisions of the user.
         query = "select body from decisions indexed by decisions_by_item where owner=? and item_id=? order by version"
         rows = self._connection.execute(query, (name_of(owner), item_id)).fetchall()
@@ -348,10 +338,6 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         for owner, state in batch.states.items():
             self.states.keep(owner, state)
         self.void_decisions += batch.void
-        if batch.erased or batch.erased_memories or len(self._decided) > NEWEST_DECISIONS:
-            self._decided.clear()
-        if not batch.erased and not batch.erased_memories:  # else words of these decisions are gone from the file
-            self._decided.update(islice(batch.decided.items(), NEWEST_DECISIONS))
 
     def _is_closed(self, batch: Batch, decision: Decision) -> bool:
         """Return whether a tick's decision comes after the tick's closing one."""
@@ -404,7 +390,5 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
             batch.vectors.append((name, event.memory_id, event.vector.data))
         if isinstance(event, (MemoryFormed, MemoryReinforced, MemoryRevised)):
             batch.cited.extend((name, source, event.memory_id, decision.version) for source in event.source_ids)
-    if decision.part == 1 and decision.last_part:
-        batch.decided[owner, decision.item_id] = decision
     row = row_of_decision(record.value, vectors)
     batch.decisions.append((name, decision.version, record.position.offset, decision.item_id, row))

@@ -12,7 +12,6 @@ from support.workbench import Workbench
 from schemas import codec
 from schemas.codec import UnknownSchema
 from schemas.log import NewRecord
-from schemas.messages.erasure import EraseUser
 from schemas.topics import CONVERSATIONS, INBOX, LEDGER
 from streams.extraction.protocol import Rejected
 
@@ -155,23 +154,3 @@ async def test_the_first_record_of_an_observation_is_the_same_whether_it_was_jus
     assert {i: turns.first(XIAOMING, i) for i in expected} == expected
     turns.forget_recent()
     assert {i: turns.first(XIAOMING, i) for i in expected} == expected
-
-
-async def test_what_was_just_decided_about_an_item_is_known_as_the_file_has_it(bench: Workbench):
-    await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
-    await bench.decides(remember("用户喜欢喝咖啡", "c-2"))
-    ledger = bench.shards.at(0).ledger
-    known = {item_id: ledger.decided(XIAOMING, item_id) for item_id in ("c-1", "c-2", "c-3")}
-    ledger.forget()
-    for item_id, decisions in known.items():
-        read = ledger.decided(XIAOMING, item_id)
-        assert [replace(one, events=[]) for one in read] == [replace(one, events=[]) for one in decisions]
-    assert [len(decisions) for decisions in known.values()] == [1, 1, 0]
-
-
-async def test_after_an_erasure_nothing_is_known_of_a_decision_but_what_the_file_has(bench: Workbench):
-    await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
-    ledger = bench.shards.at(0).ledger
-    assert len(ledger.decided(XIAOMING, "c-1")) == 1
-    await bench.decides(EraseUser(envelope=remember("x", "e-1").envelope, cut=[], key_ids=[], observations=0))
-    assert ledger.decided(XIAOMING, "c-1") == []
