@@ -27,7 +27,7 @@ from projections.shard.shard import BULK_RECORDS
 from schemas.frames import read_frame, write_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from projections.shard.shard import Shard
@@ -69,18 +69,14 @@ class FoldProcesses:
         """The ids of the processes that fold now."""
         return [process.pid for process in self._running if process.pid is not None]
 
-    async def fold(
-        self, shard: Shard, progress: Callable[[int], None] = lambda _: None, ends: Mapping[str, int] | None = None
-    ) -> None:
+    async def fold(self, shard: Shard, progress: Callable[[int], None] = lambda _: None) -> None:
         """Fold nearly everything that the log holds for a shard that answers no query yet, if that is much.
 
         Returns early where the process fails: whatever is left is for the caller to fold, who meets what went wrong.
         `progress` is called with the number of records of each step; what it raises ends the process, as a
-        cancellation does. Nothing folds the shard any more when this returns. `ends` are the log's, if they were just
-        asked for.
+        cancellation does. Nothing folds the shard any more when this returns.
         """
-        ends = ends or await ends_of(self._log, shard.topics, shard.partition)
-        if sum(end - shard.offset(topic) for topic, end in ends.items()) <= self._worth:
+        if await self._behind(shard) <= self._worth:
             return
         async with self._slots, shard.folding:
             copy = None if any(map(shard.offset, shard.topics)) or shard.path.stem == GLOBALS else copy_of(shard.path)
@@ -119,6 +115,10 @@ class FoldProcesses:
             for task in folding:
                 task.cancel()
             await run_to_end(asyncio.gather(*folding, return_exceptions=True))
+
+    async def _behind(self, shard: Shard) -> int:
+        ends = await ends_of(self._log, shard.topics, shard.partition)
+        return sum(end - shard.offset(topic) for topic, end in ends.items())
 
     async def _hand_over(self, process: _FoldProcess, topic: str, progress: Callable[[int], None]) -> None:
         start = process.shard.offset(topic)

@@ -88,15 +88,13 @@ class ShardReceiver:
         self._source = source
         self._worth = worth
 
-    async def replace_if_ahead(
-        self, shard: Shard, lease: Lease, give_up: Callable[[Shard], None], ends: Mapping[str, int] | None = None
-    ) -> bool:
+    async def replace_if_ahead(self, shard: Shard, lease: Lease, give_up: Callable[[Shard], None]) -> bool:
         """Replace a shard's file by another worker's that is far ahead of it; return False if the shard is as it was.
 
         Returns True when the shard was given up: `give_up` has closed it, and the caller opens it again. If the disk
         fails just then, what the caller opens is the copy, or an empty shard; either is a fold of the log.
         """
-        copy = await self.fetch(shard, lease, ends)
+        copy = await self.fetch(shard, lease)
         if copy is None:
             return False
         give_up(shard)
@@ -106,13 +104,12 @@ class ShardReceiver:
             log.warning("shard %s is folded: its copy cannot be put in place: %s", shard.path.name, error)
         return True
 
-    async def fetch(self, shard: Shard, lease: Lease, ends: Mapping[str, int] | None = None) -> Path | None:
+    async def fetch(self, shard: Shard, lease: Lease) -> Path | None:
         """Return a verified copy that is far ahead of the shard; None when there is none, or the lease has ended.
 
-        It keeps about WRITE_BYTES in memory, and leaves nothing on the disk but what it returns. `ends` are the log's,
-        if they were just asked for.
+        It keeps about WRITE_BYTES in memory, and leaves nothing on the disk but what it returns.
         """
-        ends = ends or await ends_of(self._log, shard.topics, shard.partition)
+        ends = await ends_of(self._log, shard.topics, shard.partition)
         own = sum(shard.offset(topic) for topic in shard.topics)
         if sum(ends.values()) - own <= self._worth:
             return None

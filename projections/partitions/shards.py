@@ -11,12 +11,11 @@ from projections.partitions.assignment import MOVE_SECONDS, Assignment, NotHeld
 from projections.partitions.fold_process import FoldProcesses
 from projections.partitions.generation import ignore_changes, open_globals, open_shard, path_in, prepare_folder
 from projections.partitions.sender import ShardSender
-from projections.shard.log_position import ends_of
 from projections.shard.snapshot import digests_of, nothing
 from schemas.topics import GLOBALS, LEDGER, partition_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from projections.index.encoding import Encoding
@@ -114,20 +113,16 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
             # Taken off the resting ones while it folds, perhaps in a thread, so that no assignment closes it meanwhile.
             shard = self.assignment.take(partition) or self.open(partition)
             try:
-                ends: dict[str, int] | None = await ends_of(self._log, shard.topics, partition)
-                await self._start_over_if_strange(shard, ends)
+                await self._start_over_if_strange(shard)
                 is_held = partition in self.assignment.shards  # then others may be reading the shard
                 if self.receiver is not None and not is_held:  # noqa: SIM102 - the second asks other workers
-                    if await self.receiver.replace_if_ahead(shard, lease, self._give_up, ends):
-                        shard, ends = self.open(partition), None
-                before = [shard.offset(topic) for topic in shard.topics]
+                    if await self.receiver.replace_if_ahead(shard, lease, self._give_up):
+                        shard = self.open(partition)
                 if not is_held:
-                    await self.assignment.until_released(lease, self.fold_processes.fold(shard, ends=ends))
+                    await self.assignment.until_released(lease, self.fold_processes.fold(shard))
                 if not lease.is_valid:
                     return
-                if before != [shard.offset(topic) for topic in shard.topics]:
-                    ends = None  # a process has folded it, which takes its time
-                await shard.catch_up_at_start(ends)
+                await shard.catch_up_at_start()
                 await self.fold_globals()
             finally:  # also when this is cancelled, or the lease has ended: it is open, and may soon be held again
                 self.assignment.put_back(partition, shard)
@@ -150,8 +145,8 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
                 self.assignment.hold_globals()
         await self.globals.catch_up()
 
-    async def _start_over_if_strange(self, shard: Shard, ends: Mapping[str, int] | None = None) -> None:
-        if not await shard.follows_log(ends):
+    async def _start_over_if_strange(self, shard: Shard) -> None:
+        if not await shard.follows_log():
             log.warning("shard %s is no fold of this log, and is folded anew", shard.path.name)
             shard.start_over()
 

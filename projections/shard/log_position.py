@@ -11,7 +11,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from schemas.log import Log, Record
 
@@ -27,19 +27,15 @@ def record_digest(record: Record) -> bytes:
     return _ERASED if record.is_erased else blake2b(record.value, digest_size=16).digest()
 
 
-async def are_of(
-    log: Log, partition: int, positions: Iterable[LogPosition], ends: Mapping[str, int] | None = None
-) -> bool:
-    """Return whether the records before these positions are those of this log; `ends`, where they were asked for."""
-    positions = tuple(positions)
-    ends = ends or await ends_of(log, (topic for topic, _, _ in positions), partition)
-    if any(next_offset > ends[topic] for topic, next_offset, _ in positions):
-        return False
+async def are_of(log: Log, partition: int, positions: Iterable[LogPosition]) -> bool:
+    """Return whether the records before these positions are those of this log."""
     return all(await asyncio.gather(*(_is_of(log, partition, position) for position in positions)))
 
 
 async def _is_of(log: Log, partition: int, position: LogPosition) -> bool:
     topic, next_offset, digest = position
+    if next_offset > await log.end(topic, partition):
+        return False
     for record in await log.read(topic, partition, next_offset - 1, 1):
         is_known = record.position.offset == next_offset - 1 and not record.is_erased
         if is_known and digest != _ERASED and record_digest(record) != digest:

@@ -25,7 +25,7 @@ from projections.shard.wal import Checkpoints
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from projections.shard.observations import Removal
@@ -135,16 +135,15 @@ class Shard:
         """Replace the callback that is called after each commit."""
         self._changed = changed
 
-    async def follows_log(self, ends: Mapping[str, int] | None = None) -> bool:
+    async def follows_log(self) -> bool:
         """Return whether the records folded are those of this log: not of another one, or of an older copy.
 
-        A shard that is open has followed it since it was looked at. `ends` are the log's, if they were just asked for.
+        A shard that is open has followed it since it was looked at.
         """
         if self._has_followed:
             return True
         rows = self._connection.execute("select topic, next, mark from offsets").fetchall()
-        positions = [row for row in rows if row[0] in self.topics]
-        self._has_followed = await are_of(self._log, self.partition, positions, ends)
+        self._has_followed = await are_of(self._log, self.partition, [row for row in rows if row[0] in self.topics])
         return self._has_followed
 
     def start_over(self) -> None:
@@ -205,14 +204,9 @@ class Shard:
                 return
             self.fold(topic, before)
 
-    async def catch_up(
-        self, progress: Callable[[int], None] = lambda _: None, ends: Mapping[str, int] | None = None
-    ) -> None:
-        """Fold every topic to its end; `progress` is called with the number of records that each step folded.
-
-        `ends` are the log's, if they were just asked for.
-        """
-        for topic, end in (ends or await ends_of(self._log, self.topics, self.partition)).items():
+    async def catch_up(self, progress: Callable[[int], None] = lambda _: None) -> None:
+        """Fold every topic to its end; `progress` is called with the number of records that each step folded."""
+        for topic, end in (await ends_of(self._log, self.topics, self.partition)).items():
             while (before := self.offset(topic)) < end:
                 await self.up_to(topic, min(end, before + BATCH_RECORDS))
                 if self.offset(topic) == before:
@@ -227,12 +221,9 @@ class Shard:
             while self.offset(topic) < end and (folded := await self._fold_many(topic)):
                 progress(folded)
 
-    async def catch_up_at_start(self, ends: Mapping[str, int] | None = None) -> None:
-        """Fold every topic to its end, in a thread where that is long. Only for a shard that answers no query yet.
-
-        `ends` are the log's, if they were asked for since the partition was assigned.
-        """
-        ends = ends or await ends_of(self._log, self.topics, self.partition)
+    async def catch_up_at_start(self) -> None:
+        """Fold every topic to its end, in a thread where that is long. Only for a shard that answers no query yet."""
+        ends = await ends_of(self._log, self.topics, self.partition)
         if (total := sum(end - self.offset(topic) for topic, end in ends.items())) > MANY_RECORDS:
             reported, folded = time.monotonic(), 0
 
@@ -244,8 +235,7 @@ class Shard:
                     log.info("shard %s: %s of %s records folded", self.path.name, f"{folded:,}", f"{total:,}")
 
             await self.catch_up_in_thread(progress)
-            ends = None  # others have gone on writing
-        await self.catch_up(ends=ends)
+        await self.catch_up()
 
     async def _fold_many(self, topic: str) -> int:
         """Fold the next records of a topic in a thread; return how many they were."""
