@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 MASTERS: Final = MasterKeys([b64decode(MASTER_KEY)])
 COMMAND: Final = "erase"
+_INPUTS: Final = {topic.name for topic in INPUTS}
 MOST: Final = 0.4
 """How many runs have an erasure, 0 to 1."""
 PATIENCE_SECONDS: Final = 80.0
@@ -191,6 +192,7 @@ class AfterErasure:
         own = [(r.position.offset, item) for r, item in inbox if item.envelope.owner == self.owner]
         # One that was asked for twice stands there twice: the first counts.
         self.offset, item = next((offset, item) for offset, item in own if isinstance(item, EraseUser))
+        self._at = next(r.recorded_at for r, _ in inbox if r.position.offset == self.offset)
         self.cuts = {cut.topic: cut.before for cut in item.cut}
         self.items = [(offset, item) for offset, item in own if offset > self.offset]
 
@@ -206,18 +208,25 @@ class AfterErasure:
         """Return the user's observations from the cut on, by their ids: those that are new there, and repeats.
 
         What was said before the cut and comes again from there on is a repeat as long as the erasure is not decided,
-        and new as soon as it is: it may be either.
+        and new as soon as it is: it may be either. So is what stood in another partition by then: a worker may have
+        copied it before the cut, under the key that is destroyed.
         """
         before: dict[str, Observation] = {}
         since: dict[str, Observation] = {}
-        for topic in INPUTS:
-            for record in self._said.get((topic.name, self.partition), ()):
+        for (topic, partition), records in self._said.items():
+            for record in records if topic in _INPUTS else ():
                 if not record.value.startswith(codec.MARKER):
                     continue
                 message: Observation = codec.decode(record.value)
-                if message.envelope.owner == self.owner:
+                if message.envelope.owner != self.owner:
+                    continue
+                if partition == self.partition:
                     found = before if self.is_before(record.position, self.owner) else since
-                    found.setdefault(message.envelope.event_id, message)
+                elif record.recorded_at < self._at:
+                    found = before
+                else:  # its copy counts
+                    continue
+                found.setdefault(message.envelope.event_id, message)
         new = {event_id: message for event_id, message in since.items() if event_id not in before}
         return new, {event_id: message for event_id, message in since.items() if event_id in before}
 
