@@ -7,7 +7,6 @@ A rebuild has three files: `rebuild_coordinator` plans it and has all workers bu
 verifies this worker's share; `generations` keeps the numbered folders of shards and the name of the active one.
 Another encoder's vectors have three files as well: `reembed_coordinator` asks all workers, `reembedding` makes and
 serves this worker's share, `encoder_comparison` asks questions of both; the switch is a rebuild of the index.
-An erasure has four: `erasure` erases who is asked for, `memory_erasure` the words of single memories from the log,
-`receipts` signs what was done and lists it, and `erasure_recovery` does again what was cut off or came undone.
+Erasures have a folder, `erasing`.
 The routes are `mnemolog.http.routes.admin` for operators and `mnemolog.http.routes.internal` for other workers.
 """

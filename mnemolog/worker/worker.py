@@ -37,8 +37,8 @@ from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
 from mnemolog.operations.encryption import MasterKeyRotation
-from mnemolog.operations.erasure import Erasures
-from mnemolog.operations.erasure_recovery import ErasureRecovery
+from mnemolog.operations.erasing.erasure import Erasures
+from mnemolog.operations.erasing.recovery import ErasureRecovery
 from mnemolog.operations.generations import Generations, active_folder
 from mnemolog.operations.model_usage import ModelUsages
 from mnemolog.operations.rebuild import Rebuilder

@@ -21,7 +21,7 @@ from projections.embedding.embedder import EmbedderUnusable
 from projections.embedding.encoder_process import EncoderProcess
 from projections.embedding.languages import LANGUAGES, LanguageEmbedder
 from projections.embedding.local import LocalEmbedder
-from projections.embedding.onnx_folder import read_folder
+from projections.embedding.onnx.folder import read_folder
 from projections.embedding.openai import OpenAIEmbedder
 
 if TYPE_CHECKING:

@@ -57,8 +57,8 @@ def main() -> None:
 def _load(kind: str, **given: Any) -> Callable[[list[str]], ArrayLike]:  # noqa: ANN401 - as JSON has them
     """Load an encoder. This program needs the packages, who talks to it does not."""
     if kind == "onnx":
-        from projections.embedding.onnx_encoder import OnnxEncoder  # noqa: PLC0415
-        from projections.embedding.onnx_folder import OnnxFolder  # noqa: PLC0415
+        from projections.embedding.onnx.encoder import OnnxEncoder  # noqa: PLC0415
+        from projections.embedding.onnx.folder import OnnxFolder  # noqa: PLC0415
 
         given |= {name: Path(given[name]) for name in ("model", "tokenizer")}
         return OnnxEncoder(OnnxFolder(**given), THREADS).encode

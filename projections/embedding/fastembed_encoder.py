@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from projections.embedding.onnx_folder import is_quantised_dynamically
+from projections.embedding.onnx.folder import is_quantised_dynamically
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from projections.embedding.builtin import BuiltinEmbedder
 from projections.embedding.choice import Endpoint, make_embedder, read_choice
 from projections.embedding.embedder import EmbedderUnusable
 from projections.embedding.languages import LanguageEmbedder, language_of
-from projections.embedding.onnx_folder import read_folder
+from projections.embedding.onnx.folder import read_folder
 from projections.embedding.serving import ServingEmbedder, multilingual
 
 NOWHERE = Endpoint("http://127.0.0.1:9/v1", "none")

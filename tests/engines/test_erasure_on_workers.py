@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from engines.several import SOON_SECONDS, Several, held_here, two_workers
 
-from mnemolog.operations.receipts import is_signed
+from mnemolog.operations.erasing.receipts import is_signed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

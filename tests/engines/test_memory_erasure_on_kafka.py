@@ -11,7 +11,7 @@ import pytest_asyncio
 from engines.several import SOON_SECONDS, Several, two_workers
 from support.master_key import MASTER_KEY
 
-from mnemolog.operations.receipts import is_signed
+from mnemolog.operations.erasing.receipts import is_signed
 from schemas.topics import REPLACEMENTS, TOPICS
 from streams.sealing.key_files import read_keys
 from streams.sealing.replacements import Replacements

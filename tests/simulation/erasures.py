@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from support.master_key import MASTER_KEY
 
 from mnemolog.commands.commands import AnotherCommand
-from mnemolog.operations.erasure import ErasedBefore, NotErasedYet
+from mnemolog.operations.erasing.erasure import ErasedBefore, NotErasedYet
 from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardUnavailable
 from schemas import codec

@@ -19,8 +19,8 @@ from support.master_key import MASTER_KEY
 from mnemolog.commands.commands import Commands
 from mnemolog.log.sealing import Sealing
 from mnemolog.log.word_ids import WordIds
-from mnemolog.operations.erasure import Erasures
-from mnemolog.operations.erasure_recovery import ErasureRecovery
+from mnemolog.operations.erasing.erasure import Erasures
+from mnemolog.operations.erasing.recovery import ErasureRecovery
 from mnemolog.settings import from_environment
 from mnemolog.webhooks.registered import Webhooks
 from projections.index.embedded.index import EmbeddedIndex

@@ -29,7 +29,7 @@ from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.imports.importer import parse_line
 from mnemolog.imports.results import WAITING
 from mnemolog.imports.snapshot import BESIDES
-from mnemolog.operations.erasure import ErasedBefore, NotErasedYet
+from mnemolog.operations.erasing.erasure import ErasedBefore, NotErasedYet
 from projections.queries.export import export_of
 from projections.queries.filters import Filters
 from schemas.identity import GLOBAL_USER, Owner, check_user_id

@@ -29,7 +29,7 @@ from mnemolog.http.permissions import OF_USERS, check_erasing, reads
 from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.http.tracing import note_memory
-from mnemolog.operations.erasure import NotErasedYet, NotRewritable
+from mnemolog.operations.erasing.erasure import NotErasedYet, NotRewritable
 from mnemolog.worker.worker import Worker
 from projections.partitions.shards import Shards
 from projections.profile.attribute_values import fault_of

@@ -102,8 +102,8 @@ _EXPANSIONS = tuple(
 _OPENINGS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\s*(?:(?:oh|wow|hey|hi|hello|um|uh|well|haha(?:ha)*|lol)\s*[,.!]\s*)+",
-        r"\s*please\s*,?\s+",
+        r"^\s*(?:(?:oh|wow|hey|hi|hello|um|uh|well|haha(?:ha)*|lol)\s*[,.!]\s*)+",
+        r"^\s*please\s*,?\s+",
     )
 )
 _THANKS = re.compile(r"[,.!] ?(?:thanks|thank you|please)[.!]*$", re.IGNORECASE)

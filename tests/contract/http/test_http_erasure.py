@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from contract.front_door import FrontDoor, front_door, turn
 
-from mnemolog.operations.receipts import is_signed
+from mnemolog.operations.erasing.receipts import is_signed
 from schemas.identity import Owner
 from schemas.topics import DEAD_LETTERS, INPUTS
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from contract.front_door import FrontDoor, front_door
 
-from mnemolog.operations.receipts import LIST_FILE
+from mnemolog.operations.erasing.receipts import LIST_FILE
 from streams.agents.remember import Remember
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from contract.front_door import FrontDoor, front_door, turn
 from support.memory_log import MemoryLog
 
 from mnemolog.diagnostics.residue import find_residue
-from mnemolog.operations.memory_erasure import OverwrittenWords, WordsOfMemories
-from mnemolog.operations.receipts import is_signed
+from mnemolog.operations.erasing.memory_erasure import OverwrittenWords, WordsOfMemories
+from mnemolog.operations.erasing.receipts import is_signed
 from mnemolog.settings import from_environment
 from projections.encrypted_files import open_database
 from schemas import codec

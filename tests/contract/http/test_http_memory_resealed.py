@@ -22,8 +22,8 @@ from contract.http.test_http_memory_erasure import (
     where_said,
 )
 
-from mnemolog.operations.erasure import Erasures
-from mnemolog.operations.memory_erasure import ResealedWords
+from mnemolog.operations.erasing.erasure import Erasures
+from mnemolog.operations.erasing.memory_erasure import ResealedWords
 from schemas.identity import Owner
 from schemas.topics import KEYS, REPLACEMENTS, TOPICS
 from streams.sealing import sealed_record

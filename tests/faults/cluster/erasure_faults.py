@@ -13,7 +13,7 @@ from faults.cluster.kafka_records import KafkaReading
 from support.master_key import MASTER_KEY
 
 from mnemolog.diagnostics.residue import Spellings
-from mnemolog.operations.receipts import is_signed
+from mnemolog.operations.erasing.receipts import is_signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

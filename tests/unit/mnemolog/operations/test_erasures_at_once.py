@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mnemolog.operations.erasure_recovery import run_several
+from mnemolog.operations.erasing.recovery import run_several
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator

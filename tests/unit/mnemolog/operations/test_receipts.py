@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from mnemolog.operations.receipts import LIST_FILE, Erasure, Receipts, is_signed
+from mnemolog.operations.erasing.receipts import LIST_FILE, Erasure, Receipts, is_signed
 from schemas.identity import Owner
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemolog.cluster.peers import PeerUnavailable
-from mnemolog.operations.erasure import ErasedBefore, NotErasedYet, NotRewritable
-from mnemolog.operations.receipts import receipt_id_of
+from mnemolog.operations.erasing.erasure import ErasedBefore, NotErasedYet, NotRewritable
+from mnemolog.operations.erasing.receipts import receipt_id_of
 from projections.index.protocol import IndexUnavailable
 from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardUnavailable
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
     from datetime import datetime
 
-    from mnemolog.operations.erasure import Erasures
-    from mnemolog.operations.receipts import Erasure
+    from mnemolog.operations.erasing.erasure import Erasures
+    from mnemolog.operations.erasing.receipts import Erasure
     from projections.partitions.shards import Shards
     from schemas.identity import Owner
     from streams.sealing.user_keys import UserKeys

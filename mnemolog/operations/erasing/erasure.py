@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
 from mnemolog.log.clear_records import ClearRecords
+from mnemolog.operations.erasing.memory_erasure import OverwrittenWords, ResealedWords
+from mnemolog.operations.erasing.receipts import Erasure, Receipts, receipt_id_of
 from mnemolog.operations.generations import Generations
-from mnemolog.operations.memory_erasure import OverwrittenWords, ResealedWords
-from mnemolog.operations.receipts import Erasure, Receipts, receipt_id_of
 from projections.blocking_work import run_in_thread
 from projections.index.encoding import erase_from_files
 from projections.state.erased_words import ErasedWords
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mnemolog.cluster.peers import WorkerAnswer
     from mnemolog.commands.commands import Commands
     from mnemolog.log.sealing import Sealing
-    from mnemolog.operations.memory_erasure import WordsOfMemories
+    from mnemolog.operations.erasing.memory_erasure import WordsOfMemories
     from mnemolog.settings import Settings
     from mnemolog.webhooks.registered import Webhooks
     from projections.index.sync import IndexSync

@@ -8,14 +8,14 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-from projections.embedding.onnx_folder import is_quantised_dynamically
+from projections.embedding.onnx.folder import is_quantised_dynamically
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from projections.embedding.onnx_folder import OnnxFolder
+    from projections.embedding.onnx.folder import OnnxFolder
 
 _OF_A_TEXT: Final = "sentence_embedding"
 
