@@ -44,12 +44,14 @@ def decide_memory_erasure(draft: Draft, item: EraseMemory) -> None:
         draft.say(item.memory_id, "refused", Refusal.UNKNOWN.because("no such memory"))
         return
     others = (one for one in draft.state.memories.values() if one is not memory)
-    sources = frozenset(item.event_ids)
+    # Since the command was made, the memory may have been said again: those observations go with it, too.
+    event_ids = list(dict.fromkeys([*item.event_ids, *memory.source_ids]))
+    sources = frozenset(event_ids)
     draft.add(
         MemoryErased(
             envelope=draft.envelope(),
             memory_id=memory.memory_id,
-            event_ids=item.event_ids,
+            event_ids=event_ids,
             letters=item.letters,
             kept=sorted(one.memory_id for one in others if not sources.isdisjoint(one.source_ids)),
             erased_at=draft.position.recorded_at,

@@ -312,6 +312,7 @@ class Erasures:
     async def _decide_memories(self, owner: Owner, item_ids: Mapping[str, str], words: WordsOfMemories) -> None:
         async with self._observe.erasing(owner):
             await self._sealing.log.settle(owner)
+            await self._shards.come_to_end(owner)  # a memory that is not folded yet has no observations here
             letters, memories = await words.letters(owner), self._shards.state(owner).memories
             for memory_id, item_id in item_ids.items():
                 memory = memories.get(memory_id)

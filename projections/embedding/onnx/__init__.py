@@ -1,1 +1,4 @@
-"""Encoders in a folder of ONNX files: `folder` reads what it says about its model, `encoder` runs it."""
+"""Encoders in a folder of ONNX files, run by onnxruntime.
+
+`folder` reads what the folder's configuration files and the setting's options say about the model. `encoder` runs it.
+"""

@@ -51,6 +51,15 @@ def test_who_came_from_the_same_turn_is_kept_and_named():
     assert event.kept == [before.of(TEA).memory_id]
 
 
+def test_what_said_the_memory_again_since_the_command_was_made_goes_with_it():
+    """A worker that has not folded all of the log yet names too few of its observations, or none."""
+    before = given(said(CAT, "t-1")).when(said(CAT, "t-2", at=later(days=1))).then("reinforced")
+    for named in ([], ["t-1"]):
+        [event] = before.when(erase(before.only.memory_id, *named)).events
+        assert isinstance(event, MemoryErased)
+        assert sorted(event.event_ids) == ["t-1", "t-2"]
+
+
 def test_an_unknown_memory_is_refused():
     assert given(said(TEA, "t-1")).when(erase("nothing")).then("refused").events == []
 
