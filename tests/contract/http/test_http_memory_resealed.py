@@ -25,6 +25,7 @@ from contract.http.test_http_memory_erasure import (
 from mnemolog.operations.erasing.erasure import Erasures
 from mnemolog.operations.erasing.memory_erasure import ResealedWords
 from schemas.identity import Owner
+from schemas.log import LogUnavailable
 from schemas.topics import KEYS, REPLACEMENTS, TOPICS
 from streams.sealing import sealed_record
 from streams.sealing.replacements import Replacements
@@ -32,7 +33,7 @@ from streams.sealing.sealed_log import SealedLog
 from streams.sealing.user_keys import UserKeys
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
 OWNER = Owner("default", USER)
@@ -121,6 +122,42 @@ async def test_asked_again_nothing_is_sealed_again(door: FrontDoor):
     keys = door.worker.sealing.keys.ids_of(OWNER)
     assert await erased(door, memory_id) == receipt
     assert door.worker.sealing.keys.ids_of(OWNER) == keys
+
+
+async def test_what_a_sealing_that_was_cut_off_had_replaced_before_cannot_be_opened_either(
+    door: FrontDoor, monkeypatch: pytest.MonkeyPatch
+):
+    """All that still says the word is a replacement that another has superseded: nothing that is read says it."""
+    home = await lives(door)
+    original, puts = Replacements.put, 0
+
+    async def away(*_: Any) -> None:
+        raise LogUnavailable("away")
+
+    async def away_after_the_decisions(*given: Any) -> None:
+        nonlocal puts
+        puts += 1
+        await (original if puts == 1 else away)(*given)
+
+    async def cut_off(whose: type, method: str, instead: Callable[..., Awaitable[None]]) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(whose, method, instead)
+            with pytest.raises(LogUnavailable):
+                await door.worker.erasures.erase_memory(OWNER, home["memory_id"], "once")
+
+    others = [(await memory_with(door, word))["memory_id"] for word in ("Quirinius", "Zorblattia")]
+    await cut_off(UserKeys, "renew", away)  # decided, and all of it is still to be removed
+    for memory_id in others:  # the first with the turn that both came from; then every decision is replaced
+        await erased(door, memory_id)
+    await cut_off(Replacements, "put", away_after_the_decisions)
+    await erased(door, home["memory_id"])
+    for record in await door.worker._inner_log.read(REPLACEMENTS.name, 0, 0):
+        place, _, _ = (record.key or b"").decode().rpartition("/")
+        key_id = sealed_record.key_id_of(record.value)
+        cipher = await door.worker.sealing.keys.opening(key_id) if key_id else None
+        if cipher is not None:
+            _, value = sealed_record.open_sealed(cipher, place, record.value)
+            assert WORD.encode() not in value
 
 
 async def test_replacements_that_nobody_reads_are_deleted(door: FrontDoor):
