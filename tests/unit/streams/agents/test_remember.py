@@ -302,6 +302,8 @@ async def test_a_tick_whose_partition_is_taken_away_while_it_waits_is_left_to_th
     due = tick(later(days=30))
     record = await bench.publish(INBOX.name, codec.encode(due), owner.key)
 
+    await bench.remembers()  # fold first: the tick is to wait for the item, and for nothing else
+
     async def waits() -> None:
         await release.wait()
 
