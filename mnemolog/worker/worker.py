@@ -189,7 +189,7 @@ class Worker:
         await loading  # before others give their partitions to it
         await self._join_group()
         await wait_unless_failed(self.failure, self.shards.assignment.wait_until_settled())
-        if self.settings.is_embedded:  # on Kafka partitions come later too, and `run` follows
+        if self.settings.is_embedded:  # on Kafka partitions come later too: `ErasureRecovery.run`
             await wait_unless_failed(self.failure, self.erasure_recovery.repeat_before_start())
         self._start_background()
         self.started = True
@@ -564,11 +564,8 @@ class Worker:
         """
         if self._membership is None or not self.started or self.log_watch.away is not None:
             return
-        held = self.shards.held()
-        for partition in held:
-            self.observe.revoke(partition)
-            self.remember.revoke(partition)
-        self.revoked(held)
+        self._drop_jobs()
+        self.revoked(self.shards.held())
         try:
             await self.recalls.flush_last()
             await leave_group(self._app)
@@ -581,6 +578,10 @@ class Worker:
         await self._tasks.cancel()
         await self._app.stop()
         await self.rebuilder.close()
+        self._drop_jobs()
+
+    def _drop_jobs(self) -> None:
+        """Drop what the agents still have to do: what is not acknowledged is delivered again."""
         for partition in self.shards.held():
             self.observe.revoke(partition)
             self.remember.revoke(partition)
