@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
 PAGES_AT_ONCE: Final = 4_096
 """Cleared in one transaction, during which nobody else can write to the file."""
-TRIES: Final = 100
-"""Attempts at a complete checkpoint while others write."""
+PATIENCE_SECONDS: Final = 30.0
+"""How long a complete checkpoint is tried while others write or read."""
+PAUSES_SECONDS: Final = (0.001, 0.05)
+"""The first pause between two attempts, and the longest: each is twice as long as the one before."""
 _HEAD: Final = 100
 _PAGE_SIZE, _RESERVED, _LARGEST_ROOT = slice(16, 18), 20, slice(52, 56)
 _LENGTHS: Final = {0x02: 12, 0x05: 12, 0x0A: 8, 0x0D: 8}
@@ -60,13 +63,18 @@ def clear_gaps(path: Path, connection: Any) -> int:  # noqa: ANN401 - of whichev
 def _begin_alone(path: Path, connection: Any) -> None:  # noqa: ANN401
     """Begin a write transaction while everything committed is in the file itself. Raises StillWritten."""
     write_ahead = path.with_name(f"{path.name}-wal")
-    for _ in range(TRIES):
+    until, (pause, longest) = time.monotonic() + PATIENCE_SECONDS, PAUSES_SECONDS
+    while True:
         connection.execute("pragma wal_checkpoint(truncate)").fetchall()
         connection.execute("begin immediate")
         if not write_ahead.exists() or not write_ahead.stat().st_size:
             return
         connection.execute("rollback")
-    raise StillWritten(f"{path} is constantly written or read")
+        if time.monotonic() >= until:
+            raise StillWritten(f"{path} is constantly written or read")
+        # While another connection checkpoints, SQLite refuses ours at once, whatever the busy timeout is.
+        time.sleep(pause)
+        pause = min(2 * pause, longest)
 
 
 def _clear(descriptor: int, first: int, size: int, usable: int) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import sys
 from contextlib import closing
+from subprocess import PIPE, Popen
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,7 +68,7 @@ def test_no_byte_of_what_was_overwritten_stays_and_every_row_does(tmp_path: Path
 
 
 def test_beside_one_who_reads_an_old_state_nothing_is_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(stale_bytes, "TRIES", 3)
+    monkeypatch.setattr(stale_bytes, "PATIENCE_SECONDS", 0.1)
     path = tmp_path / "a.sqlite"
     with closing(connect(path)) as connection, closing(connect(path)) as reader:
         fill(connection)
@@ -88,3 +90,25 @@ def test_an_empty_file_has_no_gaps(tmp_path: Path):
     path.touch()
     with closing(sqlite3.connect(path)) as connection:
         assert clear_gaps(path, connection) == 0
+
+
+CHECKPOINTS = """
+import fcntl, sys, time
+with open(sys.argv[1], "r+b") as shared:
+    fcntl.lockf(shared, fcntl.LOCK_EX, 1, 121)  # WAL_CKPT_LOCK of SQLite's file format
+    print("held", flush=True)
+    time.sleep(0.5)
+"""
+"""A process that holds the lock of checkpoints for half a second."""
+
+
+def test_it_waits_for_another_process_to_checkpoint(tmp_path: Path):
+    path = tmp_path / "a.sqlite"
+    with closing(connect(path)) as connection:
+        fill(connection)
+        connection.execute("insert into words values(?, 'new', x'01')", (ROWS,))
+        with Popen([sys.executable, "-c", CHECKPOINTS, f"{path}-shm"], stdout=PIPE) as other:  # noqa: S603 - our own words
+            assert other.stdout is not None
+            assert other.stdout.readline() == b"held\n"
+            assert clear_gaps(path, connection) > 0
+        assert left(path) == []
