@@ -97,7 +97,7 @@ class Joining:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send at the end of this turn, or now where it is much."""
+        """Send at the end of this turn, or now where it is much; nothing where the caller has hung up by then."""
         if not self._written:
             self._loop.call_soon(self._send)
         self._written.append(data)
@@ -112,7 +112,7 @@ class Joining:
 
     def _send(self) -> None:
         written, self._written, self._bytes = self._written, [], 0
-        if written:
+        if written and not self._transport.is_closing():  # uvloop raises where the caller is gone by now
             self._transport.write(written[0] if len(written) == 1 else b"".join(written))
 
 

@@ -71,6 +71,17 @@ async def test_what_was_written_is_sent_before_the_connection_is_closed():
     assert wire.sent == [b"head"]
 
 
+async def test_what_was_written_to_a_caller_who_hangs_up_before_the_turn_ends_is_dropped_without_a_word():
+    """A stranger could fill the worker's log otherwise, a traceback for each connection that is reset."""
+    errors: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context["exception"]))
+    wire, transport = joined()
+    transport.write(b"head")
+    wire.close()
+    await asyncio.sleep(0)
+    assert (wire.sent, errors) == ([], [])
+
+
 async def test_all_else_is_that_of_the_transport():
     _, transport = joined()
     assert transport.get_write_buffer_size() == 7
