@@ -20,9 +20,9 @@ from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute
 
 from mnemolog.http.bounds.json_body import read_json
-from mnemolog.http.direct import Plan, plan_of
 from mnemolog.http.permissions import OPEN, access_of, declare, is_reading, permit
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, Problem, summary
+from mnemolog.http.route_plan import Plan, plan_of
 from mnemolog.log.deadline import suspend_deadline
 from schemas.inputs.faults import path_of
 from schemas.inputs.input_events import Fault

@@ -78,7 +78,7 @@ def bounded_protocol(limits: ConnectionLimits) -> type[asyncio.Protocol]:
     return Bounded
 
 
-class Joining:
+class JoinedWrites:
     """A transport that sends at once what is written within one turn of the event loop: an answer's head and body.
 
     Each write is a system call, and wakes up the caller. What is larger is sent as it comes, so that the transport can
@@ -129,7 +129,7 @@ class _Bounded(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.transport = Joining(transport, self.loop)  # type: ignore[assignment] # what uvicorn uses of a transport
+        self.transport = JoinedWrites(transport, self.loop)  # type: ignore[assignment] # what uvicorn uses of a transport
         self.logger = _OF_CALLERS
         self._next_look = self.loop.call_later(self.bounds.unread_seconds, self._look)
         if len(self.connections) > self.bounds.most:

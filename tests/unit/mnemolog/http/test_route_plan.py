@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field
 
 from mnemolog.http.app import ROUTES
 from mnemolog.http.bounds.json_body import MAX_VALUES
-from mnemolog.http.direct import plan_of
 from mnemolog.http.forwarding import BODY
+from mnemolog.http.route_plan import plan_of
 from mnemolog.http.routing import MemoryRoute
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
-from mnemolog.http.bounds.connections import MAX_JOINED_BYTES, Joining
+from mnemolog.http.bounds.connections import MAX_JOINED_BYTES, JoinedWrites
 
 
 class Wire:
@@ -29,9 +29,9 @@ class Wire:
         return 7
 
 
-def joined() -> tuple[Wire, Joining]:
+def joined() -> tuple[Wire, JoinedWrites]:
     wire = Wire()
-    return wire, Joining(cast("asyncio.Transport", wire), asyncio.get_running_loop())
+    return wire, JoinedWrites(cast("asyncio.Transport", wire), asyncio.get_running_loop())
 
 
 async def test_what_is_written_in_one_turn_is_sent_together_at_its_end():
