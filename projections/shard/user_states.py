@@ -88,8 +88,9 @@ class UserStates:
         )
 
     def _memories(self, bodies: Sequence[bytes]) -> list[Memory]:
+        known: dict[str, str] = {}
         try:
-            return list(map(memory_of_row, bodies))
+            return [memory_of_row(body, known) for body in bodies]
         except (KeyError, TypeError, ValueError) as error:
             raise damage(self._connection.path, error) from error
 
