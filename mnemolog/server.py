@@ -321,7 +321,9 @@ def settle_memory() -> None:
     """Have the collector pass over what a worker has for as long as it lives: modules, schemas and routes.
 
     It would go through them, which takes tens of milliseconds of the event loop, each time it looks at what is old.
+    What a worker had that this one replaces is collected: with its caches that may be gigabytes.
     """
+    gc.unfreeze()
     gc.collect()
     gc.freeze()
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from fetch_engines import CACHE
+from server_process import ServerProcess
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 JARS = CACHE / "kafka" / "lib"
 START_S = 60
-STOP_S = 10
 LOOK_S = 0.1
 PROPERTIES = """
 process.roles=broker,controller
@@ -42,7 +42,7 @@ def is_installed() -> bool:
     return any(JARS.glob("kafka_2.13-*.jar"))
 
 
-class KafkaServer:
+class KafkaServer(ServerProcess):
     """One broker process; it keeps its ports and its data when it is started again."""
 
     def __init__(
@@ -63,10 +63,8 @@ class KafkaServer:
         """
         controller = controller or port + 1
         self.address = f"127.0.0.1:{port}"
-        self.output = directory / "output.txt"
-        self._directory = directory
+        super().__init__(directory)
         self._port = port
-        self._process: subprocess.Popen[bytes] | None = None
         self._format_options = format_options
         self._properties = PROPERTIES.format(
             node=node,
@@ -76,11 +74,6 @@ class KafkaServer:
             directory=directory,
             more=more,
         )
-
-    @property
-    def exit_code(self) -> int | None:
-        """How its process ended, None while it runs or before it was launched."""
-        return self._process.poll() if self._process is not None else None
 
     def start(self) -> None:
         """Format the data directory if it is new, and return when the broker accepts connections."""
@@ -96,11 +89,7 @@ class KafkaServer:
         properties = self._directory / "server.properties"
         if not properties.exists():
             self._format(properties, cluster or random_cluster())
-        command = _java("-Xmx512m", "kafka.Kafka", str(properties))
-        with self.output.open("ab") as output:
-            self._process = subprocess.Popen(
-                command, stdout=output, stderr=output, cwd=self._directory, start_new_session=own_session
-            )
+        self._run(_java("-Xmx512m", "kafka.Kafka", str(properties)), own_session=own_session)
 
     def configure(self) -> None:
         """Write the configuration again where there is one: the broker may have had other ports before."""
@@ -116,35 +105,10 @@ class KafkaServer:
         _run("kafka.tools.StorageTool", *how)
         beside.rename(properties)
 
-    def kill(self) -> None:
-        """End the process at once."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-    def signal(self, number: int) -> None:
-        """Send its process a signal: SIGSTOP lets it stand still, SIGCONT go on."""
-        if self._process is None:
-            raise RuntimeError("the broker does not run")
-        self._process.send_signal(number)
-
-    def stop(self) -> None:
-        """Stop the broker, gracefully if it goes within ten seconds."""
-        if self._process is not None:
-            self._process.terminate()
-            try:
-                self._process.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                self.kill()
-            self._process = None
-
     def wait_for_connections(self) -> None:
         """Return when the broker accepts connections. Raises RuntimeError."""
-        process, deadline = self._process, time.monotonic() + START_S
-        while time.monotonic() < deadline:
-            if process is None or process.poll() is not None:
-                break
+        deadline = time.monotonic() + START_S
+        while time.monotonic() < deadline and self.is_running:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self._port)) == 0:
                     return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -12,13 +11,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from fetch_engines import CACHE as ENGINES
+from server_process import ServerProcess
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 CACHE = ENGINES / "weaviate"
 START_S = 90
-STOP_S = 10
 LOOK_S = 0.1
 
 
@@ -44,32 +43,18 @@ def is_installed() -> bool:
     return server() is not None
 
 
-class WeaviateProcess:
+class WeaviateProcess(ServerProcess):
     """One node; it keeps its ports and its data when it is started again."""
 
     def __init__(self, directory: Path, ports: WeaviatePorts) -> None:
         """Take its folder, which may be that of an earlier run; start nothing."""
-        self.output = directory / "output.txt"
-        self._directory = directory
+        super().__init__(directory)
         self._ports = ports
-        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
         """The address as the settings spell it."""
         return f"weaviate://127.0.0.1:{self._ports.http}?grpc={self._ports.grpc}"
-
-    @property
-    def pid(self) -> int:
-        """The process; it must be running."""
-        if self._process is None:
-            raise RuntimeError("the node does not run")
-        return self._process.pid
-
-    @property
-    def exit_code(self) -> int | None:
-        """How its process ended, None while it runs or before it was launched."""
-        return self._process.poll() if self._process is not None else None
 
     def start(self) -> None:
         """Return when the node says that it is ready."""
@@ -82,32 +67,8 @@ class WeaviateProcess:
         if program is None:
             raise RuntimeError(f"Weaviate is not in {CACHE}: run `make engines`")
         self._directory.mkdir(parents=True, exist_ok=True)
-        with self.output.open("ab") as output:
-            self._process = subprocess.Popen(
-                [str(program), "--scheme", "http", "--host", "127.0.0.1", "--port", str(self._ports.http)],
-                stdout=output,
-                stderr=output,
-                cwd=self._directory,
-                env={**os.environ, **self._environment()},
-                start_new_session=own_session,
-            )
-
-    def stop(self) -> None:
-        """Stop the node, gracefully if it goes within ten seconds."""
-        if self._process is not None:
-            self._process.terminate()
-            try:
-                self._process.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                self.kill()
-            self._process = None
-
-    def kill(self) -> None:
-        """End the node without a warning."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        listens = ("--scheme", "http", "--host", "127.0.0.1", "--port", str(self._ports.http))
+        self._run([str(program), *listens], env={**os.environ, **self._environment()}, own_session=own_session)
 
     def _environment(self) -> dict[str, str]:
         ports = self._ports
@@ -133,7 +94,7 @@ class WeaviateProcess:
         """Return when the node says that it is ready. Raises RuntimeError."""
         url = f"http://127.0.0.1:{self._ports.http}/v1/.well-known/ready"
         deadline = time.monotonic() + START_S
-        while time.monotonic() < deadline and self._process is not None and self._process.poll() is None:
+        while time.monotonic() < deadline and self.is_running:
             try:
                 with urllib.request.urlopen(url, timeout=2) as answer:
                     if answer.status == HTTPStatus.OK:

@@ -20,9 +20,9 @@ from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute
 
 from mnemolog.http.bounds.json_body import read_json
-from mnemolog.http.direct import Plan, plan_of
 from mnemolog.http.permissions import OPEN, access_of, declare, is_reading, permit
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, Problem, summary
+from mnemolog.http.route_plan import Plan, plan_of
 from mnemolog.log.deadline import suspend_deadline
 from schemas.inputs.faults import path_of
 from schemas.inputs.input_events import Fault
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from fastapi._compat import ModelField
     from pydantic import BaseModel
-    from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from mnemolog.http.permissions import Access
@@ -165,7 +164,7 @@ class _ProcessRoute(APIRoute):
         return permitted
 
 
-class _MemoryRoute(_ProcessRoute):
+class MemoryRoute(_ProcessRoute):
     """A route about memory.
 
     It waits for a silent log no longer than its deadline. What it reads is answered only while no other worker can
@@ -195,6 +194,7 @@ class _MemoryRoute(_ProcessRoute):
         return app
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request that the plan has left to FastAPI, within the same bounds."""
         handler = super().get_route_handler()
 
         async def bounded(request: Request) -> Response:
@@ -214,11 +214,6 @@ class _MemoryRoute(_ProcessRoute):
         return response
 
 
-def memory_routes(given: Iterable[BaseRoute]) -> list[APIRoute]:
-    """Return those of some routes that are about memory."""
-    return [route for route in given if isinstance(route, _MemoryRoute)]
-
-
 def routes(
     tag: str,
     prefix: str = "",
@@ -235,7 +230,7 @@ def routes(
     `access` is what its routes take, but for those that are marked with `@needs`; one that has neither is refused.
     Where it `checks_query`, query parameters that the document does not have are refused.
     """
-    route = _ProcessRoute if about_process else _MemoryRoute
+    route = _ProcessRoute if about_process else MemoryRoute
     checks = [Depends(known_query)] if checks_query else []
     return _Router(
         access,

@@ -20,6 +20,10 @@ class EmbedderUnavailable(Exception):
     """The embedding endpoint cannot be reached or is busy: wait and ask again."""
 
 
+class EmbedderFailed(EmbedderUnavailable):
+    """The endpoint broke off, or answered without vectors: perhaps one of the texts is the reason."""
+
+
 class EmbedderRefused(Exception):
     """The endpoint refused these very texts, and asking again will not help: leave them out."""
 

@@ -79,11 +79,6 @@ class EncoderProcess:
         """The process's id, None while there is none."""
         return None if self._process is None else self._process.pid
 
-    @property
-    def is_loaded(self) -> bool:
-        """Whether the process answers without loading its model first."""
-        return self._process is not None and self._is_loaded
-
     def ask(self, request: Request) -> None:
         """Queue a request; its future gets the vectors, or EmbedderUnavailable."""
         if self._closed:

@@ -14,9 +14,9 @@ import httpx
 import numpy as np
 import orjson
 
-from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, unit_vectors
+from projections.embedding.embedder import EmbedderFailed, EmbedderRefused, EmbedderUnavailable, unit_vectors
 from projections.embedding.long_texts import beginning
-from projections.embedding.together import FEW_TEXTS, Together
+from projections.embedding.shared_requests import FEW_TEXTS, SharedRequests
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +32,10 @@ _WAITED_OUT: Final = frozenset(
         HTTPStatus.FORBIDDEN,
         HTTPStatus.REQUEST_TIMEOUT,
         HTTPStatus.TOO_MANY_REQUESTS,
+        HTTPStatus.SERVICE_UNAVAILABLE,
     }
 )
-"""Besides 5xx: what an operator or time can mend without a change of the texts."""
+"""What an operator or time can mend, whatever the texts are. Of any other 5xx a text may be the reason."""
 
 
 class OpenAIEmbedder:
@@ -59,7 +60,7 @@ class OpenAIEmbedder:
         self._format: Literal["base64", "float"] = "base64"
         self._is_format_known = False
         self._dimensions = 0
-        self._together = Together(self._ask)
+        self._shared = SharedRequests(self._ask)
 
     @property
     def model(self) -> str:
@@ -73,7 +74,7 @@ class OpenAIEmbedder:
         no vectors. Raises EmbedderRefused for any other 4xx.
         """
         if 0 < len(texts) <= FEW_TEXTS:
-            return await self._together.ask(texts)
+            return await self._shared.ask(texts)
         batches = [texts[start : start + _BATCH_TEXTS] for start in range(0, len(texts), _BATCH_TEXTS)]
         answers = [await self._ask(batch) for batch in batches]
         if not answers:
@@ -118,23 +119,29 @@ class OpenAIEmbedder:
             async with self._session.post(self._url, data=orjson.dumps(asked)) as answer:
                 status, content = answer.status, await answer.read()
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            raise EmbedderUnavailable(
-                f"the embedding endpoint {self._host} gives no answer: {type(error).__name__}"
-            ) from error
-        if status in _WAITED_OUT or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            is_away = isinstance(error, (aiohttp.ClientConnectorError, TimeoutError))
+            kind = EmbedderUnavailable if is_away else EmbedderFailed
+            raise kind(f"the embedding endpoint {self._host} gives no answer: {type(error).__name__}") from error
+        if status in _WAITED_OUT:
             raise EmbedderUnavailable(f"the embedding endpoint {self._host} answers {status}")
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise EmbedderFailed(f"the embedding endpoint {self._host} answers {status}")
         if status >= HTTPStatus.BAD_REQUEST:
             # its message is left out: it may quote the texts
             raise EmbedderRefused(f"the embedding endpoint {self._host} answers {status}")
         return content
 
     def _vectors(self, answer: bytes, wanted: int) -> Vectors:
-        """Check what came, which may be any JSON, or a page that is none."""
+        """Check what came, which may be any JSON, or a page that is none. Raises EmbedderFailed."""
         try:
-            by_index = {item["index"]: _row(item["embedding"]) for item in orjson.loads(answer)["data"]}
+            items = orjson.loads(answer)["data"]
+            by_index = {item["index"]: _row(item["embedding"]) for item in items}
             vectors = unit_vectors([by_index[index] for index in range(wanted)])
+            is_clear = wanted == 1 or len(items) == wanted  # else nobody can say which vector is whose
         except (KeyError, TypeError, ValueError) as error:
-            raise EmbedderUnavailable(f"the embedding endpoint {self._host} answers no vectors") from error
+            raise EmbedderFailed(f"the embedding endpoint {self._host} answers no vectors") from error
+        if not is_clear:
+            raise EmbedderFailed(f"the embedding endpoint {self._host} answers more vectors than texts")
         self._dimensions = vectors.shape[1]
         return vectors
 

@@ -226,7 +226,8 @@ class IndexSearch:
         self._index_sync = index_sync
         self._embedder = embedder
         self._turn_index = TurnIndex(shards)
-        self.turn_meaning = TurnMeaning(shards, partial(multilingual, embedder) if makes_turn_vectors else None)
+        encoder = partial(multilingual, embedder) if makes_turn_vectors else None
+        self.turn_meaning = TurnMeaning(shards, encoder, self._turn_index.count)
         self._columns = ColumnsByUser()
         self._past: dict[asyncio.Task[Any], dict[tuple[Owner, datetime], UserState]] = {}
         """The past states that were made for a task, until it ends."""

@@ -281,7 +281,7 @@ class TurnIndex:
             words = self._of(owner)
             async with words.reading:
                 await self._read_on(owner, words)
-                self._count(owner, words)
+                self.count(owner, words)
                 if words.is_current and words.shard is self._shards.of(owner):
                     return words.matches(query, agent_id, until)
 
@@ -303,11 +303,12 @@ class TurnIndex:
                     words.reached_shown[topic] = offset
                 else:
                     words.reached = offset
-            self._count(owner, words)
+            self.count(owner, words)
             if len(turns) == _AT_ONCE:
                 await asyncio.sleep(0)
 
-    def _count(self, owner: Owner, words: UserWords) -> None:
+    def count(self, owner: Owner, words: UserWords) -> None:
+        """Take in that a user's words, or the vectors beside them, have become more."""
         if self._users.peek(owner) is words:
             self._users.resize(owner, words.nbytes)
 

@@ -90,10 +90,16 @@ class TurnMeanings:
 class TurnMeaning:
     """Makes the vectors of turns, and holds questions against them."""
 
-    def __init__(self, shards: Shards, encoder: Callable[[], Embedder] | None) -> None:
-        """Take what returns the encoder that serves for all languages; None: no turn gets a vector."""
+    def __init__(
+        self, shards: Shards, encoder: Callable[[], Embedder] | None, grown: Callable[[Owner, UserWords], None]
+    ) -> None:
+        """Take what returns the encoder that serves for all languages; None: no turn gets a vector.
+
+        `grown` hears that there are more vectors beside a user's words.
+        """
         self._shards = shards
         self._encoder = encoder
+        self._grown = grown
         self._making: dict[Owner, asyncio.Task[None]] = {}
 
     async def near(
@@ -144,6 +150,7 @@ class TurnMeaning:
                 if (row := words.row(one.event_id)) is not None:
                     reply = None if one.reply_id is None else words.row(one.reply_id)
                     words.meanings.add(row, _NONE if reply is None else reply, vector_of(one.vector))
+            self._grown(owner, words)
         return words.meanings
 
     async def _made(
@@ -193,6 +200,7 @@ class TurnMeaning:
                     log.warning("vectors of turns are not kept: %s", error)
             for (row, reply), vector in zip(made, stored, strict=True):
                 meanings.add(row, reply, vector_of(vector))
+            self._grown(owner, words)
 
     def _is_current(self, words: UserWords, shard: Shard) -> bool:
         return words.is_current and not shard.retired and shard in self._shards.all()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
-from itertools import count
+from itertools import count, islice
 from typing import TYPE_CHECKING, Final
 
 from immutables import Map
@@ -29,7 +30,11 @@ SMALL_BYTES: Final = 64 << 20
 MAX_BYTES: Final = 1 << 30
 _BYTES_OF_A_USER: Final = 1_500
 _BYTES_OF_A_MEMORY: Final = 2_000
+"""Beside its text."""
 _BYTES_OF_A_KEY: Final = 150
+_SAMPLED: Final = 32
+"""Memories whose texts are measured: a state is kept after each decision, and may have 10,000. No caller chooses which:
+they are in the order of their ids' hashes."""
 _BODIES: Final = "select body from memories where owner=? order by sequence"
 
 
@@ -83,8 +88,9 @@ class UserStates:
         )
 
     def _memories(self, bodies: Sequence[bytes]) -> list[Memory]:
+        known: dict[str, str] = {}
         try:
-            return list(map(memory_of_row, bodies))
+            return [memory_of_row(body, known) for body in bodies]
         except (KeyError, TypeError, ValueError) as error:
             raise damage(self._connection.path, error) from error
 
@@ -131,5 +137,7 @@ class UserStates:
 
 def _size_of(state: UserState) -> int:
     """Estimate what a state takes in memory, with what is found out about its memories when somebody decides."""
-    keys = len(state.items) + len(state.covered)
-    return _BYTES_OF_A_USER + _BYTES_OF_A_MEMORY * len(state.memories) + _BYTES_OF_A_KEY * keys
+    keys, memories = len(state.items) + len(state.covered), len(state.memories)
+    texts = [sys.getsizeof(one.content) + len(one.metadata) for one in islice(state.memories.values(), _SAMPLED)]
+    text = sum(texts) * memories // max(len(texts), 1)
+    return _BYTES_OF_A_USER + _BYTES_OF_A_MEMORY * memories + text + _BYTES_OF_A_KEY * keys

@@ -37,6 +37,8 @@ class FakeEndpoint(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked = []
         self.answer = None
+        self.hostile: tuple[int, str] | None = None
+        """Its answer to whatever holds the text `hostile`; 0 for its status: it breaks off."""
         self.delay_seconds = 0.0
         self.formats: set[str] | None = {"base64", "float"}
         """Those that it knows; None: it does not look, and answers numbers."""
@@ -54,6 +56,10 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked.append((self.path, self.headers["Authorization"], asked))
         time.sleep(self.server.delay_seconds)
         status, body = self.server.answer or self.vectors(asked)
+        if self.server.hostile is not None and "hostile" in asked["input"]:
+            status, body = self.server.hostile
+        if not status:
+            return
         with contextlib.suppress(BrokenPipeError):  # who asked no longer waits
             self.send_response(status)
             self.send_header("Content-Type", "application/json" if body[:1] in "{[" else "text/html")
@@ -325,6 +331,26 @@ class TestBehindAnEndpoint(EmbedderSuite):
         endpoint.answer = (200, body)
         with pytest.raises(EmbedderUnavailable):
             await behind.embed(["x"])
+
+    @pytest.mark.parametrize(
+        "answer", [(500, "{}"), (400, "{}"), (0, ""), (200, json.dumps({"data": [{"index": 0, "embedding": [1]}]}))]
+    )
+    async def test_a_text_at_which_the_endpoint_fails_is_no_outage_for_callers_of_the_same_moment(
+        self, endpoint, behind, answer
+    ):
+        endpoint.hostile = answer
+        asked = [behind.embed([text]) for text in ("one", "hostile", "another")]
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        for text, vectors in (("one", found[0]), ("another", found[2])):
+            assert not isinstance(vectors, BaseException)
+            assert np.array_equal(vectors, await behind.embed([text]))
+
+    async def test_of_more_vectors_than_texts_nobody_gets_anothers(self, endpoint, behind):
+        """An endpoint that takes a long text apart numbers the parts on."""
+        parts = [{"index": n, "embedding": [1, n]} for n in range(3)]
+        endpoint.answer = (200, json.dumps({"data": parts}))
+        with pytest.raises(EmbedderUnavailable):
+            await behind.embed(["long", "short"])
 
     async def test_credentials_in_the_url_take_the_keys_place(self, endpoint):
         url = endpoint.url.replace("://", "://ann:word@")

@@ -78,7 +78,7 @@ def bounded_protocol(limits: ConnectionLimits) -> type[asyncio.Protocol]:
     return Bounded
 
 
-class Joining:
+class JoinedWrites:
     """A transport that sends at once what is written within one turn of the event loop: an answer's head and body.
 
     Each write is a system call, and wakes up the caller. What is larger is sent as it comes, so that the transport can
@@ -97,7 +97,7 @@ class Joining:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send at the end of this turn, or now where it is much."""
+        """Send at the end of this turn, or now where it is much; nothing where the caller has hung up by then."""
         if not self._written:
             self._loop.call_soon(self._send)
         self._written.append(data)
@@ -112,7 +112,7 @@ class Joining:
 
     def _send(self) -> None:
         written, self._written, self._bytes = self._written, [], 0
-        if written:
+        if written and not self._transport.is_closing():  # uvloop raises where the caller is gone by now
             self._transport.write(written[0] if len(written) == 1 else b"".join(written))
 
 
@@ -129,7 +129,7 @@ class _Bounded(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.transport = Joining(transport, self.loop)  # type: ignore[assignment] # what uvicorn uses of a transport
+        self.transport = JoinedWrites(transport, self.loop)  # type: ignore[assignment] # what uvicorn uses of a transport
         self.logger = _OF_CALLERS
         self._next_look = self.loop.call_later(self.bounds.unread_seconds, self._look)
         if len(self.connections) > self.bounds.most:

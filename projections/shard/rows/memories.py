@@ -42,21 +42,10 @@ _EMPTY: Final = {name: () if value == [] else value for name, value in _USUAL.it
 """The same as a memory has it."""
 _KEYS: Final = tuple((key, _EMPTY.get(key)) for key in _NAMES.values())
 _values: Final = attrgetter(*_NAMES)
-_REPEATED: Final = (
-    "agent_id",
-    "kind",
-    "memory_type",
-    "category",
-    "attribute",
-    "event_type",
-    "emotion",
-    "source_type",
-    "session_id",
-    "status",
-    "last_tick_id",
-    "embedding_model",
-)
-"""Of few values, each of which is one string in memory."""
+_OF_FEW_VALUES: Final = ("kind", "memory_type", "category", "source_type", "status", "embedding_model")
+"""Each value is one string in memory, for all users."""
+_REPEATED: Final = ("agent_id", "attribute", "event_type", "emotion", "session_id", "last_tick_id")
+"""Of few values for one user, and of any for all: the first releases of Python 3.12 keep for ever what is interned."""
 _SAME: Final = ("formed_at", "said_at")
 """Times that a row leaves out where they are `occurred_at`."""
 _OPTIONAL: Final = {*_SAME, *(field.name for field in fields(Memory) if "None" in str(field.type))}
@@ -66,8 +55,12 @@ _LEAST_VECTOR: Final = 32
 """Bytes: shorter ones may stand in a decision by chance."""
 
 
-def memory_of_row(body: bytes) -> Memory:
-    """Return the memory that a row holds; a row of an earlier version lacks what was added since."""
+def memory_of_row(body: bytes, known: dict[str, str] | None = None) -> Memory:
+    """Return the memory that a row holds; a row of an earlier version lacks what was added since.
+
+    `known` are strings of the user's other memories, of which equal ones are taken; its own are added.
+    """
+    known = {} if known is None else known
     row: dict[str, Any] = _LEFT_OUT | orjson.loads(body)
     row["last_tick_id"] = row.pop("last_tick")
     for name in _SAME:
@@ -78,9 +71,11 @@ def memory_of_row(body: bytes) -> Memory:
             if spelt not in instants:
                 instants[spelt] = datetime.fromisoformat(spelt)
             row[name] = instants[spelt]
+    for name in _OF_FEW_VALUES:
+        row[name] = intern(row[name])
     for name in _REPEATED:
-        if row[name] is not None:
-            row[name] = intern(row[name])
+        if (said := row[name]) is not None:
+            row[name] = known.setdefault(said, said)
     for name in _LISTS:
         row[name] = tuple(row[name])
     return Memory(**row)

@@ -11,6 +11,7 @@ from contract.front_door import FrontDoor, front_door, turn
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.encrypted_files import open_database
 from projections.queries import turn_meaning
+from schemas.identity import Owner
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -81,6 +82,19 @@ def vectors(folder: Path) -> list[tuple[str, str | None]]:
         with closing(open_database(path, "ro")) as connection:
             found += connection.execute("select event_id, reply_id from turn_vectors order by event_id").fetchall()
     return found
+
+
+async def test_vectors_of_turns_count_in_what_is_kept_of_a_user_once_they_are_there(door: FrontDoor):
+    """They take ten times as much as the words; who asks once and never again would leave them uncounted."""
+    await talk(door, "counted")
+    await search(door, "counted", "station")
+    index_search = door.worker.queries.index_search
+    await index_search.turn_meaning.settle()
+    kept = index_search._turn_index._users
+    words = kept.peek(Owner("default", "counted"))
+    assert words is not None
+    assert words.meanings is not None
+    assert (len(words.meanings.vectors), kept.nbytes) == (3, words.nbytes)
 
 
 async def test_a_turn_is_found_by_its_own_meaning_and_by_that_of_its_reply(door: FrontDoor):

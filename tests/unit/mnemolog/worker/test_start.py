@@ -18,6 +18,6 @@ async def test_a_worker_has_its_encoder_at_hand_when_it_has_started(tmp_path: Pa
         await worker.start()
         embedder = worker.embedder.current
         assert isinstance(embedder, BuiltinEmbedder)
-        assert embedder.process.is_loaded
+        assert embedder.process._is_loaded
     finally:
         await worker.stop()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from support.examples import LUNA, XIAOMING, later, remember, share
 from support.given import given
 
+from projections.queries.conditions.parser import condition_of
 from projections.queries.filters import Filters
 
 FIRST = given(remember("User drinks tea", "c-1", agent_id="nova")).when(
@@ -40,3 +41,28 @@ def test_what_passes_one_by_one_passes_together(filters: Filters):
     at = later(days=1)
     together = filters.passing({str(n): m for n, m in enumerate(MEMORIES)}, XIAOMING, at)
     assert list(together.values()) == [m for m in MEMORIES if filters.passes(m, XIAOMING, at)]
+
+
+NARROWS = Filters(
+    agent_id="who knows nothing",
+    session_id="none",
+    kind="episodic",
+    memory_type="short_term",
+    category="people",
+    source_type="chat",
+    attribute="none",
+    since=later(days=9),
+    until=later(days=-9),
+    min_importance=1.0,
+    exclude_sources=frozenset({"manual"}),
+    condition=condition_of({"user_id": "nobody"}),
+)
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Filters)])
+def test_no_field_of_a_filter_is_forgotten_where_many_are_asked(name: str):
+    """One that is would show what was not asked for; a new field has to have a value here."""
+    only = Filters(**{name: getattr(NARROWS, name)})
+    memories = {memory.memory_id: memory for memory in FIRST.memories if memory.agent_id is not None}
+    assert memories
+    assert only.passing(memories, XIAOMING, later(days=1)) == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from sys import intern
 
 import orjson
 import pytest
@@ -62,6 +63,21 @@ def test_a_row_leaves_out_what_most_say():
     memory = REMEMBERED.only
     assert not orjson.loads(row_of_memory(memory)).keys() & {"superseded_by", "access_count", "metadata", "said_at"}
     assert memory_of_row(row_of_memory(memory)) == memory
+
+
+def test_what_many_memories_of_a_user_say_is_one_string_in_memory():
+    known: dict[str, str] = {}
+    said = replace(REMEMBERED.only, agent_id="luna", session_id="a session of this user alone")
+    one, other = (memory_of_row(row_of_memory(said), known) for _ in range(2))
+    assert one.session_id is other.session_id
+    assert one.agent_id is other.agent_id
+    assert one.kind is other.kind
+
+
+def test_what_any_caller_may_say_is_not_kept_as_long_as_the_process():
+    """The first releases of Python 3.12 keep for ever what is interned: each session would leave its id."""
+    said = replace(REMEMBERED.only, session_id="a session of this user alone")
+    assert memory_of_row(row_of_memory(said)).session_id is not intern("a session of this user alone")
 
 
 def test_a_number_comes_back_as_the_kind_that_it_was():

@@ -1,11 +1,11 @@
-"""Together: texts that callers ask for in the same turn of the event loop are asked for with one request."""
+"""Shared requests: texts that callers ask for in the same turn of the event loop are asked for with one request."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.embedding.embedder import EmbedderFailed, EmbedderRefused, EmbedderUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -18,10 +18,12 @@ MOST_CALLERS: Final = 8
 """In one request, so that it has no more texts than an endpoint takes at once."""
 
 
-class Together:
+class SharedRequests:
     """Asks for few texts of one caller, and those of callers that come meanwhile, as if each had asked alone.
 
-    Callers that the answer of one write wakes up come together; a single one waits for one turn of the loop.
+    So a text that the endpoint refuses, or fails at, is that of its own caller and of nobody else. Only what says
+    nothing about the texts is told to all of them: that the endpoint cannot be reached, is busy, or does not answer in
+    time. Callers that the answer of one write wakes up come together; a single one waits for one turn of the loop.
     """
 
     def __init__(self, ask: Callable[[Sequence[str]], Awaitable[Vectors]]) -> None:
@@ -55,7 +57,7 @@ class Together:
     async def _of_all(self, callers: Sequence[_Caller]) -> None:
         try:
             vectors = await self._ask([text for texts, _ in callers for text in texts])
-        except EmbedderRefused:
+        except (EmbedderRefused, EmbedderFailed):
             _alone(callers)  # only those whose texts they are must hear of it
         except EmbedderUnavailable as error:
             for _, answer in callers:

@@ -1,4 +1,4 @@
-"""Direct routes: what a route takes is read and given to it as FastAPI does, by a plan that is made once.
+"""Route plans: what a route takes is read and given to it as FastAPI does, by a plan that is made once.
 
 FastAPI works out for each request again in which order its dependencies are called, and goes through four kinds of
 parameters for each of them. A plan does the same with the same fields. It reads everything before it calls anything,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
-from mnemolog.http.bounds.connections import MAX_JOINED_BYTES, Joining
+from mnemolog.http.bounds.connections import MAX_JOINED_BYTES, JoinedWrites
 
 
 class Wire:
@@ -29,9 +29,9 @@ class Wire:
         return 7
 
 
-def joined() -> tuple[Wire, Joining]:
+def joined() -> tuple[Wire, JoinedWrites]:
     wire = Wire()
-    return wire, Joining(cast("asyncio.Transport", wire), asyncio.get_running_loop())
+    return wire, JoinedWrites(cast("asyncio.Transport", wire), asyncio.get_running_loop())
 
 
 async def test_what_is_written_in_one_turn_is_sent_together_at_its_end():
@@ -69,6 +69,17 @@ async def test_what_was_written_is_sent_before_the_connection_is_closed():
     assert (wire.sent, transport.is_closing()) == ([b"head"], True)
     await asyncio.sleep(0)
     assert wire.sent == [b"head"]
+
+
+async def test_what_was_written_to_a_caller_who_hangs_up_before_the_turn_ends_is_dropped_without_a_word():
+    """A stranger could fill the worker's log otherwise, a traceback for each connection that is reset."""
+    errors: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context["exception"]))
+    wire, transport = joined()
+    transport.write(b"head")
+    wire.close()
+    await asyncio.sleep(0)
+    assert (wire.sent, errors) == ([], [])
 
 
 async def test_all_else_is_that_of_the_transport():
