@@ -3,7 +3,8 @@
     python bench/feed.py
 
 Turns with ready vectors are published as `bench/pipeline.py` does, while a stream of all users' changes is read.
-A change's lateness is counted from its decision's time in the log until the stream has it.
+A change's lateness is counted from its decision's time in the log until the stream has it. That time is not what the
+change says: a decision has the time of the item that it is about, which waited for its turn before.
 """
 
 from __future__ import annotations
@@ -23,28 +24,40 @@ from mnemolog.changes.feed import ChangesWanted
 from mnemolog.server import tune_process
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
+from schemas.topics import LEDGER
 
 TURNS = 5_000
 ROUNDS = 5
 WANTED = ChangesWanted(tenant="default")
 
 
-async def listened(worker: Worker, count: int) -> list[float]:
-    """Return how many seconds late each change of a stream came, when so many have come."""
-    late: list[float] = []
+async def listened(worker: Worker, count: int) -> dict[str, datetime]:
+    """Return when a change of each decision came by a stream, by the decision's position, when so many have come."""
+    came: dict[str, datetime] = {}
     cursor = await worker.change_streams.begin(WANTED, None)
 
     async def goes_on() -> bool:
-        return len(late) < count
+        return len(came) < count
 
     async for block in worker.change_streams.stream(WANTED, cursor, may_go_on=goes_on):
         now = datetime.now(UTC)
         for line in block.splitlines():
             if line.startswith(b"data: "):
-                at = datetime.fromisoformat(orjson.loads(line[6:])["recorded_at"])
-                late.append((now - at).total_seconds())
-        if len(late) >= count:
+                came[orjson.loads(line[6:])["position"]] = now
+        if len(came) >= count:
             break
+    return came
+
+
+async def lateness(worker: Worker, came: dict[str, datetime]) -> list[float]:
+    """Return how many seconds after its decision each change came."""
+    late: list[float] = []
+    for partition in range(worker.shards.partitions):
+        start = 0
+        while records := await worker.log.read(LEDGER.name, partition, start, 1_000):
+            start = records[-1].position.offset + 1
+            at = ((came.get(str(record.position)), record.recorded_at) for record in records)
+            late += [(then - recorded).total_seconds() for then, recorded in at if then is not None]
     return late
 
 
@@ -67,7 +80,7 @@ async def pipeline(said: list[str], *, heard: bool, apart: float = 0.0) -> tuple
                 await asyncio.sleep(apart)
             await worker.drain.run_local(600.0)
             seconds = time.perf_counter() - began
-            late = await asyncio.wait_for(listening, 60.0) if listening is not None else []
+            late = [] if listening is None else await lateness(worker, await asyncio.wait_for(listening, 60.0))
         finally:
             await worker.stop()
     return len(said) / seconds, late

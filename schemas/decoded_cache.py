@@ -23,7 +23,7 @@ class DecodedCache:
 
     def get(self, data: bytes) -> Any:  # noqa: ANN401 - any class of messages
         """Return the message of these bytes, None when it is not kept."""
-        return self._messages.get(data)
+        return self._messages.get(data) if self._messages else None  # to hash a message takes a microsecond
 
     def put(self, data: bytes, message: Any) -> None:  # noqa: ANN401 - any class of messages
         """Keep a message by its bytes."""

@@ -9,6 +9,7 @@ from immutables import Map
 
 from projections.state.lifetime import is_over, strength
 from projections.state.wakes import NO_WAKES, Wakes
+from schemas.fast_init import fast_init
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,6 +25,7 @@ SUPERSEDED: Final = "superseded"
 STATUSES: Final = (ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED)
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """One remembered statement, as of the last decision about it."""
@@ -114,6 +116,7 @@ class Memory:
         return None if self.shared_with else self.agent_id
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserState:
     """Everything that decides about one user: memories, what is covered, and what was decided already."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from schemas.fast_init import fast_init
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -36,6 +38,7 @@ class EraseUser:
     """How many of the user's observations there were."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserErased:
     """A user is unknown from here on; who returns begins anew."""
@@ -65,6 +68,7 @@ class EraseMemory:
     """The dead letters that contain words of these observations."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryErased:
     """A memory and its observations are unknown from here on, and what the log has of their words is overwritten."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
+from schemas.fast_init import fast_init
 from schemas.messages.erasure import MemoryErased, UserErased
 from schemas.messages.wakes import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from schemas.messages.envelope import Envelope, Sealed
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFormed:
     """A memory came to be; born superseded when `superseded_by` is set."""
@@ -49,6 +51,7 @@ class MemoryFormed:
     metadata: Sealed | None = None
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryImported:
     """A memory that was kept elsewhere came to be here, as it was there; its effective time is `formed_at`."""
@@ -94,6 +97,7 @@ class MemoryImported:
     metadata: Sealed | None = None
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReinforced:
     """A known memory was met again; the numbers are those after it."""
@@ -110,6 +114,7 @@ class MemoryReinforced:
     pieces: list[str]
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRevised:
     """A memory's contents changed; None leaves a field as it is. With `memory_type` comes `expires_at`."""
@@ -151,6 +156,7 @@ class MemorySuperseded:
     superseded_by: str
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDecayed:
     """A tick made a memory fade: the importance or strength that is stored went from before to after."""
@@ -165,6 +171,7 @@ class MemoryDecayed:
     after: float
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryExpired:
     """A memory's time was over."""
@@ -185,6 +192,7 @@ class MemoryForgotten:
     memory_id: str
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRestored:
     """A forgotten or expired memory is back; superseded when a newer value holds its place."""
@@ -207,6 +215,7 @@ class IntimacyKept:
     """The turn's effective time."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickApplied:
     """Every user of the partition has met the tick; later decisions of it are void."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
+from schemas.fast_init import fast_init
 from schemas.messages.erasure import EraseMemory, EraseUser
 from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from schemas.messages.envelope import Envelope, Sealed
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoveredPiece:
     """A piece of the window that was extracted from, with the times of its observation."""
@@ -29,6 +31,7 @@ class CoveredPiece:
     """Where the observation stands; None in older logs."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """Something proposed to be remembered."""
@@ -66,6 +69,7 @@ class ModelTokens:
     tokens_out: int
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidatesExtracted:
     """An extractor's answer to one window: a fact that no replay asks for again."""
@@ -90,6 +94,7 @@ class CandidatesExtracted:
     """The tokens above by model, where another one than `model` took some of them; else []."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionRejected:
     """An answer that could not be used, with its raw text."""
@@ -106,6 +111,7 @@ class ExtractionRejected:
     """The tokens above by model, where another one than `model` took some of them; else []."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RememberFact:
     """Remember this as it is."""
@@ -128,6 +134,7 @@ class RememberFact:
     """None: what the memory type says."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviseMemory:
     """Change what is given; None leaves a field as it is.
@@ -181,6 +188,7 @@ class RecordRecall:
     memory_ids: list[str]
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportMemory:
     """Remember a snapshot of a memory that was kept elsewhere: it names its source.

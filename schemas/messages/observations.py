@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from schemas.fast_init import fast_init
+
 if TYPE_CHECKING:
     from schemas.messages.envelope import Envelope
 
@@ -30,6 +32,7 @@ class TurnContext:
     gift: str | None = None
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRecorded:
     """Somebody said something in a session."""
@@ -61,6 +64,7 @@ class SessionEnded:
     body_digest: bytes | None = None
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenshotAnalysed:
     """What upstream read off a screen, or the picture itself; `relevance` low, medium or high."""
@@ -82,6 +86,7 @@ class ScreenshotAnalysed:
     """As of a turn."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArticleInferred:
     """An article that upstream inferred from what the user does."""

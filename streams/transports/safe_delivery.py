@@ -20,6 +20,7 @@ from faust.transport.consumer import Consumer
 from mode.utils.futures import notify
 
 from schemas.topics import SCREENSHOTS
+from streams.transports.runs import Runs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
@@ -49,6 +50,7 @@ class SafeDelivery(Consumer):
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
         """Start with nothing delivered."""
         super().__init__(*args, **kwargs)
+        self.scheduler = Runs()
         self._ends_of_fetching: tuple[type[BaseException], ...] = (
             asyncio.CancelledError,
             *self.consumer_stopped_errors,
@@ -88,7 +90,7 @@ class SafeDelivery(Consumer):
     # -- delivery
 
     async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Message]]:  # noqa: ASYNC109
-        """Yield the next messages, round robin over topics.
+        """Yield the next messages, in runs of a partition.
 
         A message is put back if its partition was paused meanwhile, or if it is large and there is no room. It is held
         if its agent's queue is full. Only its own partition waits then. (Faust goes on until the queue is full; then

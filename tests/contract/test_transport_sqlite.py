@@ -80,15 +80,6 @@ class TestSqliteTransport(TransportSuite):
             await asyncio.sleep(5 * COMMIT_INTERVAL_S)
             assert log.committed(w.group, topic, 0) == 3
 
-    async def test_what_is_fetched_of_a_partition_comes_one_after_the_other(
-        self, log: SqliteLog, topic: str, worker: Make
-    ):
-        await log.append([new(topic, b"%d" % n, n % 2) for n in range(6)])
-        async with worker().running() as w:
-            await w.has(6)
-            partitions = [event.message.partition for event in w.events]
-        assert partitions in ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])
-
     async def test_a_topic_that_is_missing_is_created_with_the_apps_partitions(self, log: SqliteLog, worker: Make):
         w = worker(topic="new-topic")
         async with w.running():

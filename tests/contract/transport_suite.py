@@ -234,6 +234,13 @@ class TransportSuite(BackPressureSuite):
             await asyncio.gather(*sent)
         assert [record.value for record in await read_all(log, topic)] == [b"%d" % n for n in range(200)]
 
+    async def test_what_is_fetched_of_a_partition_comes_one_after_the_other(self, log, topic, worker):
+        await log.append([new(topic, b"%d" % n, n % 2) for n in range(6)])
+        async with worker().running() as w:
+            await w.has(6)
+            partitions = [event.message.partition for event in w.events]
+        assert partitions in ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])
+
     async def test_an_app_stops_and_starts_again_in_the_same_loop(self, log, topic, worker):
         for n in range(3):
             await log.append([new(topic, b"%d" % n)])

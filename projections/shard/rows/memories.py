@@ -97,9 +97,22 @@ def row_of_memory(memory: Memory) -> bytes:
 def row_of_decision(value: bytes, vectors: Iterable[bytes]) -> bytes:
     """Return the row of a decision; `vectors` are those that its events bring, which the row leaves empty."""
     for vector, times in Counter(vectors).items():  # memories with the same words have the same
-        if len(vector) >= _LEAST_VECTOR and value.count(vector) == times:
-            value = value.replace(vector, bytes(len(vector)))
+        places = list(_places(value, vector)) if len(vector) >= _LEAST_VECTOR else []
+        if len(places) == times:
+            for place in places:
+                value = b"".join((value[:place], bytes(len(vector)), value[place + len(vector) :]))
     return zlib.compress(value, _LEVEL)
+
+
+def _places(value: bytes, vector: bytes) -> Iterator[int]:
+    """Yield where a vector stands, looked for by its beginning: for all of it Python takes four times as long."""
+    beginning = vector[:_LEAST_VECTOR]
+    place = value.find(beginning)
+    while place >= 0:
+        is_there = value.startswith(vector, place)
+        if is_there:
+            yield place
+        place = value.find(beginning, place + (len(vector) if is_there else 1))
 
 
 def decision_of_row(body: bytes) -> Decision:

@@ -11,7 +11,6 @@ from faust.types import TP, ConsumerMessage
 
 from schemas.log import LogUnavailable
 from schemas.topics import partition_of
-from streams.transports.runs import Runs
 from streams.transports.safe_delivery import SafeDelivery
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ class Consumer(SafeDelivery):
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
         """Start without an assignment."""
         super().__init__(*args, **kwargs)
-        self.scheduler = Runs()
         self._assigned: set[TP] = set()
         self._positions: dict[TP, int] = {}
         self._rebalancing = asyncio.Lock()
