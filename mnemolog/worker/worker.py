@@ -63,6 +63,7 @@ from mnemolog.worker.background import (
     delete_idle_files,
     keep_compacted,
     keep_followed,
+    load_rules,
     measure_lag,
     say_when_held,
     wait_unless_failed,
@@ -548,7 +549,7 @@ class Worker:
             if self.settings.api_keys_file is not None:
                 tasks.append(group.exchange_usage)
             tasks += [partial(self.log_watch.run, self.log, self.shards)]
-        tasks += [partial(measure_lag, self.metrics.lagged)]
+        tasks += [partial(measure_lag, self.metrics.lagged), load_rules]
         for task in tasks:
             self._tasks.start(task)
 
