@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from schemas.frames import read_frame, write_frame
 from streams.delivery.fair_slots import FairSlots
 from streams.extraction.protocol import Extraction, Outage, Rejected
-from streams.extraction.rules.lineage import RulesLineage
+from streams.extraction.rules_lineage import RulesLineage
 
 if TYPE_CHECKING:
     from streams.extraction.protocol import Window
