@@ -7,7 +7,10 @@ machine. Each of 60 users has five memories and a caller of its own, which asks 
 every tenth time a memory to remember. It asks a worker after the other, all that are alive and not frozen; what is
 refused (503, no connection, or frozen for a second meanwhile) it asks the next at once, and after a pause when all have
 refused. A user waits from the first asking to the answer, refusals included. Printed are the longest waits, and the
-parts: what the workers wrote in their logs, in seconds from the fault.
+parts: what the workers wrote in their logs, in seconds from the fault. The searches' p99 is taken before the fault, and
+in the minutes that begin with it (in which users wait for a worker that is gone), when the others answer for its users
+(in which a restarted worker takes partitions back), and when the last worker answers for its own or is ready again.
+The slowest searches of the last minute are listed.
 
 `start` needs one embedded worker only: a data folder with memories, started again; the first searches' p99 against the
 usual p99 of the same process.
@@ -55,6 +58,9 @@ QUIET_SECONDS, AFTER_SECONDS, MINUTE_SECONDS = 20.0, 15.0, 60.0
 FREEZE_SECONDS = 30.0
 READY_SECONDS = 240.0
 SEARCHES = 300
+SLOWEST = 8
+FAULTY = 1
+"""The worker that is killed or frozen."""
 TOLD: Final = {
     "moves": r"shares out its partitions anew",
     "has": r"this worker has the partitions",
@@ -191,7 +197,7 @@ class Group:
 
     async def kill(self) -> None:
         """Kill a worker, and start it again a second later."""
-        worker = self.workers[1]
+        worker = self.workers[FAULTY]
         worker.kill()
         await asyncio.sleep(1)
         began = time.monotonic()
@@ -203,7 +209,7 @@ class Group:
 
     async def freeze(self) -> None:
         """Freeze a worker for longer than its session."""
-        worker = self.workers[1]
+        worker = self.workers[FAULTY]
         worker.freeze()
         await asyncio.sleep(FREEZE_SECONDS)
         worker.thaw()
@@ -235,12 +241,14 @@ class Group:
         sizes = [worker.log.stat().st_size for worker in self.workers]
         print(f"-- {name}", flush=True)
         await fault()
+        ready = time.monotonic()
         await asyncio.sleep(AFTER_SECONDS)
         now = time.monotonic()
         unanswered = [Asked(user, at, now - at, 0, is_search=True) for user, at in self.callers.waiting.items()]
         during = self.callers.asked[before:] + unanswered
-        await asyncio.sleep(max(0.0, MINUTE_SECONDS - AFTER_SECONDS))
-        minute = [asked.seconds for asked in self.callers.asked[before:] if asked.is_search]
+        await asyncio.sleep(max(0.0, MINUTE_SECONDS + 5 - AFTER_SECONDS))
+        searches = [asked for asked in self.callers.asked[before:] if asked.is_search]
+        held = []
         longest: dict[int, Asked] = {}
         for asked in during:
             if asked.user not in longest or asked.seconds > longest[asked.user].seconds:
@@ -251,12 +259,22 @@ class Group:
             "longest": round(waits[-1], 2),
             "median_of_users": round(statistics.median(waits), 2),
             "usual_p99_ms": round(p99(usual) * 1000),
-            "minute_p99_ms": round(p99(minute) * 1000),
             "refused": sum(asked.refusals for asked in during),
         }
         for worker, size in zip(self.workers, sizes, strict=True):
-            told = worker.log.read_bytes()[size:].decode("utf-8", "replace")
-            print(f"   {worker.folder.name}: {', '.join(_parts(told, wall))}")
+            parts = _parts(worker.log.read_bytes()[size:].decode("utf-8", "replace"), wall)
+            print(f"   {worker.folder.name}: {', '.join(f'{said} {at:.1f}' for said, at in parts)}")
+            held.append([at for said, at in parts if said == "held"])
+        first = max((times[0] for number, times in enumerate(held) if times and number != FAULTY), default=0.0)
+        last = max(ready - began, *(times[-1] for times in held if times))
+        for since, what in ((0.0, "minute_p99_ms"), (first, "after_move_p99_ms"), (last, "after_last_p99_ms")):
+            minute = [asked for asked in searches if since <= asked.began - began < since + MINUTE_SECONDS]
+            result[what] = round(p99([asked.seconds for asked in minute]) * 1000)
+        slowest = sorted(minute, key=lambda asked: -asked.seconds)[:SLOWEST]
+        print(f"   the others answer after {first:.1f} s, all is done after {last:.1f} s; slowest searches since:")
+        print(
+            f"     {', '.join(f'{a.seconds * 1000:.0f} ms at {a.began - began:.1f} (user {a.user})' for a in slowest)}"
+        )
         at = worst.began - began
         print(f"   the longest: user {worst.user}, from {at:.1f} s on, {worst.refusals} refusals")
         print(f"   waits of users: {' '.join(f'{wait:.1f}' for wait in waits[::-6])}")
@@ -264,16 +282,16 @@ class Group:
         return result
 
 
-def _parts(told: str, wall: datetime) -> list[str]:
+def _parts(told: str, wall: datetime) -> list[tuple[str, float]]:
     """Return what a worker wrote of its part in the group, in seconds from then on."""
-    found = []
+    found: list[tuple[str, float]] = []
     for line in told.splitlines():
         stamp = STAMP.search(line)
         said = next((name for name, pattern in TOLD.items() if re.search(pattern, line)), None)
         if stamp is None or said is None:
             continue
         at = datetime.fromisoformat(stamp[1]).replace(tzinfo=UTC).timestamp() + float(f"0.{stamp[2]}")
-        found.append(f"{said} {at - wall.timestamp():.1f}")
+        found.append((said, at - wall.timestamp()))
     return found
 
 

@@ -310,6 +310,8 @@ def url_of(listening: socket.socket, scheme: str = "http") -> str:
 def tune_process() -> None:
     """Set what only a process of its own may set: this one is a worker and nothing else."""
     raise_file_limit()
+    gc.freeze()  # the modules
+    gc.enable()
     gc.set_threshold(*COLLECT_AFTER)
     sys.setswitchinterval(SWITCH_SECONDS)
     # A user's few thousand vectors are multiplied faster by one thread than two find each other; texts are embedded in

@@ -33,13 +33,11 @@ if TYPE_CHECKING:
             ...
 
 
-REFUSED_SECONDS: Final = 2.0
-"""How long connections must be refused: longer than a worker that stops has no port before it leaves by itself."""
+REFUSED_SECONDS: Final = 1.0
+"""How long connections must be refused. A worker listens before it joins the group, and until it has left it."""
 LOOK_SECONDS: Final = 0.25
 GIVE_UP_SECONDS: Final = 15.0
 """While the group rebalances it does not say which member has a URL: so long it is asked again."""
-AGAIN_SECONDS: Final = 60.0
-"""Before the same URL is looked at again: a worker that lives, its port closed to others, would join each time."""
 CONNECT_SECONDS: Final = 1.0
 
 log = logging.getLogger("mnemolog")
@@ -48,22 +46,27 @@ log = logging.getLogger("mnemolog")
 class DeadPeers:
     """Has the group forget workers whose machines refuse connections.
 
-    A worker that lives after all joins again, as after a session that ended: what it appended meanwhile does not count.
+    A worker that lives after all, its port closed to others, joins again, as after a session that ended: what it
+    appended meanwhile does not count. It is not removed again before it was reached: until then nothing distinguishes
+    it from the one that was removed.
     """
 
     def __init__(self, group: Group) -> None:
         """Look at nobody yet."""
         self._group = group
         self._looking: dict[str, asyncio.Task[None]] = {}
-        self._forgotten: dict[str, float] = {}
+        self._forgotten: set[str] = set()
         self._closed = False
 
     def suspect(self, url: str) -> None:
         """Take in that a worker could not be connected to; it is looked at from now on."""
-        since_forgotten = time.monotonic() - self._forgotten.get(url, -AGAIN_SECONDS)
-        if not self._closed and url not in self._looking and since_forgotten >= AGAIN_SECONDS:
+        if not self._closed and url not in self._looking and url not in self._forgotten:
             task = self._looking[url] = asyncio.create_task(self._look(url))
             task.add_done_callback(lambda _: self._looking.pop(url))
+
+    def reached(self, url: str) -> None:
+        """Take in that a worker has answered."""
+        self._forgotten.discard(url)
 
     async def aclose(self) -> None:
         """Look at nobody any more."""
@@ -86,7 +89,7 @@ class DeadPeers:
         named = [m.member_id for m in await self._group.members() if m.url is not None and m.url.rstrip("/") == url]
         for member_id in named:
             if await self._group.forget_member(member_id):
-                self._forgotten[url] = time.monotonic()
+                self._forgotten.add(url)
                 log.warning("the worker at %s is gone, its port refuses connections: the group has forgotten it", url)
                 return True
         return False

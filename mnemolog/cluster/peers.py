@@ -90,6 +90,8 @@ class Peers:
         """`owners` returns the URL of each partition's worker, `urls` those of all, as the group last said."""
         self.suspect: Callable[[str], None] = lambda _: None
         """Is called with the URL of a worker that could not be connected to."""
+        self.reached: Callable[[str], None] = lambda _: None
+        """Is called with the URL of a worker that has answered."""
         self._shards = shards
         self._owners = owners
         self._urls = urls
@@ -172,12 +174,15 @@ class Peers:
                         raise PartitionMoved(f"partition {partition} has left the worker at {url}: ask again")
                 if not sending.done():
                     probing.result()
-            return sending.result()
+            response = sending.result()
         except httpx.TransportError as error:
             if isinstance(error, httpx.ConnectError):
                 self.suspect(url)
             detail = f"the worker at {url} does not answer ({type(error).__name__}): ask again in a moment"
             raise PeerUnavailable(detail) from error
+        else:
+            self.reached(url)
+            return response
         finally:
             sending.cancel()
             if probing is not None:

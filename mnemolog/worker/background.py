@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.cluster.peers import PeerUnavailable, WorkersDiffer
@@ -14,6 +15,7 @@ from projections.embedding.embedder import EmbedderUnusable
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardUnavailable
 from schemas.log import LogUnavailable
+from streams.decisions.edited_value import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -38,6 +40,8 @@ EXCHANGE_SECONDS: Final = 5.0
 IDLE_SECONDS: Final = 600.0
 """How long a worker keeps the shards of a partition that it has let go of."""
 LOOK_SECONDS: Final = 30.0
+RULES_AFTER_SECONDS: Final = 10.0
+"""After a start, whose first answers are waited for, the rules are loaded: half a second of processor time."""
 DIFFERS_SECONDS: Final = 3_600.0
 """Before a generation whose digest differed is built again."""
 
@@ -68,6 +72,13 @@ class BackgroundTasks:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def load_rules() -> None:
+    """Load, in a thread, what reads the value of a slot from an edited text, before the first edit waits for it."""
+    await asyncio.sleep(RULES_AFTER_SECONDS)
+    for module in RULES:
+        await asyncio.to_thread(import_module, module)
 
 
 async def measure_lag(lagged: Callable[[float], None]) -> None:

@@ -15,7 +15,7 @@ from uuid import uuid4
 from mnemolog.access.usage import Usage
 from mnemolog.changes.feed import ChangeFeed
 from mnemolog.changes.stream import ChangeStreams
-from mnemolog.cluster.dead_peers import REFUSED_SECONDS, DeadPeers
+from mnemolog.cluster.dead_peers import DeadPeers
 from mnemolog.cluster.membership import Membership
 from mnemolog.cluster.peers import Peers
 from mnemolog.cluster.scatter_gather import ScatterGather
@@ -63,6 +63,7 @@ from mnemolog.worker.background import (
     delete_idle_files,
     keep_compacted,
     keep_followed,
+    load_rules,
     measure_lag,
     say_when_held,
     wait_unless_failed,
@@ -122,8 +123,8 @@ WORKED_AT_ONCE = 256
 """Users whose work runs at the same time where no model is asked; their appends share an fsync."""
 WINDOWS_AT_ONCE = 1024
 """Windows in progress: with the model, waiting for a retry, or being appended."""
-ANSWERS_SECONDS = 0.75 * REFUSED_SECONDS
-"""How long a worker that stops answers what it had accepted, where others may take it for dead by its closed port."""
+ANSWERS_SECONDS = 1.5
+"""How long a worker that stops answers what it had accepted, where it cannot leave the group before."""
 LOAD_SECONDS = 60.0
 """How long a start waits for the encoder: without it everything but searches and new memories is answered."""
 GLOBALS_SECONDS = 0.5
@@ -388,7 +389,7 @@ class Worker:
         if isinstance(self._inner_log, KafkaLog):
             dead_peers = DeadPeers(self._inner_log)
             self._exits.push_async_callback(dead_peers.aclose)
-            self.peers.suspect = dead_peers.suspect
+            self.peers.suspect, self.peers.reached = dead_peers.suspect, dead_peers.reached
         self._exits.push_async_callback(self.peers.aclose)
         self.cluster = ScatterGather(self.shards, self.peers, self.url, settings)
         self.tenant_memories = TenantMemories(self.shards, self.cluster)
@@ -548,12 +549,12 @@ class Worker:
             if self.settings.api_keys_file is not None:
                 tasks.append(group.exchange_usage)
             tasks += [partial(self.log_watch.run, self.log, self.shards)]
-        tasks += [partial(measure_lag, self.metrics.lagged)]
+        tasks += [partial(measure_lag, self.metrics.lagged), load_rules]
         for task in tasks:
             self._tasks.start(task)
 
     def begin_stop(self) -> None:
-        """Take in that no more connections are accepted: the group may take this worker for dead."""
+        """Take in that no more connections are accepted, and the group is about to be left."""
         self.stopping.set()
         self._stopping_since = time.monotonic()
 

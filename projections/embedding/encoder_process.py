@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import queue
 import subprocess
 import sys
@@ -35,6 +36,23 @@ MAX_ATTEMPTS: Final = 3
 """Processes that may end over the same texts."""
 
 
+BUILTIN_PROGRAM: Final[Mapping[str, str | int]] = {"kind": "builtin"}
+"""What the program runs by default (`encoder.py`)."""
+_AHEAD: Final[dict[bytes, subprocess.Popen[bytes]]] = {}
+"""Processes that were started before there was an EncoderProcess for them, by what they run."""
+
+
+def start_ahead(encoder: Mapping[str, str | int] = BUILTIN_PROGRAM) -> None:
+    """Have an encoder load its model while this process loads its modules; the EncoderProcess for it finds it.
+
+    Where none comes it ends with this process.
+    """
+    program = orjson.dumps(encoder)
+    if program not in _AHEAD:
+        _AHEAD[program] = _started(program)
+        atexit.register(_end_ahead, program)
+
+
 class _NotLoaded(Exception):
     """The process cannot load its model: the message is its own."""
 
@@ -62,9 +80,9 @@ class EncoderProcess:
     """
 
     def __init__(self, name: str = "the built-in embedder", encoder: Mapping[str, str | int] | None = None) -> None:
-        """`name` is for messages; `encoder` says what the program runs (`encoder.py`), the built-in one by default."""
+        """`name` is for messages; `encoder` says what the program runs, the built-in one by default."""
         self._name = name
-        self._encoder = dict(encoder or {"kind": "builtin"})
+        self._program = orjson.dumps(encoder or BUILTIN_PROGRAM)
         self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._urgent: deque[Request] = deque()
         self._others: deque[Request] = deque()
@@ -156,13 +174,7 @@ class EncoderProcess:
 
     def _start(self) -> None:
         self._is_loaded = False
-        # -P: the working directory may hold a folder of our name. A group of its own: Ctrl-C is for this process.
-        self._process = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-P", "-m", "projections.embedding.encoder", orjson.dumps(self._encoder).decode()],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            process_group=0,
-        )
+        self._process = _AHEAD.pop(self._program, None) or _started(self._program)
         if self._closed:
             self._process.kill()  # `close` has not seen it
 
@@ -211,6 +223,22 @@ class EncoderProcess:
         for requests in (self._runs, self._urgent, self._others):
             requests.clear()
         _answer([(r, EmbedderUnavailable(f"{self._name} {why}")) for r in waiting])
+
+
+def _end_ahead(program: bytes) -> None:
+    if (process := _AHEAD.pop(program, None)) is not None:
+        process.kill()
+        process.communicate()  # closes the pipes and waits
+
+
+def _started(program: bytes) -> subprocess.Popen[bytes]:
+    # -P: the working directory may hold a folder of our name. A group of its own: Ctrl-C is for this process.
+    return subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-P", "-m", "projections.embedding.encoder", program.decode()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        process_group=0,
+    )
 
 
 def _answer(pairs: Sequence[Answer]) -> None:

@@ -93,6 +93,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
 
     def assign(self, partitions: Collection[int]) -> None:
         """Set the assigned partitions, release all others, and close their shards."""
+        self._globals_opened = False  # the log may have been restored meanwhile: they are compared with it again
         for shard in self.assignment.assign(partitions):
             self._give_up(shard)
 
@@ -148,6 +149,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
     async def _start_over_if_strange(self, shard: Shard) -> None:
         if not await shard.follows_log():
             log.warning("shard %s is no fold of this log, and is folded anew", shard.path.name)
+            self._listener.forget(shard.ledger.owners())
             shard.start_over()
 
     def _give_up(self, shard: Shard) -> None:

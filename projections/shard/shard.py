@@ -73,8 +73,6 @@ class Shard:
         self._belongs = belongs
         self.folding = asyncio.Lock()
         """Held while records are folded: the holder of the lock sees the shard stand still."""
-        self._has_followed = False
-        """Whether the file was found to be a fold of this log; only folds of it have come since."""
         self.retired = False
         """Whether another generation took its place: a retired shard folds no more."""
         self.trouble: ShardUnavailable | None = None
@@ -138,13 +136,10 @@ class Shard:
     async def follows_log(self) -> bool:
         """Return whether the records folded are those of this log: not of another one, or of an older copy.
 
-        A shard that is open has followed it since it was looked at.
+        It is asked each time that the partition comes: a log can be restored under workers that run.
         """
-        if self._has_followed:
-            return True
         rows = self._connection.execute("select topic, next, mark from offsets").fetchall()
-        self._has_followed = await are_of(self._log, self.partition, [row for row in rows if row[0] in self.topics])
-        return self._has_followed
+        return await are_of(self._log, self.partition, [row for row in rows if row[0] in self.topics])
 
     def start_over(self) -> None:
         """Empty all tables: the next fold begins at offset 0."""

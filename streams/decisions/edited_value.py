@@ -15,14 +15,15 @@ from projections.profile.dates import BIRTHDAY, IMPORTANT, days_named, yearly_da
 from projections.profile.visibility import SENSITIVE
 from schemas.text import digest
 from schemas.vocabulary.attributes import MAPS, name_and_date, same_value
-from streams.extraction.rules.sentence_reader import read_sentence
-from streams.extraction.rules.sentences import sentences
 
 if TYPE_CHECKING:
     from datetime import date
 
     from projections.state.memory import Memory
 
+RULES: Final = ("streams.extraction.rules.sentence_reader", "streams.extraction.rules.sentences")
+"""What reads a value from a text. Loading it takes as long as half of a worker's other modules, and few edits need it:
+a worker loads it beside its work, after its start."""
 NO_VALUE: Final = ""
 """The value of a memory whose slot is empty."""
 LONGEST_VALUE: Final = 64
@@ -73,6 +74,9 @@ def _of(slot: str, attributes: list[tuple[str, str]]) -> list[str]:
 
 def _attributes(text: str, today: date) -> list[tuple[str, str]]:
     """Return the attributes with values that the rules find in a text about the user, or by the user."""
+    from streams.extraction.rules.sentence_reader import read_sentence  # noqa: PLC0415 - see `RULES`
+    from streams.extraction.rules.sentences import sentences  # noqa: PLC0415
+
     findings = (f for sentence in sentences(_in_first_person(text.strip())) for f in read_sentence(sentence, today))
     return [(f.attribute, f.value) for f in findings if f.attribute and f.value]
 

@@ -32,6 +32,10 @@ class MemoryLog:
         """Drop records, as retention does."""
         self._earliest[topic, partition] = max(offset, self._earliest[topic, partition])
 
+    def restore(self, other: MemoryLog) -> None:
+        """Hold what another log holds, and nothing else: somebody has put a copy in its place."""
+        self._records, self._earliest, self._last = other._records, other._earliest, other._last
+
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
         """Append all of them or, when one names an unknown place, none."""
         for record in records:

@@ -1,5 +1,6 @@
 """`mnemolog up`: a worker, the whole system in one process."""
 
+import gc
 import logging
 import os
 from pathlib import Path
@@ -12,6 +13,8 @@ from mnemolog.cli.invocation import ENV_FILE, FAILED, CommandFailed, Surrounding
 from mnemolog.cli.logs import start_logging
 from mnemolog.cluster.membership import FORGOTTEN
 from mnemolog.telemetry.start import telemetry
+from projections.embedding.choice import BUILTIN
+from projections.embedding.encoder_process import start_ahead
 from schemas.log import LogLocked
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ def up(
     env_file: ENV_FILE = None,
 ) -> None:
     """Run the whole system in one process, until Ctrl-C or SIGTERM."""
+    gc.disable()  # what is loaded stays: looking through it again and again is a sixth of the time; see `tune_process`
     given: list[Settings] = []
     forgotten: list[bool] = []
 
@@ -43,6 +47,8 @@ def up(
             from mnemolog.cli.former_process import forget_former_process  # noqa: PLC0415 - it loads Kafka's client
 
             forgotten.append(await forget_former_process(settings))
+        if settings.embedding_model == BUILTIN:  # it loads its model as long as this process its modules
+            start_ahead()
         # It takes seconds, in which a command may take the folder: so one looks afterwards.
         import mnemolog.server  # noqa: F401, PLC0415 - and --help needs none of it
 

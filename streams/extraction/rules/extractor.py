@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -15,6 +14,7 @@ from streams.extraction.rules.finding import Finding, with_day
 from streams.extraction.rules.screens import read_screen
 from streams.extraction.rules.sentence_reader import goes_on_of_another, liked_of_turn_before, read_sentence
 from streams.extraction.rules.sentences import sentences
+from streams.extraction.rules_lineage import RulesLineage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,26 +22,14 @@ if TYPE_CHECKING:
     from schemas.messages.observations import TurnContext
     from streams.extraction.protocol import Piece, Window
 
-RULES_VERSION: Final = "16"
-"""Raise it with every change of what the rules find: it is recorded with each memory's lineage."""
 MOST_QUOTED: Final = 200
 """Characters of a turn that are kept as key dialogue."""
 _HAN: Final = re.compile(r"[一-鿿]")
 _FIRST_DATE: Final = re.compile(r"第一次约会|\bfirst date\b", re.IGNORECASE)
 
 
-class RuleExtractor:
+class RuleExtractor(RulesLineage):
     """Reads the user's words (not the assistant's), screenshots and articles. The same window has the same answer."""
-
-    @property
-    def model(self) -> str:
-        """`rules`."""
-        return "rules"
-
-    @property
-    def prompt_hash(self) -> str:
-        """SHA-256 of the rules' version, in hex."""
-        return hashlib.sha256(f"rules:{RULES_VERSION}".encode()).hexdigest()
 
     async def extract(self, window: Window) -> Extraction:
         """Return what the rules find, in the order of the words, nicknames last.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from schemas.frames import read_frame, write_frame
 from streams.delivery.fair_slots import FairSlots
 from streams.extraction.protocol import Extraction, Outage, Rejected
-from streams.extraction.rules.extractor import RuleExtractor
+from streams.extraction.rules_lineage import RulesLineage
 
 if TYPE_CHECKING:
     from streams.extraction.protocol import Window
@@ -28,7 +28,7 @@ MAX_ATTEMPTS: Final = 3
 """Child processes that may die at the same window for other reasons than its processor time."""
 
 
-class RuleProcess(RuleExtractor):
+class RuleProcess(RulesLineage):
     """Extracts windows one after the other in a child process.
 
     The process is started when it is first needed, and again after it has died. It ends with this one, however this

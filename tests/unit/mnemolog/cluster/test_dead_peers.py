@@ -101,13 +101,21 @@ async def test_a_worker_that_listens_again_is_left_alone(dead: DeadPeers, group:
     assert (group.ids, group.asked) == (["m1", "m2"], 0)
 
 
-async def test_one_that_joins_again_behind_a_closed_port_is_not_thrown_out_again_at_once(
+async def test_one_that_joins_again_behind_a_closed_port_is_not_thrown_out_again(
     dead: DeadPeers, group: Group, url: str
 ):
     await looked(dead, url)
     group.known.append(Member("m3", "127.0.0.1", url))
     await looked(dead, url)
     assert group.ids == ["m2", "m3"]
+
+
+async def test_one_that_was_reached_since_and_dies_again_is_forgotten_again(dead: DeadPeers, group: Group, url: str):
+    await looked(dead, url)
+    group.known.append(Member("m3", "127.0.0.1", url))
+    dead.reached(url)
+    await looked(dead, url)
+    assert group.ids == ["m2"]
 
 
 async def test_without_the_broker_the_group_is_left_to_notice_by_itself(dead: DeadPeers, group: Group, url: str):

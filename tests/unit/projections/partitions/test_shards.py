@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from support.examples import XIAOMING, remember
+from support.examples import XIAOMING, envelope, remember
 from support.memory_log import MemoryLog
 from support.workbench import Workbench
 
 from projections.partitions.assignment import NotHeld
 from projections.partitions.shards import Shards
-from schemas.identity import partition_owner
+from schemas.identity import GLOBAL_USER, Owner, partition_owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from schemas.messages.inbox import RememberFact
 
 
 @pytest.fixture
@@ -94,6 +97,29 @@ async def test_a_partition_that_comes_back_has_what_was_decided_elsewhere_meanwh
     await bench.shards.hold(0)
     assert bench.state() == other.state()
     assert len(bench.shards.state(XIAOMING).memories) == 2
+    bench.close()
+    other.close()
+
+
+@pytest.mark.parametrize("owner", [XIAOMING, Owner("default", GLOBAL_USER)])
+async def test_what_a_log_lost_when_it_was_restored_under_a_running_worker_goes_at_the_next_move(
+    tmp_path: Path, owner: Owner
+):
+    """Another worker has decided since, so that the log is as long as it was."""
+
+    def remembered(content: str) -> RememberFact:
+        return replace(remember(content, content), envelope=envelope(content, owner=owner))
+
+    bench, other = Workbench(tmp_path / "one"), Workbench(tmp_path / "two", MemoryLog(1))
+    await bench.shards.hold(0)
+    await bench.decides(remembered("用户喜欢喝咖啡"))
+    await bench.shards.up_to(*bench.shards.ledger_of(owner), 1)
+    await other.decides(remembered("用户喜欢喝茶"))
+    bench.log.restore(other.log)
+    bench.shards.release(0)
+    bench.shards.assign([0])
+    await bench.shards.hold(0)
+    assert [one.content for one in bench.shards.state(owner).memories.values()] == ["用户喜欢喝茶"]
     bench.close()
     other.close()
 
