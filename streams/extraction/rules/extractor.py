@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schemas.messages.observations import TurnContext
     from streams.extraction.protocol import Piece, Window
 
-RULES_VERSION: Final = "16"
+RULES_VERSION: Final = "17"
 """Raise it with every change of what the rules find: it is recorded with each memory's lineage."""
 MOST_QUOTED: Final = 200
 """Characters of a turn that are kept as key dialogue."""
@@ -79,12 +79,18 @@ def _read(piece: Piece, dropped: Callable[[str], None], *, of_another: bool) -> 
             plain = simplified(piece.text)
             for sentence in sentences(plain, of_another=of_another):
                 for finding in read_sentence(sentence, today):
-                    with_its_day = with_day(finding, today)
+                    with_its_day = _begun(with_day(finding, today))
                     yield with_its_day if plain == piece.text else as_written(with_its_day, plain, piece.text)
         case "screenshot" | "article":
             yield from (with_day(finding, today) for finding in read_screen(piece.text, today, dropped))
         case "assistant":
             return
+
+
+def _begun(finding: Finding) -> Finding:
+    """Return a finding with a capital at its beginning, unless it begins with a name such as iPhone."""
+    said = finding.content
+    return finding if said[1:2].isupper() else replace(finding, content=said[:1].upper() + said[1:])
 
 
 def _said(finding: Finding) -> tuple[object, ...]:
