@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -285,7 +286,9 @@ def check_names(environment: Mapping[str, str]) -> None:
         ours = name.startswith(PREFIX) and name not in OF_COMMANDS and environment[name] != ""
         short = name.removeprefix(PREFIX)
         if ours and short.lower() not in Settings.model_fields:
-            raise SettingsError(f"{PREFIX}{short.upper()} is no setting of mnemolog: remove it or correct its name")
+            near = get_close_matches(short.lower(), Settings.model_fields, n=1)
+            advice = f"did you mean {PREFIX}{near[0].upper()}?" if near else "remove it or correct its name"
+            raise SettingsError(f"{PREFIX}{short.upper()} is no setting of mnemolog: {advice}")
 
 
 def _honour_shared_names(found: dict[str, object], given: Mapping[str, str]) -> None:

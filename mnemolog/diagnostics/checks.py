@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -145,7 +146,9 @@ def _data_directory(settings: Settings) -> Check:
             probe.write(b"mnemolog")
         free = shutil.disk_usage(there).free
     except OSError as error:
-        advice = "make it writable, or name another with --data or MNEMOLOG_DATA_DIR"
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        cure = "free space on its disk" if full else "make it writable"
+        advice = f"{cure}, or name another with --data or MNEMOLOG_DATA_DIR"
         return Check("data directory", ok=False, detail=f"{folder}: {error.strerror}", advice=advice)
     state = "is writable" if there == folder else "is not there yet and can be made"
     detail = f"{folder} {state}, {free // 2**20:,} MiB free"

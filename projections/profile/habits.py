@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from projections.shard.turn_statistics import Usage
 
-_PARTS: Final = ((0, "night", "凌晨"), (5, "morning", "早上"), (12, "afternoon", "下午"), (18, "evening", "晚上"))
+_PARTS: Final = (
+    (0, "at night", "凌晨"),
+    (5, "in the morning", "早上"),
+    (12, "in the afternoon", "下午"),
+    (18, "in the evening", "晚上"),
+)
 """Parts of the day, each from its first hour to the next one's."""
 _SHORT_WORDS: Final = 8
 """A sentence of fewer words is short; a Chinese character is a word."""
@@ -33,6 +38,6 @@ def patterns(usage: Usage) -> list[str]:
         ]
     size = "short" if length < _SHORT_WORDS else "long" if length > _LONG_WORDS else "medium"
     return [
-        f"talks mostly in the {english} ({by_part[most]} of {usage.turns} turns)",
+        f"talks mostly {english} ({by_part[most]} of {usage.turns} turns)",
         f"{size} sentences ({length:.1f} words on average)",
     ]

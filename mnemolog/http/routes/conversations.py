@@ -73,7 +73,8 @@ async def converse(
     paths = [f"$.messages[{place}]" for place in range(len(events))]
     if body.end_session and events:
         last = events[-1].envelope
-        end_id = derived_id("conversation-end", session_id, last.event_id)
+        # From all messages: an agent that says "OK" twice has ended the session twice.
+        end_id = derived_id("conversation-end", session_id, *(event.envelope.event_id for event in events))
         raw = _without_none(type="SessionEnded", user_id=body.user_id, agent_id=body.agent_id, session_id=session_id)
         at = max(last.occurred_at, now + timedelta(microseconds=len(events)))
         events.append(new_event(raw, tenant=tenant, accepted_at=at, event_id=end_id))

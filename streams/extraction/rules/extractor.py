@@ -67,12 +67,18 @@ def _read(piece: Piece, dropped: Callable[[str], None], *, of_another: bool) -> 
             plain = simplified(piece.text)
             for sentence in sentences(plain, of_another=of_another):
                 for finding in read_sentence(sentence, today):
-                    with_its_day = with_day(finding, today)
+                    with_its_day = _begun(with_day(finding, today))
                     yield with_its_day if plain == piece.text else as_written(with_its_day, plain, piece.text)
         case "screenshot" | "article":
             yield from (with_day(finding, today) for finding in read_screen(piece.text, today, dropped))
         case "assistant":
             return
+
+
+def _begun(finding: Finding) -> Finding:
+    """Return a finding with a capital at its beginning, unless it begins with a name such as iPhone."""
+    said = finding.content
+    return finding if said[1:2].isupper() else replace(finding, content=said[:1].upper() + said[1:])
 
 
 def _said(finding: Finding) -> tuple[object, ...]:

@@ -24,6 +24,7 @@ async def door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FrontD
         yield opened
 
 
+OK = {"role": "assistant", "content": "OK."}
 FIRST = [{"role": "user", "content": "My sister is called Anna."}, {"role": "assistant", "content": "Nice name!"}]
 MORE = [*FIRST, {"role": "user", "content": "I live in Berlin."}, {"role": "assistant", "content": "Nice name!"}]
 
@@ -158,3 +159,11 @@ async def test_who_has_turns_goes_on_with_their_ids_and_is_told(tmp_path: Path, 
     assert STAY_UNKEYED not in caplog.messages
     assert await ids_of(tmp_path, encryption="strict") == ids
     assert STAY_UNKEYED in caplog.messages
+
+
+async def test_a_session_ends_again_where_the_assistant_says_the_same_twice(door: FrontDoor):
+    for place, said in enumerate(("I live in Berlin.", "I have a red bike.")):
+        body = {"user_id": "c-twice", "session_id": "s", "messages": [{"role": "user", "content": said}, OK]}
+        response = await door.http.post("/v1/conversations?wait=10", json=body)
+        assert response.status_code == 200, place
+        assert response.json()["accepted"][0]["state"] == "remembered"

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from mnemolog.log.connection import kafka_security
 from mnemolog.server import check_serving
-from mnemolog.settings import Settings, SettingsError, from_environment, read_env_file, revealed
+from mnemolog.settings import Settings, SettingsError, check_names, from_environment, read_env_file, revealed
 from mnemolog.worker.components import cluster_secrets, configured_index
 
 if TYPE_CHECKING:
@@ -244,6 +244,19 @@ def test_an_env_file_is_read_line_by_line(tmp_path: Path):
         read_env_file(file)
     with pytest.raises(SettingsError, match="No such file"):
         read_env_file(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("MNEMOLOG_LLM_BASEURL", "did you mean MNEMOLOG_LLM_BASE_URL"),
+        ("MNEMOLOG_RETENTION", "did you mean MNEMOLOG_RETENTION_DAYS"),
+        ("MNEMOLOG_COLOUR", "remove it or correct its name"),
+    ],
+)
+def test_a_variable_that_means_nothing_is_refused_with_the_nearest_name(name: str, advice: str):
+    with pytest.raises(SettingsError, match=f"{name} is no setting of mnemolog: {advice}"):
+        check_names({name: "1"})
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,13 @@ _CALL_ME = re.compile(
     rf"称呼我)({_NAME})(?<!就)(?:就行|就好|就可以|好|吧|即可|都行)*$"
 )
 _IS_NAMED = re.compile(rf"^是([{_SURNAMES}][一-鿿]{{2}})$")
+_IS_PET_NAME = re.compile(
+    r"^是(?P<name>[小阿](?!学|孩|时|白|偷|编|仙|姐|伙|妹|弟|哥|明星|众|组|区|镇|城|县|村|贩|丑|人|康|资|店|微|型|说|朋|三|气"
+    r"|心|公|老|红|学)[一-鿿]{1,2})$"
+)
+"""A name that only a greeting, or more of an introduction, tells from a noun: 你好，我是小雅."""
+_GREETS = re.compile(r"^(?:你好|您好|大家好|嗨|哈喽|哈啰|嘿|早上好|晚上好|初次见面|自我介绍|hello|hi)", re.IGNORECASE)
+_INTRODUCES = re.compile(r"^(?:我)?(?:今年|来自|是.{2,3}人|\d{1,2}岁|在.{2,10}(?:做|工作|上班|上学|读))")
 _NAMED_SO = re.compile(rf"^([{_SURNAMES}][一-鿿]{{1,2}})$")
 _AGE = re.compile(rf"^(?:刚好|正好|刚满|满|虚岁|周岁)?({NUMERAL})(?:周?岁)(?:多)?(?:$|的(?=$|人|男|女|程序|学生))")
 _YEARS: Final = r"[1-9]\d|[二三四五六七八]?十[一二三四五六七八九]?"
@@ -313,6 +320,8 @@ def _name_and_age(bare: str, clause: Clause) -> Iterator[Finding]:
         bare, this_year = without_particles(clause.rest[0]) if clause.rest else "", True
     elif _OWN.search(clause.adverbs):
         named = _CALLED.match(bare)
+        if (m := _IS_PET_NAME.match(bare)) and _introduced(clause):
+            yield _name(m["name"])
         stated = _IS_NAMED.match(bare) or (_NAMED_SO.match(bare) if "本人" in clause.adverbs else None)
         if named and not _NO_NAME.match(named[1]):
             yield _name(named[1])
@@ -326,6 +335,11 @@ def _name_and_age(bare: str, clause: Clause) -> Iterator[Finding]:
     age = number(m[1]) if m else None
     if age and _AGES[0] <= age <= _AGES[1]:
         yield profile("age", str(age), f"用户{age}岁")
+
+
+def _introduced(clause: Clause) -> bool:
+    """Return whether the sentence greets before a clause, or goes on to introduce behind it."""
+    return any(map(_GREETS.match, clause.before[-1:])) or any(map(_INTRODUCES.match, clause.rest[:1]))
 
 
 _SEX: Final = re.compile(r"^(?:本人|我)?(?:是)?(?:个)?([男女])生?$")
@@ -402,7 +416,7 @@ def _does_somewhere(bare: str, clause: Clause) -> Iterator[Finding]:
     """Yield what is done for a living where the clause says so by its place, its years or its shop."""
     shop = None if any("是" in said for said in clause.before) else _KEEPS_SHOP.match(bare)
     if m := _SELLS.match(bare) or shop:
-        yield profile("occupation", m["what"], f"用户{without_particles(clause.core)}")
+        yield profile("occupation", f"开{m['what']}" if shop else m["what"], f"用户{without_particles(clause.core)}")
         return
     m = _AT_DOES.match(clause.core)
     if m is None or _WORKS_AT.match(bare) is None or re.match(r"路上|家|外面|网上|床上|国外|这|那|哪", m["at"]):

@@ -157,12 +157,30 @@ def biography(clause: Clause) -> Iterator[Finding]:
 
 
 _THEY: Final = re.compile(r"^(?P<who>[他她]们?)(?P<does>.{2,30})$")
-_CALLED: Final = re.compile(r"(?P<who>用户的.+?)叫(?P<name>.+)")
+_CALLED: Final = re.compile(r"(?P<who>用户.+?)叫(?P<name>.+)")
+
+
+_THEIR_WORK: Final = re.compile(r"在[^我他她你]{1,10}(?:上班|工作|读书|上学|上大学|当[^我]{2,6}|做[^我]{2,6})")
+"""What one who was just named does, behind the name without a word for them: 我老公叫陈浩，在腾讯上班."""
+
+
+def _name_of(named: Finding) -> str:
+    who = _CALLED.fullmatch(named.content)
+    return who["name"] if who else named.content
 
 
 def of_them(clause: Clause, named: Finding) -> Finding | None:
     """Return what a clause says by 他 or 她 of somebody whom a finding names, with that one's words."""
     m = _THEY.match(without_particles(clause.text))
+    if (
+        m is None
+        and clause.before[-1:]
+        and clause.before[-1].endswith(_name_of(named))
+        and _THEIR_WORK.fullmatch(without_particles(clause.text))
+    ):
+        who = _CALLED.fullmatch(named.content)
+        words = f"{who['who']}{who['name']}{without_particles(clause.text)}" if who else None
+        return Finding(content=words, category="people") if words else None
     if m is None or _NO_DOES.search(m["does"]):
         return None
     said = m["does"].replace("我", "用户")

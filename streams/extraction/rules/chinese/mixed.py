@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Language: TypeAlias = Literal["zh", "en"]
 
@@ -261,6 +261,21 @@ def _parts(clause: str) -> list[str]:
     return [first, *(part if _ENGLISH_FRAME.match(part) else f"I {part}" for part in more)]
 
 
+_I_AM: Final = re.compile(
+    r"^(?:(?:Hi|Hey|Hello|你好|大家好|嗨) ?)?I(?:'m| am) (?P<name>(?![A-Z]\w*(?:ese|ian|ish|ican|ean|ench|utch)$"
+    r"|(?:Vegan|Vegetarian|Single|Married|Engaged|Divorced|Pregnant|Fine|Good|Okay|Sorry|Back|Here|Sick|Happy|Sad|Tired)$)"
+    r"[A-Z][a-z]{1,14})$"
+)
+_GOES_ON: Final = re.compile(r"^我(?:今年|在|住|做|来自|是|\d)")
+
+
+def _introduced(clauses: tuple[str, ...]) -> Iterator[str]:
+    """Yield clauses, the English name with which a Chinese introduction begins in Chinese: I'm Ken, 我在上海工作."""
+    for said, after in zip(clauses, (*clauses[1:], ""), strict=True):
+        m = _I_AM.match(said) if _GOES_ON.match(after) else None
+        yield f"我叫{m['name']}" if m else said
+
+
 def runs(clauses: tuple[str, ...]) -> list[tuple[Language, tuple[str, ...]]]:
     """Return the clauses of a mixed sentence in runs of one language, each clause said in one."""
     found: list[tuple[Language, list[str]]] = []
@@ -268,7 +283,7 @@ def runs(clauses: tuple[str, ...]) -> list[tuple[Language, tuple[str, ...]]]:
         return []
     if any(map(_OTHERS_WORDS.search, clauses)):
         return [("zh", clauses)]
-    for clause in (part for said in clauses for part in _parts(said)):
+    for clause in (part for said in _introduced(clauses) for part in _parts(said)):
         said = in_one_language(clause) if is_mixed(clause) else clause
         is_english = _ENGLISH_FRAME.match(said) is not None and _NO_NOUN.search(said) is None
         language: Language = "en" if is_english else "zh"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.chinese.clauses import without_particles
 from streams.extraction.rules.dates import birth_date
 from streams.extraction.rules.finding import Finding, profile
+from streams.extraction.rules.numbers import NUMERAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +119,23 @@ def _had(core: str, clause: Clause) -> Iterator[Finding]:
     elif (clause.subject == "me" or core != clause.text or clause.text.startswith("有")) and (
         m := _HAS_CHILD.match(core)
     ):
-        yield profile("family", m["who"], f"用户{core}")
+        yield from _children(m["who"], core, clause)
+
+
+_TWO_NAMES: Final = re.compile(r"^(?:分别)?(?:叫做?|名叫)(?P<one>[一-鿿]{1,4}?)[和、跟](?P<two>[一-鿿]{1,4})$")
+_ONE_AGED: Final = re.compile(rf"^(?!我|你|他|她|今年|已经|都)[一-鿿]{{2,3}}(?:今年)?{NUMERAL}(?:岁|个月)$")
+
+
+def _children(who: str, core: str, clause: Clause) -> Iterator[Finding]:
+    """Yield the children or siblings that the user has, by the names and ages that the next clauses give them."""
+    after = list(map(without_particles, clause.rest))
+    if after and (m := _THEN_NAMED.match(after[0])) and not _NO_NAME.match(m["name"]):
+        yield from _family(who, m["name"])
+    elif after and (m := _TWO_NAMES.match(after[0])):
+        yield profile("family", f"{who}{m['one']}、{m['two']}", f"用户{core}，{after[0]}")
+    else:
+        aged = list(takewhile(_ONE_AGED.match, after))
+        yield profile("family", who, "，".join([f"用户{core}", *aged]))
 
 
 def _pets_each(bare: str, clause: Clause) -> Iterator[Finding]:
@@ -142,12 +160,12 @@ def _days(bare: str) -> Iterator[Finding]:
 
 def _family(who: str, name: str) -> Iterator[Finding]:
     if not _NO_NAME.match(name):
-        yield profile("family", f"{who}{name}", f"用户的{who}叫{name}")
+        yield profile("family", f"{who}{name}", f"{_theirs(who)}叫{name}")
 
 
 def _friend(who: str, name: str) -> Iterator[Finding]:
     if not _NO_NAME.match(name):
-        yield profile("friends", name, f"用户的{who}叫{name}")
+        yield profile("friends", name, f"{_theirs(who)}叫{name}")
 
 
 def _known(who: str, name: str) -> Iterator[Finding]:
@@ -157,4 +175,9 @@ def _known(who: str, name: str) -> Iterator[Finding]:
 
 def _pet(who: str, name: str) -> Iterator[Finding]:
     if not _NO_NAME.match(name):
-        yield profile("pet_names", name, f"用户的{who}叫{name}")
+        yield profile("pet_names", name, f"{_theirs(who)}叫{name}")
+
+
+def _theirs(who: str) -> str:
+    """Return who somebody is to the user, with one 的: 用户最好的朋友."""
+    return f"用户{'' if '的' in who else '的'}{who}"

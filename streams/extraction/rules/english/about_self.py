@@ -31,6 +31,9 @@ _NAMED = re.compile(
 _NOT_BUT = re.compile(r"^am not [A-Z][\w'-]+$")
 _BUT_IS = re.compile(rf"^(?:but )?i am (?P<name>{NAME})$", re.IGNORECASE)
 _SPELLED = re.compile(rf"^my (?:first |last )?name(?: is|'s) (?:spell?ed|spelt) (?P<name>{NAME})\b", re.IGNORECASE)
+_FROM_NOW = re.compile(
+    rf"^(?:(?i:please|just|so|and|you can) )*(?i:call me) (?P<name>{NAME}),? (?:from now on|instead|for short|please)$"
+)
 _CALL_ME = re.compile(r"\bcalls? me\b|^i go by\b", re.IGNORECASE)
 _I_AM = re.compile(rf"^am (?P<name>{NAME})$")
 _IT_IS = re.compile(rf"^(?:it's|its|it is|this is) (?P<name>{NAME})(?: here| again)?$")
@@ -61,7 +64,8 @@ _WORK_AS = re.compile(
     r"based)\b.*)?)$"
 )
 _WORK_AT = re.compile(
-    r"^(?:work|am working|have worked|started(?: working)?|am employed|have a job|got a (?:new )?job|have been "
+    r"^(?:work|am (?:now |currently )?working|have worked|started(?: working)?|am employed|have a job"
+    r"|got a (?:new )?job|have been "
     r"working|have started|am interning|landed a job|joined|have joined)(?: (?:now|full[- ]time|part[-"
     rf" ]time|there|remotely))?(?: (?:at|for|with|by))? (?P<at>{_COMPANY})(?P<tail>.*)$"
 )
@@ -88,7 +92,7 @@ _AGE_IN_WORDS = re.compile(
 _ALL_MY_YEARS = re.compile(r"\ball (?:of )?my (?P<age>[1-9]\d) years\b")
 _DRIVES_FOR = re.compile(rf"^(?:drive|have been driving|deliver|have been delivering) for (?P<at>{_COMPANY})\b")
 _AT_AN = re.compile(
-    r"^(?:work|am working)(?: (?:nights|days|shifts|weekends|evenings|full[- ]time|part[- ]time"
+    r"^(?:work|am (?:now |currently )?working)(?: (?:nights|days|shifts|weekends|evenings|full[- ]time|part[- ]time"
     r"|remotely))? (?:at|in|for) "
     r"(?P<at>(?:customs|the (?:post office|council|railways?|nhs|police|fire (?:brigade|department|service)"
     r"|government|city|navy|army|state"
@@ -96,7 +100,7 @@ _AT_AN = re.compile(
     r"(?:care home|nursing home|hospital|school|bank|warehouse|factory|restaurant|caf[eé]|bakery|bookshop|bookstore"
     r"|library|law firm|start-?up|call cent(?:er|re)|hotel|pharmacy|supermarket|nursery|garage|hospice|clinic|bar|pub"
     r"|museum|kennels?|charity|council|university|shop|store|lab|laboratory|farm|gym|salon|brewery|daycare|prison"
-    r"|company|firm|agency|studio)\b))(?P<tail>.*)$"
+    r"|company|firm|agency|studio|(?:[Gg][Pp]|dental|medical|vet|private|law) practice|surgery)\b))(?P<tail>.*)$"
 )
 _BEEN_IN = re.compile(
     r"^have been in (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)(?= (?:since (?:19|20)\d\d|(?:[\w-]+ ){1,3}years?"
@@ -158,6 +162,11 @@ _SPEAK = re.compile(
     r"^(?:can )?speak (?:fluent |some |a little )?(?P<what>[A-Z]\w+(?: and .+)?)$|^am fluent in "
     r"(?P<fluent>[A-Z]\w+(?: and [A-Z]\w+)?)$"
 )
+_MORE_SPOKEN = re.compile(
+    r"^(?:and )?(?P<what>(?:(?:a (?:bit|little)(?: bit)?(?: of)?|some) )?[A-Z][a-z]+"
+    r"(?: and (?:(?:a (?:bit|little)(?: bit)?(?: of)?|some) )?[A-Z][a-z]+)?)$"
+)
+"""What goes on from a language: I speak English, Spanish and a bit of French."""
 _PROMOTED = re.compile(
     r"^(?:was|got|have been|was just) promoted to (?P<role>[\w -]{3,30}?)(?: (?:at|in|last|this|today|"
     r"yesterday|two|a)\b.*)?$"
@@ -287,7 +296,7 @@ def _love(clause: Clause) -> Iterator[Finding]:
 
 
 def _name(clause: Clause) -> str | None:
-    spelt = _SPELLED.match(clause.text) or _NAMED.match(clause.text)
+    spelt = _SPELLED.match(clause.text) or _FROM_NOW.match(clause.text) or _NAMED.match(clause.text)
     if spelt is None and clause.rest and _NOT_BUT.match(clause.core):
         spelt = _BUT_IS.match(apart(clause.rest[0]))
     if spelt:
@@ -412,7 +421,9 @@ def _body_and_skills(clause: Clause) -> Iterator[Finding]:
     ):
         yield profile("allergies", m["what"], f"User can't eat {m['what']}")
     elif m := _SPEAK.match(core):
-        for what in re.split(r" and ", re.sub(r"\b(?:a (?:bit|little)(?: of)?|some) ", "", m["what"] or m["fluent"])):
+        listed = next(filter(None, map(_MORE_SPOKEN.match, clause.rest[:1])), None)
+        spoken = f"{m['what'] or m['fluent']}{' and ' + listed['what'] if listed else ''}"
+        for what in re.split(r" and ", re.sub(r"\b(?:a (?:bit|little)(?: bit)?(?: of)?|some) ", "", spoken)):
             yield profile("skills", what, f"User speaks {what}")
     elif m := _GOOD_AT.match(core):
         yield profile("skills", m["what"], third_person(clause))

@@ -285,6 +285,9 @@ def biography(clause: Clause) -> Iterator[Finding]:
 def of_them(clause: Clause, named: Finding) -> Finding | None:
     """Return what a clause says by `she`, `he` or `they` of somebody whom a finding names, with that one's words."""
     m = _THEY.match(clause.text)
+    if m is None and named.attribute is None and clause.before[-1:] and clause.before[-1].startswith("who "):
+        goes_on = _ALSO_DOES.match(clause.text)
+        return replace(named, content=f"{named.content} and {goes_on['does']}") if goes_on else None
     if m is None or _NO_DOES.match(f"is {m['does']}" if m["short"] else m["does"]) or _POINTS.search(m["does"]):
         return None
     does = f"{'has' if _HAS.match(m['does']) else 'is'} {m['does']}" if m["short"] else m["does"]
@@ -295,7 +298,9 @@ def of_them(clause: Clause, named: Finding) -> Finding | None:
     return Finding(content=f"User's {who['who']} {who['name']} {said}", category="people") if who else None
 
 
-_THEY: Final = re.compile(r"^(?:and )?(?P<who>he|she|they)(?P<short>'s)? (?P<does>.{4,60})$", re.IGNORECASE)
+_THEY: Final = re.compile(r"^(?:and )?(?P<who>he|she|they|who)(?P<short>'s)? (?P<does>.{4,60})$", re.IGNORECASE)
+_ALSO_DOES: Final = re.compile(r"^(?P<does>(?:is|has|lives|works|studies|teaches|owns|plays|loves|speaks) [^?]{2,60})$")
+"""What goes on of one who was told of with "who": My sister Anna, who lives in Paris, is a doctor."""
 _HAS: Final = re.compile(r"(?:got|been|had|lived|worked|just)\b")
 
 
@@ -336,10 +341,17 @@ def advised(said: str) -> Iterator[Finding]:
 
 def _is_told(text: str) -> bool:
     m = _MINE.match(text)
-    return m is not None and _NO_DOES.match(m["does"]) is None and _POINTS.search(_AND.split(m["does"])[0]) is None
+    return (
+        m is not None
+        and _BARE_NAME.match(m["does"]) is None
+        and _NO_DOES.match(m["does"]) is None
+        and _POINTS.search(_AND.split(m["does"])[0]) is None
+    )
 
 
 _AND: Final = re.compile(r" (?:and|but|so) ")
+_BARE_NAME: Final = re.compile(r"[A-Z][a-z]+$")
+"""What tells no more than a name: `My sister Anna` alone."""
 
 
 _PEOPLE: Final = re.compile(rf"^(?:my|our) (?:[\w-]+ )?(?:{FAMILY}|{FRIENDS}|{KNOWN}|{PETS})\b", re.IGNORECASE)

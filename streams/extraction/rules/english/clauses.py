@@ -60,7 +60,9 @@ _FILLER = re.compile(
     r"^(?:(?:fwiw|ngl|not gonna lie|not going to lie|truth be told|p\.?\s?s\.?|before you ask|for context"
     r"|as it happens|heads up|full disclosure"
     r"|confession|random fact|little known fact|idk|ok so|ah well|alright|right so|basically|obviously|well|so"
-    r"|oh|ah|hey|hi|hello|hiya|actually|honestly|btw|by the way|yeah|yep|yes|no|nope|ok|"
+    r"|oh|ah|hey|hi|hello|hiya|actually|honestly|btw|by the way|yeah|yep|yes"
+    r"|no(?= (?:actually|wait|sorry|i|we|my|our|it"
+    r"|that|he|she|they)\b|[^\w ]|$)|nope|ok|"
     r"okay|also|and|but|anyway|fyi|tbh|to be honest|"
     r"lol|haha|hmm|um|uh|ugh|omg|man|dude|welp|wow|ooh|fun fact|good news|bad news|guess what|turns out"
     r"|these days|nowadays|currently|right now|lately|recently|personally|in fact|"
@@ -154,7 +156,8 @@ _SARCASM = re.compile(
 )
 """Marks of what is not meant as it is said: Oh great, I adore filling in forms."""
 _REQUESTS = re.compile(
-    r"^(?:please|help|tell|show|give|remind|let|can|write|find(?! me (?:on|at)\b)|look|make|explain|recommend|suggest|"
+    r"^(?:please(?! call me\b)|help|tell|show|give|remind|let|can|write|find(?! me (?:on|at)\b)|look|make"
+    r"|explain|recommend|suggest|"
     r"translate|call (?!me\b)|remember|forget|don't|do not|try|stop|go)\b",
     re.IGNORECASE,
 )
@@ -272,6 +275,18 @@ def _is_theirs(before: list[str], again: re.Match[str]) -> bool:
     return did is not None and bool(before) and _INTRODUCED.search(before[-1]) is not None
 
 
+_TELLS: Final = re.compile(r"who (?:is|was|has|lives|works|studies|teaches|just|loves|hates|likes)\b", re.IGNORECASE)
+_TELLS_MORE: Final = re.compile(r"(?:is|has) (?!it\b|he\b|she\b|that\b|this\b|there\b|they\b|any)", re.IGNORECASE)
+_ENDS_IN_NAME: Final = re.compile(r"(?i:my|our) .*\b[A-Z][a-z]+$")
+
+
+def _tells_of_named(text: str, before: str) -> bool:
+    """Return whether a clause with "who" tells of one named before it and asks nothing: My sister Anna, who is here."""
+    return (_TELLS.match(text) is not None and _ENDS_IN_NAME.match(before) is not None) or (
+        _TELLS.match(before) is not None and _TELLS_MORE.match(text) is not None
+    )
+
+
 def claims(sentence: Sentence) -> Iterator[Clause]:
     """Yield the clauses that claim something, without questions, suppositions, hearsay and requests.
 
@@ -309,7 +324,8 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             subject = "me" if m else "other"
         # "I love how you use it and teach": whose verb comes next is not certain.
         shared = _SOMEBODY.search(text) is not None
-        if _NEARLY.search(text) or (_ASKS.search(text) and not when) or (sentence.asks and place == len(parts) - 1):
+        asks = _ASKS.search(text) and not when and not (place and _tells_of_named(text, parts[place - 1]))
+        if _NEARLY.search(text) or asks or (sentence.asks and place == len(parts) - 1):
             continue
         if (subject == "other" and _REQUESTS.search(text)) or _FICTION.match(when):
             continue

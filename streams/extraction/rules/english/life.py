@@ -143,6 +143,8 @@ def third_person(clause: Clause) -> str:
     if clause.subject != "other":
         before = "no longer " if text.lower().startswith("no longer ") else ""
         verb, _, tail = text.removeprefix(before).partition(" ")
+        if tail and _MANNER.fullmatch(verb):  # hardly see each other
+            before, (verb, _, tail) = f"{before}{verb} ", tail.partition(" ")
         text = f"User {before}{clause.adverbs + ' ' if clause.adverbs else ''}{_verb(verb)}{' ' + tail if tail else ''}"
         if clause.when:
             text = f"{text} {_lower(clause.when)}" if _AGO.match(clause.when) else f"{clause.when} {text}"
@@ -150,6 +152,10 @@ def third_person(clause: Clause) -> str:
     return re.sub(r"\b(?:I|we|me|us)\b", "user", re.sub(r"\bmyself\b", "themselves", text))
 
 
+_MANNER: Final = re.compile(
+    r"(?!(?:ap|com|im|mis|multi|re|sup|under)p?ly$|rely$|fly$|bully$|rally$)[a-z]{3,}ly", re.IGNORECASE
+)
+"""An adverb before the verb."""
 _AGO: Final = re.compile(r"(?:last|yesterday|the other)\b|[^\n]{0,60}\bago$", re.IGNORECASE)
 """A time that stands behind the verb as well as before the subject."""
 _GONE_FROM: Final = re.compile(

@@ -33,6 +33,9 @@ _DISLIKES = re.compile(
     r"|am (?:sick of|terrified of|"
     r"afraid of|scared of)) (?P<what>(?!or\b|and\b).+)$"
 )
+_PREFERS = re.compile(
+    r"^prefer (?P<what>(?!to\b)[\w' -]{2,30}?) to (?P<than>(?!you\b|it\b|this\b|that\b)[\w' -]{2,30})$"
+)
 _IT_WHEN = re.compile(
     r"^(?:(?P<not>hate|can not (?:stand|bear)|do not like|dislike|detest)|love|like"
     r"|enjoy) it when (?P<what>(?!you\b|this|that|it)[\w' -]{4,50})$"
@@ -119,13 +122,19 @@ def _of_things(clause: Clause) -> Iterator[Finding]:
     never = clause.adverbs.split()[-1:] == ["never"]
     if m := _DISLIKES.match(f"never {core}" if never else core):
         yield from (_dislike(thing) for thing in things(m["what"], clause.rest))
+    elif not never and (m := _PREFERS.match(core)) and not is_of_replies(core):
+        for thing in things(m["what"]):
+            yield profile("likes", thing, f"User prefers {m['what']} to {m['than']}")
     elif is_of_replies(core):  # a style of replies, and no thing that is liked
         return
     elif not never and (m := _LIKES.match(core) or _A_FAN.match(core)):
         # "loved the movie" tells of one evening; "have always loved" of a taste.
         if core.startswith(("loved", "liked")):
             return
-        yield from (_like(thing) for thing in things(m["what"], clause.rest))
+        said = m["what"]
+        for thing in things(said, clause.rest):
+            to_do = said.startswith(f"to {thing}")  # likes to walk
+            yield profile("likes", thing, f"User likes to {thing}") if to_do else _like(thing)
     elif m := _DIET.match(core):
         yield Finding(content=f"User is {m['diet']}", category="preference")
     elif not never and (m := _INTERESTS.match(core)):

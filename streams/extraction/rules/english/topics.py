@@ -323,6 +323,8 @@ def topics(clause: Clause) -> Iterator[Finding]:
 def context(clause: Clause) -> str | None:
     """Return what a clause of the user's adds to what was told before it in the sentence, or None."""
     text = clause.text
+    if _AGED.fullmatch(text):
+        return text
     if not 1 < len(text.split()) <= _LONGEST or _NO_CONTEXT.search(text):
         return None
     if clause.subject != "other":
@@ -332,6 +334,9 @@ def context(clause: Clause) -> str | None:
     return re.sub(r"\b(?:I|me)\b", "user", re.sub(r"(?i)\b(?:my|our)\b", "their", text))
 
 
+_ONE_AGED: Final = r"[A-Z][a-z]+,? (?:who's|who is|is|aged|at) (?:\d{1,2}|[a-z]{3,9})"
+_AGED: Final = re.compile(rf"{_ONE_AGED}(?:,? and {_ONE_AGED})?")
+"""Names with an age, put beside whom they name: two kids, Leo who's six and Mia who's nine."""
 _MOST_APPOSED: Final = 9
 """Words of what is put beside a clause."""
 _NO_APPOSITION: Final = re.compile(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import socket
-from typing import TYPE_CHECKING
+import tempfile
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from support.tiny_encoder import write_encoder
@@ -106,6 +108,16 @@ async def test_of_a_folder_that_cannot_be_made_it_says_what_to_do_and_makes_noth
     found = await wrong(tmp_path / "file" / "var", "data directory")
     assert "name another with --data" in found.advice
     assert names_in(tmp_path) == ["file"]
+
+
+async def test_of_a_full_disk_it_says_to_free_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(**_: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    found = await wrong(tmp_path, "data directory")
+    assert found.detail == f"{tmp_path}: No space left on device"
+    assert found.advice == "free space on its disk, or name another with --data or MNEMOLOG_DATA_DIR"
 
 
 async def test_encoders_on_this_machine_are_tried_and_what_they_lack_is_said(tmp_path: Path):

@@ -60,7 +60,14 @@ def test_counts_are_said_in_the_language_of_most_turns():
 
 
 @pytest.mark.parametrize(
-    ("hour", "part"), [(0, "night"), (4, "night"), (5, "morning"), (12, "afternoon"), (23, "evening")]
+    ("hour", "part"),
+    [
+        (0, "mostly at night ("),
+        (4, "mostly at night ("),
+        (5, "mostly in the morning ("),
+        (12, "mostly in the afternoon ("),
+        (23, "mostly in the evening ("),
+    ],
 )
 def test_the_day_has_four_parts(hour: int, part: str):
     assert part in patterns(Usage({hour: 1}, sentences=1, words=10))[0]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         ("在美团跑了三年外卖", "occupation", "外卖"),
         ("在非遗工坊做漆器的", "occupation", "漆器"),
         ("我硕士读的是材料，毕业却去卖保险了", "occupation", "卖保险"),
-        ("开了家小小的裁缝铺", "occupation", "小小的裁缝铺"),
+        ("开了家小小的裁缝铺", "occupation", "开小小的裁缝铺"),
         ("本职是会计，下班做点皮具", "occupation", "会计"),
         ("I moved back in with my folks in Omaha", "city", "Omaha"),
         ("I've lived in the same house in Cork for all of my 44 years", "city", "Cork"),
