@@ -11,12 +11,15 @@ from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+import httpx2
 import openai
+import orjson
 
 from streams.extraction.model.answer import UnusableAnswerError, clean, read_answer
 from streams.extraction.model.dialect import Dialect, Negotiation, Refusal
 from streams.extraction.model.fitting import Fitting, joined
 from streams.extraction.model.grounding import grounded
+from streams.extraction.model.http_client import HttpClient
 from streams.extraction.model.patience import LONGEST_SECONDS, Patience
 from streams.extraction.model.prompts import PROMPT_HASH, SCHEMA, repair, schema_of
 from streams.extraction.protocol import Extraction, Outage, Rejected
@@ -53,6 +56,7 @@ _TOO_LONG: Final = re.compile(
     re.IGNORECASE,
 )
 """What servers say of a prompt that their context cannot hold, where they give no code."""
+_JSON: Final = {"Content-Type": "application/json"}
 _ALIVE_SECONDS: Final = 10.0
 """So long an endpoint may take to list its models, which asks nothing of a model."""
 
@@ -105,6 +109,7 @@ class ModelExtractor:
             api_key=api_key or "none",
             timeout=timeout_seconds,
             max_retries=0,
+            http_client=HttpClient(base_url or OPENAI_URL, timeout_seconds),
         )
         self._model = model
         self._host = self._client.base_url.netloc.decode("ascii", "replace").rpartition("@")[2]
@@ -288,8 +293,8 @@ class ModelExtractor:
         self, question: Sequence[Message], dialect: Dialect, schema: Mapping[str, object]
     ) -> _Completion:
         seconds = self._patience.seconds
-        # Among its own parameters the client would look at each message's each field: a tenth of a worker's time.
-        body: dict[str, object] = {"messages": question, dialect.limit: self._fitting.answer_tokens(question)}
+        limit = self._fitting.answer_tokens(question)
+        body: dict[str, object] = {"model": self._model, "messages": question, dialect.limit: limit}
         if dialect.temperature:
             body["temperature"] = self._temperature
         if dialect.form == "json_schema":
@@ -298,8 +303,12 @@ class ModelExtractor:
             body["response_format"] = {"type": "json_object"}
         try:
             async with asyncio.timeout(seconds):
-                response = await self._client.chat.completions.with_raw_response.create(
-                    model=self._model, messages=(), extra_body=body, timeout=seconds
+                # By its own method for completions the client would look at each field of each message.
+                response = await self._client.post(
+                    "/chat/completions",
+                    cast_to=httpx2.Response,
+                    content=orjson.dumps(body),
+                    options={"timeout": seconds, "headers": _JSON, "security": {"bearer_auth": True}},
                 )
         except openai.APIStatusError:
             raise
