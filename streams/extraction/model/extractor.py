@@ -111,6 +111,7 @@ class ModelExtractor:
             max_retries=0,
             http_client=HttpClient(base_url or OPENAI_URL, timeout_seconds),
         )
+        self._url = f"{str(self._client.base_url).rstrip('/')}/chat/completions"
         self._model = model
         self._host = self._client.base_url.netloc.decode("ascii", "replace").rpartition("@")[2]
         self._temperature = temperature
@@ -305,7 +306,7 @@ class ModelExtractor:
             async with asyncio.timeout(seconds):
                 # By its own method for completions the client would look at each field of each message.
                 response = await self._client.post(
-                    "/chat/completions",
+                    self._url,
                     cast_to=httpx2.Response,
                     content=orjson.dumps(body),
                     options={"timeout": seconds, "headers": _JSON, "security": {"bearer_auth": True}},

@@ -28,6 +28,16 @@ class HttpClient(httpx2.AsyncClient):
         self._url, self._seconds = url, timeout_seconds
         self._has_own_credentials = urlsplit(url).username is not None
         self._session: aiohttp.ClientSession | None = None  # made in the loop that uses it
+        self._urls: dict[str, httpx2.URL] = {}
+
+    def build_request(self, method: str, url: httpx2.URL | str, **parts: Any) -> httpx2.Request:  # noqa: ANN401 - httpx2's own parameters
+        """Return a request with what is given alone; `url` is absolute."""
+        at = self._urls.setdefault(str(url), httpx2.URL(url))
+        limits = httpx2.Timeout(parts["timeout"]).as_dict()
+        content, headers, query = parts.get("content"), parts["headers"], parts.get("params")
+        return httpx2.Request(
+            method, at, params=query, headers=headers, content=content, extensions={"timeout": limits}
+        )
 
     async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:  # noqa: ANN401 - httpx2's own options, of which none is used
         """Return the answer, read to its end. Raises httpx2.RequestError, and TimeoutException of these."""
