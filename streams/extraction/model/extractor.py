@@ -22,6 +22,7 @@ from streams.extraction.model.grounding import grounded
 from streams.extraction.model.http_client import HttpClient
 from streams.extraction.model.patience import LONGEST_SECONDS, Patience
 from streams.extraction.model.prompts import PROMPT_HASH, SCHEMA, repair, schema_of
+from streams.extraction.model.spacing import Spacing
 from streams.extraction.protocol import Extraction, Outage, Rejected
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class ModelExtractor:
         self._fitting = Fitting(context_tokens, max_tokens)
         self._patience = Patience(timeout_seconds, longest_seconds)
         self._observe = observe or (lambda _outcome: None)
+        self._spacing = Spacing()
         self._negotiation = Negotiation()
         self._free = Negotiation(Dialect(form="none"))
         """For `write`, whose answers may have any form."""
@@ -302,6 +304,8 @@ class ModelExtractor:
             body["response_format"] = {"type": "json_schema", "json_schema": {"name": "memories", "schema": schema}}
         elif dialect.form == "json_object":
             body["response_format"] = {"type": "json_object"}
+        await self._spacing.wait()
+        began = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(seconds):
                 # By its own method for completions the client would look at each field of each message.
@@ -319,6 +323,7 @@ class ModelExtractor:
             raise Outage(
                 _bounded(f"the model at {self._host} cannot be reached: {type(error.__cause__ or error).__name__}")
             ) from error
+        self._spacing.answered(asyncio.get_running_loop().time() - began)
         return _completion(response.content, self._host)
 
 
