@@ -139,19 +139,22 @@ class EventStates:
         pause = POLL_SECONDS
         with self._settled({owner for owner, _ in pending}) as settled:
             while True:
-                settled.clear()
                 began = loop.time()
-                pending = await self._pending(pending)
+                # What is being extracted has come no further, unless somebody tells of a decision.
+                is_all = settled.is_set() or began >= until
+                at_work = {} if is_all else dict.fromkeys(e for e in pending if self._observe.is_pending(*e))
+                settled.clear()
+                pending = [*at_work, *await self._pending([event for event in pending if event not in at_work])]
                 if not pending:
                     return True
                 looked = loop.time() - began
-                if loop.time() >= until:
+                if is_all and loop.time() >= until:
                     return False
                 with self._suspend_deadline():
                     if len(pending) > FEW_EVENTS:  # a look takes time from the agents that work
                         await asyncio.sleep(PAUSE_FACTOR * looked)
                     try:
-                        async with asyncio.timeout(pause):
+                        async with asyncio.timeout(min(pause, max(0.0, until - loop.time()))):
                             await settled.wait()
                     except TimeoutError:
                         pause = min(LONGEST_POLL_SECONDS, 2 * pause)

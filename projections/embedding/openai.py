@@ -7,16 +7,15 @@ from base64 import b64decode
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-import httpx
 import numpy as np
 import orjson
 
 from projections.embedding.embedder import EmbedderFailed, EmbedderRefused, EmbedderUnavailable, unit_vectors
 from projections.embedding.long_texts import beginning
 from projections.embedding.shared_requests import FEW_TEXTS, SharedRequests
+from projections.http_session import session_with
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Vectors
 
 _BATCH_TEXTS: Final = 64
-_KEPT_ALIVE_SECONDS: Final = 4.0
-"""Servers end a connection that is idle for 5 s or longer: it is not used when that may be under way."""
 _WAITED_OUT: Final = frozenset(
     {
         HTTPStatus.UNAUTHORIZED,
@@ -54,7 +51,7 @@ class OpenAIEmbedder:
         self._headers = {"Content-Type": "application/json"}
         if urlsplit(self._url).username is None:  # else what the URL says counts
             self._headers["Authorization"] = f"Bearer {api_key}"
-        self._timeout = aiohttp.ClientTimeout(total=None, connect=timeout_seconds, sock_read=timeout_seconds)
+        self._timeout_seconds = timeout_seconds
         self._session: aiohttp.ClientSession | None = None  # made in the loop that uses it
         self._host = urlsplit(self._url).netloc.rpartition("@")[2]
         self._format: Literal["base64", "float"] = "base64"
@@ -110,11 +107,7 @@ class OpenAIEmbedder:
     async def _post(self, texts: list[str]) -> bytes:
         asked = {"model": self._model, "input": texts, "encoding_format": self._format}
         if self._session is None:
-            connector = aiohttp.TCPConnector(ssl=httpx.create_ssl_context(), keepalive_timeout=_KEPT_ALIVE_SECONDS)
-            # without trust_env, by which it would look for a netrc file before each request
-            self._session = aiohttp.ClientSession(
-                connector=connector, headers=self._headers, timeout=self._timeout, proxy=_proxy_of(self._url)
-            )
+            self._session = session_with(self._url, self._timeout_seconds, self._headers)
         try:
             async with self._session.post(self._url, data=orjson.dumps(asked)) as answer:
                 status, content = answer.status, await answer.read()
@@ -144,15 +137,6 @@ class OpenAIEmbedder:
             raise EmbedderFailed(f"the embedding endpoint {self._host} answers more vectors than texts")
         self._dimensions = vectors.shape[1]
         return vectors
-
-
-def _proxy_of(url: str) -> str | None:
-    """Return the proxy that the environment names for a URL."""
-    parts, proxies = urlsplit(url), getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if not proxy or proxy_bypass(parts.hostname or ""):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _row(embedding: Any) -> Any:  # noqa: ANN401 - any JSON

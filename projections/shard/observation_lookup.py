@@ -122,12 +122,14 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
 
     def first(self, owner: Owner, event_id: str) -> Seen | None:
         """Return the first record of an observation, None when it is not known."""
-        return self._recent.get((name_of(owner), event_id)) or self.seen(owner, [event_id]).get(event_id)
+        return self.seen(owner, [event_id]).get(event_id)
 
     def seen(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, Seen]:
         """Return the first record of each of a user's observations that are known."""
-        found = self.seen_of([(owner, event_id) for event_id in event_ids])
-        return {event_id: seen for (_, event_id), seen in found.items()}
+        name = name_of(owner)
+        recent = {i: seen for i in event_ids if (seen := self._recent.get((name, i))) is not None}
+        found = self.seen_of([(owner, event_id) for event_id in event_ids if event_id not in recent])
+        return recent | {event_id: seen for (_, event_id), seen in found.items()}
 
     def seen_of(self, names: Sequence[tuple[Owner, str]]) -> dict[tuple[Owner, str], Seen]:
         """Return the first record of each of the observations, named by user and id, that are known."""

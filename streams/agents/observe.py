@@ -260,6 +260,10 @@ class Observe:
         """Return why an observation waits for the model, if it does."""
         return self._pending.reason(self._shards.partition(owner), owner, event_id)
 
+    def is_pending(self, owner: Owner, event_id: str) -> bool:
+        """Return whether an observation waits for its extraction, or is extracted, here."""
+        return self._pending.has(self._shards.partition(owner), owner, event_id)
+
     def revoke(self, partition: int) -> None:
         """Drop what belongs to a revoked partition: its new worker reads it again."""
         self._pool.drop(partition)

@@ -7,6 +7,7 @@ not find worth remembering.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -42,14 +43,24 @@ class AssistedModel:
 
     async def extract(self, window: Window) -> Extraction:
         """Return the model's proposals with the rules' slots. Raises what the model raises."""
-        extraction = await self._model.extract(window)
-        if window.source_type != "chat" or not extraction.proposals:
-            return extraction
+        if window.source_type != "chat":
+            return await self._model.extract(window)
+        reading = asyncio.create_task(self._read(window))  # while the model thinks
         try:
-            read = await self._rules.extract(window)
-        except ExtractorError:  # the window is the model's: it is used without the rules' help
-            return extraction
-        return replace(extraction, proposals=with_slots(extraction.proposals, read.proposals))
+            extraction = await self._model.extract(window)
+            if not extraction.proposals:
+                return extraction
+            read = await reading
+        finally:
+            reading.cancel()
+        return replace(extraction, proposals=with_slots(extraction.proposals, read))
+
+    async def _read(self, window: Window) -> tuple[Proposal, ...]:
+        """Return what the rules find; nothing where they fail, for the window is the model's."""
+        try:
+            return (await self._rules.extract(window)).proposals
+        except ExtractorError:
+            return ()
 
 
 def with_slots(proposals: tuple[Proposal, ...], read: tuple[Proposal, ...]) -> tuple[Proposal, ...]:

@@ -11,14 +11,18 @@ from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+import httpx2
 import openai
+import orjson
 
 from streams.extraction.model.answer import UnusableAnswerError, clean, read_answer
 from streams.extraction.model.dialect import Dialect, Negotiation, Refusal
 from streams.extraction.model.fitting import Fitting, joined
 from streams.extraction.model.grounding import grounded
+from streams.extraction.model.http_client import HttpClient
 from streams.extraction.model.patience import LONGEST_SECONDS, Patience
 from streams.extraction.model.prompts import PROMPT_HASH, SCHEMA, repair, schema_of
+from streams.extraction.model.spacing import Spacing
 from streams.extraction.protocol import Extraction, Outage, Rejected
 
 if TYPE_CHECKING:
@@ -53,6 +57,7 @@ _TOO_LONG: Final = re.compile(
     re.IGNORECASE,
 )
 """What servers say of a prompt that their context cannot hold, where they give no code."""
+_JSON: Final = {"Content-Type": "application/json"}
 _ALIVE_SECONDS: Final = 10.0
 """So long an endpoint may take to list its models, which asks nothing of a model."""
 
@@ -105,13 +110,16 @@ class ModelExtractor:
             api_key=api_key or "none",
             timeout=timeout_seconds,
             max_retries=0,
+            http_client=HttpClient(base_url or OPENAI_URL, timeout_seconds),
         )
+        self._url = f"{str(self._client.base_url).rstrip('/')}/chat/completions"
         self._model = model
         self._host = self._client.base_url.netloc.decode("ascii", "replace").rpartition("@")[2]
         self._temperature = temperature
         self._fitting = Fitting(context_tokens, max_tokens)
         self._patience = Patience(timeout_seconds, longest_seconds)
         self._observe = observe or (lambda _outcome: None)
+        self._spacing = Spacing()
         self._negotiation = Negotiation()
         self._free = Negotiation(Dialect(form="none"))
         """For `write`, whose answers may have any form."""
@@ -288,18 +296,24 @@ class ModelExtractor:
         self, question: Sequence[Message], dialect: Dialect, schema: Mapping[str, object]
     ) -> _Completion:
         seconds = self._patience.seconds
-        # Among its own parameters the client would look at each message's each field: a tenth of a worker's time.
-        body: dict[str, object] = {"messages": question, dialect.limit: self._fitting.answer_tokens(question)}
+        limit = self._fitting.answer_tokens(question)
+        body: dict[str, object] = {"model": self._model, "messages": question, dialect.limit: limit}
         if dialect.temperature:
             body["temperature"] = self._temperature
         if dialect.form == "json_schema":
             body["response_format"] = {"type": "json_schema", "json_schema": {"name": "memories", "schema": schema}}
         elif dialect.form == "json_object":
             body["response_format"] = {"type": "json_object"}
+        await self._spacing.wait()
+        began = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(seconds):
-                response = await self._client.chat.completions.with_raw_response.create(
-                    model=self._model, messages=(), extra_body=body, timeout=seconds
+                # By its own method for completions the client would look at each field of each message.
+                response = await self._client.post(
+                    self._url,
+                    cast_to=httpx2.Response,
+                    content=orjson.dumps(body),
+                    options={"timeout": seconds, "headers": _JSON, "security": {"bearer_auth": True}},
                 )
         except openai.APIStatusError:
             raise
@@ -309,6 +323,7 @@ class ModelExtractor:
             raise Outage(
                 _bounded(f"the model at {self._host} cannot be reached: {type(error.__cause__ or error).__name__}")
             ) from error
+        self._spacing.answered(asyncio.get_running_loop().time() - began)
         return _completion(response.content, self._host)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.examples import XIAOMING, remember
@@ -13,8 +13,10 @@ from mnemolog.publishing.states import LONGEST_POLL_SECONDS, EventStates
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from schemas.identity import Owner
 
 ONE_HOUR = 3_600.0
 
@@ -68,3 +70,19 @@ async def test_the_wait_ends_with_its_time(bench: Workbench):
     with bench.remember.settled({XIAOMING}) as settled:
         await bench.remembers(*await bench.log.read(INBOX.name, 0, 0, 1))
         assert settled.is_set()
+
+
+async def test_what_is_being_extracted_is_looked_at_only_at_the_end_of_the_time(bench: Workbench):
+    looks: list[str] = []
+
+    class Counting(EventStates):
+        async def of(self, owner: Owner, event_ids: Sequence[str], *rest: Any, **options: Any) -> dict[str, Any]:
+            looks.extend(event_ids)
+            return await super().of(owner, event_ids, *rest, **options)
+
+    said = await bench.says("t-1")
+    states = Counting(bench.log, bench.shards, bench.observe)
+    await bench.observes(said)
+    assert bench.observe.is_pending(XIAOMING, "t-1")
+    assert not await states.wait([(XIAOMING, "t-1")], 3 * LONGEST_POLL_SECONDS)
+    assert looks == ["t-1"]

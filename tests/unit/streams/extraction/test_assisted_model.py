@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 
 import pytest
@@ -93,3 +94,22 @@ async def test_a_screenshot_fills_no_slot():
     model = Answers(Proposal(content="I live in Bergen.", sources=(0,)))
     screenshot = window(piece(0, "I live in Bergen.", speaker="screenshot"), source_type="photo")
     assert await slots(model, screenshot) == [("I live in Bergen.", None, None)]
+
+
+async def test_the_rules_read_while_the_model_thinks():
+    read = asyncio.Event()
+
+    class Rules(RuleExtractor):
+        async def extract(self, window: Window) -> Extraction:
+            read.set()
+            return await super().extract(window)
+
+    class Thinking(Answers):
+        async def extract(self, window: Window) -> Extraction:
+            await read.wait()
+            return await super().extract(window)
+
+    model = Thinking(Proposal(content="The user lives in Bergen.", sources=(0,)))
+    async with asyncio.timeout(30):
+        [proposal] = (await AssistedModel(model, Rules()).extract(talk(WHO))).proposals
+    assert proposal.attribute == "city"

@@ -1,0 +1,76 @@
+"""The HTTP client below the model's: it sends over aiohttp what the `openai` library asks, and answers in its terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import aiohttp
+import httpx2
+
+from projections.http_session import session_with
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OF_THE_CONNECTION: Final = frozenset({"host", "connection", "content-length", "accept-encoding"})
+"""Headers of a request that aiohttp sets itself."""
+_OF_THE_CODING: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
+"""Headers of an answer that no longer hold when it has been read."""
+
+
+class HttpClient(httpx2.AsyncClient):
+    """An httpx2 client of which only requests and answers are left: pool, streams and hooks took most of its time."""
+
+    def __init__(self, url: str, timeout_seconds: float) -> None:
+        """Connect to nothing yet. All requests go to the host of `url`."""
+        super().__init__(trust_env=False)
+        self._url, self._seconds = url, timeout_seconds
+        self._has_own_credentials = urlsplit(url).username is not None
+        self._session: aiohttp.ClientSession | None = None  # made in the loop that uses it
+        self._urls: dict[str, httpx2.URL] = {}
+
+    def build_request(self, method: str, url: httpx2.URL | str, **parts: Any) -> httpx2.Request:  # noqa: ANN401 - httpx2's own parameters
+        """Return a request with what is given alone; `url` is absolute."""
+        at = self._urls.setdefault(str(url), httpx2.URL(url))
+        limits = httpx2.Timeout(parts["timeout"]).as_dict()
+        content, headers, query = parts.get("content"), parts["headers"], parts.get("params")
+        return httpx2.Request(
+            method, at, params=query, headers=headers, content=content, extensions={"timeout": limits}
+        )
+
+    async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:  # noqa: ANN401 - httpx2's own options, of which none is used
+        """Return the answer, read to its end. Raises httpx2.RequestError, and TimeoutException of these."""
+        if self._session is None:
+            self._session = session_with(self._url, self._seconds)
+        left_out = _OF_THE_CONNECTION
+        if self._has_own_credentials:  # what the URL says counts
+            left_out |= {"authorization"}
+        headers = [(name, value) for name, value in request.headers.multi_items() if name not in left_out]
+        try:
+            async with self._session.request(
+                request.method,
+                str(request.url),
+                data=request.content or None,
+                headers=headers,
+                timeout=_timeout(request.extensions.get("timeout", {})),
+            ) as answer:
+                content = await answer.read()
+        except TimeoutError as error:
+            raise httpx2.ReadTimeout(str(error), request=request) from error
+        except aiohttp.ClientConnectionError as error:
+            raise httpx2.ConnectError(str(error), request=request) from error
+        except (aiohttp.ClientError, ValueError) as error:
+            raise httpx2.RemoteProtocolError(str(error), request=request) from error
+        kept = [(name, value) for name, value in answer.headers.items() if name.lower() not in _OF_THE_CODING]
+        return httpx2.Response(answer.status, headers=kept, content=content, request=request)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+        await super().aclose()
+
+
+def _timeout(seconds: Mapping[str, float | None]) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=None, connect=seconds.get("connect"), sock_read=seconds.get("read"))
