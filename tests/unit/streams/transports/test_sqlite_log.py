@@ -1,4 +1,4 @@
-"""What the embedded log does beyond every log: its clock, its topics, retention, compaction, waiting, sharing."""
+"""What the embedded log does beyond every log: its clock, its topics, retention, compaction, following, sharing."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.writer import Job, SqliteWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
+
+    from streams.transports.sqlite.growth import Place
 
 TOPIC = "mnemolog.inbox"
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -151,18 +153,24 @@ async def test_only_a_topic_made_for_it_is_compacted(inbox: SqliteLog):
         await inbox.compact(TOPIC)
 
 
-async def test_a_waiter_wakes_when_a_record_is_durable(inbox: SqliteLog):
-    waiting = asyncio.create_task(inbox.wait_beyond({(TOPIC, 0): 0, (TOPIC, 1): 0}))
-    await asyncio.sleep(0)
-    assert not waiting.done()
+async def test_a_follower_is_told_which_partitions_grew_once_their_records_are_durable(inbox: SqliteLog):
+    told: asyncio.Queue[Collection[Place]] = asyncio.Queue()
+    inbox.follow(told.put_nowait)
+    await asyncio.gather(inbox.append([record(b"x", partition=1)]), inbox.append([record(b"y"), record(b"z")]))
+    assert set(await asyncio.wait_for(told.get(), 30)) == {(TOPIC, 0), (TOPIC, 1)}
+    assert inbox.end_now(TOPIC, 0) == 2
     await inbox.append([record(b"x", partition=1)])
-    assert await asyncio.wait_for(waiting, 30) is True
+    assert set(await asyncio.wait_for(told.get(), 30)) == {(TOPIC, 1)}
 
 
-async def test_a_waiter_gives_up_in_time(inbox: SqliteLog):
+async def test_a_follower_is_told_nothing_of_what_appends_nothing_or_after_it_has_ended(inbox: SqliteLog):
+    told: list[Collection[Place]] = []
+    unfollow = inbox.follow(told.append)
+    await inbox.commit_offsets("group", {(TOPIC, 0): 0})
+    unfollow()
     await inbox.append([record(b"x")])
-    assert await inbox.wait_beyond({(TOPIC, 0): 0}, timeout=5) is True
-    assert await inbox.wait_beyond({(TOPIC, 0): 1}, timeout=0.05) is False
+    await asyncio.sleep(0.05)
+    assert told == []
 
 
 async def test_a_bad_record_is_refused_before_anything_is_written(inbox: SqliteLog):
