@@ -25,7 +25,7 @@ from streams.transports.sqlite.file import (
     open_file,
 )
 from streams.transports.sqlite.growth import Growth
-from streams.transports.sqlite.rows import append_rows, from_row, spell
+from streams.transports.sqlite.rows import Ends, append_rows, from_row, spell
 from streams.transports.sqlite.writer import Job, SqliteWriter
 
 if TYPE_CHECKING:
@@ -70,7 +70,10 @@ class SqliteLog:
         self._reading = threading.Lock()
         self._recent = RecentRecords()
         self._growth = Growth()
-        self._writer = SqliteWriter(writer, directory / LOG_FILE, self._growth.tell)
+        self._ends = Ends()
+        self._writer = SqliteWriter(
+            writer, directory / LOG_FILE, on_commit=self._growth.tell, on_failure=self._ends.forget
+        )
 
     @classmethod
     def open(cls, directory: Path, clock: Callable[[], datetime] | None = None) -> SqliteLog:
@@ -124,7 +127,7 @@ class SqliteLog:
             return []
 
         def write(connection: sqlite3.Connection) -> tuple[list[Appended], dict[Place, Tail]]:
-            return append_rows(connection, places, contents, ids, to_ms(self._clock()))
+            return append_rows(connection, self._ends, places, contents, ids, to_ms(self._clock()))
 
         def publish(answer: tuple[list[Appended], dict[Place, Tail]]) -> None:
             self._recent.add(as_read(record, place) for record, place in zip(records, answer[0], strict=True))

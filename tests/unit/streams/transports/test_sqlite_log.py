@@ -17,6 +17,7 @@ from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.writer import Job, SqliteWriter
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
@@ -171,6 +172,24 @@ async def test_a_follower_is_told_nothing_of_what_appends_nothing_or_after_it_ha
     await inbox.append([record(b"x")])
     await asyncio.sleep(0.05)
     assert told == []
+
+
+async def test_a_write_that_fails_takes_no_offset_from_those_that_shared_its_transaction(inbox: SqliteLog):
+    def fail(_partition_id: int, _connection: sqlite3.Connection) -> None:
+        raise ValueError("not written")
+
+    await inbox.append([record(b"a")])
+    first, failed, second = await asyncio.gather(
+        inbox.append([record(b"b")]),
+        inbox.edit(TOPIC, 0, fail),
+        inbox.append([record(b"c")]),
+        return_exceptions=True,
+    )
+    assert isinstance(failed, LogError)
+    assert not isinstance(first, BaseException)
+    assert not isinstance(second, BaseException)
+    assert [one.position.offset for one in (*first, *second)] == [1, 2]
+    assert [r.value for r in await inbox.read(TOPIC, 0, 0)] == [b"a", b"b", b"c"]
 
 
 async def test_a_bad_record_is_refused_before_anything_is_written(inbox: SqliteLog):
