@@ -4,17 +4,21 @@
     python bench/latency.py OTHER_CHECKOUT ...        # and others (full paths), in turns, after `make install`
 
 Every round has each row once for each checkout. Compared are: remembering and waiting, by one caller and by eight, with
-the endpoint's own rate for one text by as many callers; the same for inferred turns, with a model that answers at once,
-of eight users; verbatim turns in batches of 500 with the endpoint's own rate by one httpx client and 64 texts a
-request; the time of a search in 1,000 memories beyond that of the endpoint's answer with that of `GET /health/live`;
-and `GET /health/live` with a bare Starlette route on uvicorn with uvloop and httptools. The noise is the least and the
-greatest ratio of the rounds.
+the least that could do it here for as many (`Floor`); inferred turns of eight users, with a model that answers at once,
+with the endpoint's own rate for one text; verbatim turns in batches of 500 with the endpoint's own rate by one httpx
+client and 64 texts a request; the time of a search in 1,000 memories beyond that of the endpoint's answer with that of
+`GET /health/live`; and `GET /health/live` with a bare Starlette route on uvicorn with uvloop and httptools. The noise
+is the least and the greatest ratio of the rounds.
+
+    python -m bench.latency --floor ENDPOINT FOLDER PORT    # serves the floor
 """
 
 from __future__ import annotations
 
 import asyncio
+import binascii
 import contextlib
+import functools
 import itertools
 import os
 import socket
@@ -26,11 +30,20 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
+from uuid import uuid4
 
+import aiohttp
 import httpx
+import numpy as np
 import orjson
+import uvicorn
+import uvloop
+from fastapi import FastAPI, Response
+from pydantic import BaseModel, Field
 
 from bench.made_users import turn
+from schemas.log import NewRecord
+from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -49,6 +62,9 @@ TARGETS = {
     "search beyond the embedder": 2.0,
     "health": 0.7,
 }
+FLOOR_TOPIC = "floor"
+FILLING = "-" * 669
+"""So that the floor's answer has the bytes of ours."""
 PORTS = itertools.count(FIRST_PORT)
 NUMBERS = itertools.count()
 
@@ -150,12 +166,81 @@ async def embedded(caller: Caller, _who: int, _n: int) -> None:
     await caller.ask("POST", "/v1/embeddings", {"model": "hash", "input": [text()], "encoding_format": "base64"})
 
 
+async def remembered(callers: int, url: str, count: int = ADDS) -> float:
+    """Return how many memories a second are remembered for as many callers, who are one new user."""
+    tag = f"user-{next(NUMBERS)}"
+
+    async def add(caller: Caller, _who: int, _n: int) -> None:
+        await caller.ask("POST", "/v1/memories", {"user_id": tag, "content": text()})
+
+    return await rate(callers, count, url, add)
+
+
+class Fact(BaseModel, extra="forbid"):
+    """What the floor is asked to remember."""
+
+    user_id: str = Field(min_length=1, max_length=200)
+    content: str = Field(min_length=1, max_length=8_000)
+
+
+class Floor:
+    """The least that could remember a memory in this stack: nothing is decided, nothing could be found.
+
+    FastAPI reads and checks the body, aiohttp asks for one vector, a record with the words and the vector is appended
+    to the embedded log, and an answer as long as ours is given once it is synced. What callers append at the same
+    moment shares an fsync. Nobody is authorized, no header is checked, nothing is counted or encrypted.
+    """
+
+    def __init__(self, endpoint: str, log: SqliteLog) -> None:
+        """Take the endpoint's URL and an open log."""
+        self._url = f"{endpoint}/v1/embeddings"
+        self._log = log
+
+    @functools.cached_property
+    def _session(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(headers={"Content-Type": "application/json"})
+
+    async def remember(self, fact: Fact) -> Response:
+        """Append the words with their vector."""
+        asked = orjson.dumps({"model": "hash", "input": [fact.content], "encoding_format": "base64"})
+        async with self._session.post(self._url, data=asked) as answer:
+            encoded = orjson.loads(await answer.read())["data"][0]["embedding"]
+        vector = np.frombuffer(binascii.a2b_base64(encoded), "<f4")
+        small = (vector * (127 / np.abs(vector).max())).astype(np.int8).tobytes()
+        record = NewRecord(
+            topic=FLOOR_TOPIC, partition=0, key=fact.user_id.encode(), value=fact.content.encode() + small
+        )
+        [appended] = await self._log.append([record])
+        shown = {"memory_id": str(uuid4()), "at": appended.recorded_at.isoformat(), **fact.model_dump()}
+        return Response(orjson.dumps(shown | {"more": FILLING}), 201, media_type="application/json")
+
+
+async def serve_floor(endpoint: str, folder: Path, port: int) -> None:
+    """Serve the floor until a signal ends it."""
+    log = SqliteLog.open(folder)
+    await log.create_topic(FLOOR_TOPIC, 1)
+    app = FastAPI()
+    app.post("/v1/memories")(Floor(endpoint, log).remember)
+    app.get("/ready")(lambda: "ready")
+    await uvicorn.Server(uvicorn.Config(app, port=port, log_config=None, access_log=False, http="httptools")).serve()
+    log.close()
+
+
+@contextlib.contextmanager
+def floor(endpoint: str) -> Iterator[str]:
+    """Run the floor in a process of its own while the block lasts; return its URL."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "bench.latency", "--floor", endpoint, folder, str(free_port())]
+        with process(command, ROOT, "/ready") as url:
+            yield url
+
+
 class Measured:
     """The rows of one worker: each measures itself and what it is compared with."""
 
-    def __init__(self, url: str, endpoint: str, tag: str) -> None:
-        """Take the worker's URL, the endpoint's, and a word for the users."""
-        self.url, self.endpoint, self.tag = url, endpoint, tag
+    def __init__(self, url: str, endpoint: str, floor: str, tag: str) -> None:
+        """Take the URLs of the worker, of the endpoint and of the floor, and a word for the users."""
+        self.url, self.endpoint, self.floor, self.tag = url, endpoint, floor, tag
 
     async def prepare(self) -> None:
         """Fill the user that is searched, and use every route once."""
@@ -174,14 +259,8 @@ class Measured:
         return count / (time.perf_counter() - began)
 
     async def remember(self, callers: int) -> tuple[float, float]:
-        """Remember and wait, against one vector."""
-        tag = f"{self.tag}-{next(NUMBERS)}"
-
-        async def add(caller: Caller, _who: int, _n: int) -> None:
-            await caller.ask("POST", "/v1/memories", {"user_id": tag, "content": text()})
-
-        added = await rate(callers, ADDS, self.url, add)
-        return added, await rate(callers, ADDS, self.endpoint, embedded)
+        """Remember and wait, against the floor."""
+        return await remembered(callers, self.url), await remembered(callers, self.floor)
 
     async def inferred(self, turns: int = TURNS) -> tuple[float, float]:
         """Publish one turn and wait for its memories, against one vector."""
@@ -249,10 +328,11 @@ async def prepared(checkouts: list[Path]) -> AsyncIterator[dict[str, Measured]]:
     with contextlib.ExitStack() as running:
         command = [sys.executable, "-m", "bench.embedding_stub", str(free_port())]
         endpoint = running.enter_context(process(command, ROOT, "/bare"))
+        least = running.enter_context(floor(endpoint))
         found = {}
         for checkout in checkouts:
             url = running.enter_context(worker(checkout, endpoint))
-            found[checkout.name] = Measured(url, endpoint, "user")
+            found[checkout.name] = Measured(url, endpoint, least, "user")
             await found[checkout.name].prepare()
         yield found
 
@@ -284,4 +364,8 @@ async def main() -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    if sys.argv[1:2] == ["--floor"]:
+        asked_endpoint, asked_folder, asked_port = sys.argv[2:]
+        uvloop.run(serve_floor(asked_endpoint, Path(asked_folder), int(asked_port)))
+    else:
+        asyncio.run(main())

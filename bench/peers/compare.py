@@ -3,7 +3,8 @@
     make bench-peers
 
 Each round measures ours and the peers' in turns. Ours goes through HTTP, and an answer means that the memory is durable
-and found; a peer is called within its own process. The noise is the least and the greatest ratio of the rounds.
+and found; a peer is called within its own process. The noise is the least and the greatest ratio of the rounds. Behind
+it is the ratio of the floor (`bench/latency.py`) to the peer: the least that could remember in our stack.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Literal
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from bench.latency import CALLERS, TURNS, Measured, free_port, process, worker  # noqa: E402 - after the path is set
+from bench.latency import CALLERS, TURNS, Measured, floor, free_port, process, worker  # noqa: E402 - after the path is set
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 COUNT, SLOW_COUNT = 300, 48
@@ -63,37 +64,44 @@ def peer_rate(peer: str, endpoint: str, row: Row) -> tuple[float, int]:
     return float(found["per_second"]), int(found["lost"])
 
 
-async def our_rate(ours: Measured, row: Row) -> float:
-    """Return how many memories a second ours adds."""
-    measured = await (ours.remember(row.callers) if row.how == "verbatim" else ours.inferred(row.count))
-    return measured[0]
+async def our_rates(ours: Measured, row: Row) -> tuple[float, float | None]:
+    """Return how many memories a second ours adds, and the floor of remembering; inferring has none."""
+    if row.how == "verbatim":
+        return await ours.remember(row.callers)
+    return (await ours.inferred(row.count))[0], None
 
 
 async def measure(rows: tuple[Row, ...], model_seconds: float) -> None:
     """Measure rows that have one endpoint, and print them."""
     command = [sys.executable, "-m", "bench.embedding_stub", str(free_port())]
-    with process(command, ROOT, "/bare", MODEL_SECONDS=str(model_seconds)) as endpoint, worker(ROOT, endpoint) as url:
-        ours = Measured(url, endpoint, "user")
+    with (
+        process(command, ROOT, "/bare", MODEL_SECONDS=str(model_seconds)) as endpoint,
+        worker(ROOT, endpoint) as url,
+        floor(endpoint) as least,
+    ):
+        ours = Measured(url, endpoint, least, "user")
         await ours.remember(1)
         for row in rows:
-            rates: list[float] = []
+            rates: list[tuple[float, float | None]] = []
             peers: dict[str, list[tuple[float, int]]] = {peer: [] for peer in row.wanted}
             for _ in range(ROUNDS):
-                rates.append(await our_rate(ours, row))
+                rates.append(await our_rates(ours, row))
                 for peer, each in peers.items():
                     each.append(await asyncio.to_thread(peer_rate, peer, endpoint, row))
             for peer, each in peers.items():
                 show(row, peer, rates, each)
 
 
-def show(row: Row, peer: str, ours: list[float], peers: list[tuple[float, int]]) -> None:
-    """Print one row."""
-    ratios = sorted(left / right for left, (right, _) in zip(ours, peers, strict=True))
+def show(row: Row, peer: str, ours: list[tuple[float, float | None]], peers: list[tuple[float, int]]) -> None:
+    """Print one row, and what its floor would reach: the least that could do the same in our stack."""
+    ratios = sorted(left / right for (left, _), (right, _) in zip(ours, peers, strict=True))
     right = statistics.median(rate for rate, _ in peers)
+    least = sorted(one / right for (_, one), (right, _) in zip(ours, peers, strict=True) if one is not None)
+    reached = f"; the floor {statistics.median(least):.2f} ({least[0]:.2f} to {least[-1]:.2f})" if least else ""
     print(
-        f"  {row.name}: {statistics.median(ours):,.1f} against {right:,.1f} a second of {peer} "
+        f"  {row.name}: {statistics.median(rate for rate, _ in ours):,.1f} against {right:,.1f} a second of {peer} "
         f"({sum(lost for _, lost in peers)} lost): ratio {statistics.median(ratios):.2f} "
-        f"({ratios[0]:.2f} to {ratios[-1]:.2f}, target {row.wanted[peer]:g})",
+        f"({ratios[0]:.2f} to {ratios[-1]:.2f}, target {row.wanted[peer]:g}){reached}",
         flush=True,
     )
 

@@ -136,6 +136,8 @@ class Commands:
         self._embedder = embedder
         self._clock = clock
         self._suspend_deadline = suspend_deadline
+        self._last: dict[int, tuple[int, datetime]] = {}
+        """The end of each inbox after our last append to it, and when that was."""
 
     @property
     def embedding_model(self) -> str:
@@ -220,10 +222,13 @@ class Commands:
         """Append an item and wait up to 5 s for its decision. Raises AnotherCommand, and NotHeld before appending."""
         owner, command_id = item.envelope.owner, item.envelope.event_id
         self._shards.require(owner)
-        await self._check_repeat(item, self._decisions(item))
+        state = self._shards.state(owner)
+        if is_decided(state, command_id) or state.last_item == command_id:
+            await self._check_repeat(item, self._decisions(item))
         [appended] = await self.append([item])
         try:
-            await asyncio.wait_for(self._remember.decided(owner, command_id), DECISION_SECONDS)
+            async with asyncio.timeout(DECISION_SECONDS):
+                await self._remember.decided(owner, command_id)
             decisions = self._decisions(item)
             await self._check_repeat(item, decisions, appended.position)  # one sent meanwhile may have come first
         except (TimeoutError, NotHeld):  # it is in the log: the worker that has the partition now decides it
@@ -232,7 +237,13 @@ class Commands:
 
     async def append(self, items: Sequence[UserItem]) -> list[Appended]:
         """Append commands to the inboxes of their users; return when the log has them. Raises LogUnavailable."""
-        return await self._log.append([self._record(item) for item in items])
+        appended = await self._log.append([self._record(item) for item in items])
+        for one in appended:
+            end = one.position.offset + 1
+            self._last[one.position.partition] = max(
+                (end, one.recorded_at), self._last.get(one.position.partition, (0, one.recorded_at))
+            )
+        return appended
 
     async def wait_until_decided(self, commands: Sequence[tuple[Owner, str]], until: float) -> None:
         """Wait for the decisions of commands, at most until a moment of the monotonic clock."""
@@ -307,7 +318,11 @@ class Commands:
         partition = self._shards.partition(owner)
         outlives = isinstance(item, EraseUser)  # it is delivered again until the keys that it names are destroyed
         return NewRecord(
-            topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item), outlives_user=outlives
+            topic=INBOX.name,
+            partition=partition,
+            key=owner.key,
+            value=codec.encode_cached(item),
+            outlives_user=outlives,
         )
 
     async def vector(self, text: str, *, urgent: bool = False) -> Sealed:
@@ -335,6 +350,8 @@ class Commands:
         """Return the time of a command: now, but not before an earlier command's, should the clock be set back."""
         partition = self._shards.partition(owner)
         end = await self._log.end(INBOX.name, partition)
+        if (known := self._last.get(partition)) is not None and known[0] == end:
+            return max(self._clock.now(), known[1])
         last = await self._log.read(INBOX.name, partition, end - 1, 1) if end else []
         return max([self._clock.now(), *(record.recorded_at for record in last)])
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
     from starlette.responses import Response
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from mnemolog.worker.worker import Worker
 
@@ -91,6 +91,16 @@ class _Application(FastAPI):
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
         super().__init__(**options)
         self.edge: Callable[[ASGIApp], Edge] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request to the edge; FastAPI would ask each time whether its telemetry, not used here, is set up."""
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        scope["app"] = self
+        if self.middleware_stack is None:
+            self.middleware_stack = self.build_middleware_stack()
+        await self.middleware_stack(scope, receive, send)
 
     def build_middleware_stack(self) -> ASGIApp:
         """Put the edge around the routes.

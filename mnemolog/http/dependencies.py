@@ -1,5 +1,6 @@
 """What routes depend on: the worker that answers, the caller's tenant, and ids that an Idempotency-Key repeats."""
 
+import re
 from http import HTTPStatus
 from typing import Annotated
 from uuid import uuid4
@@ -16,6 +17,7 @@ from mnemolog.worker.worker import Worker
 from schemas.identity import derived_id, no_controls
 
 MAX_KEY_CHARACTERS = 256
+AS_IN_URL = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
 NOT_READY = "the worker is starting or stopping: ask again in a moment"
 
 
@@ -87,7 +89,13 @@ async def _command_id(request: Request, tenant: Tenant, quota: CurrentQuota, key
     quota.take(1)
     if key is None:
         return str(uuid4())
-    return derived_id("command", tenant, key, request.method, request.url.path)
+    return derived_id("command", tenant, key, request.method, url_path(request))
+
+
+def url_path(request: Request) -> str:
+    """Return the path of a request as its URL has it, which is made and taken apart only where it is another."""
+    path: str = request.scope["path"]
+    return path if AS_IN_URL.fullmatch(path) else request.url.path
 
 
 CommandId = Annotated[str, Depends(_command_id)]

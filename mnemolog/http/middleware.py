@@ -93,7 +93,10 @@ class Edge:
                 if message["status"] >= HTTPStatus.BAD_REQUEST and speaks_mem0(scope["path"]):
                     given = [(k, JSON if (k, v) == AS_PROBLEM else v) for k, v in given]
                 named = {name.lower() for name, _ in given}
-                message["headers"] = [*given, *((k, v) for k, v in ON_EVERY_ANSWER.items() if k not in named)]
+                if named.isdisjoint(ON_EVERY_ANSWER):
+                    message["headers"] = [*given, *ON_EVERY_ANSWER.items()]
+                else:
+                    message["headers"] = [*given, *((k, v) for k, v in ON_EVERY_ANSWER.items() if k not in named)]
             await send(message)
 
         try:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 FROM_PEER: Final = "mnemolog.from_peer"
 """In the scope of a request that came by the door for other workers, and was proven: the caller in whose name it is, or
 None where the worker asks of its own accord."""
+OF_PROVEN: Final = frozenset({STATED.encode(), PROOF.encode()})
+"""Headers that count for nothing without a proof."""
+OF_PEERS: Final = OF_PROVEN | {FORWARDED.encode()}
+"""Headers that only another worker may send; without proofs its name is one that anybody may give."""
 WITHOUT_CALLER: Final = (BETWEEN_WORKERS, "/health/")
 """What a worker asks of its own accord."""
 WARN_EVERY_SECONDS: Final = 10.0
@@ -116,6 +120,6 @@ def let_in(scope: Scope, *, names_suffice: bool) -> bool:
     """
     if FROM_PEER in scope:
         return True
-    forged = {STATED.encode(), PROOF.encode()} | (set() if names_suffice else {FORWARDED.encode()})
+    forged = OF_PROVEN if names_suffice else OF_PEERS
     scope["headers"] = [(name, value) for name, value in scope["headers"] if name not in forged]
     return names_suffice or not scope["path"].startswith(BETWEEN_WORKERS)

@@ -13,15 +13,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from fastapi import Response, params
-from fastapi.dependencies.utils import request_body_to_args, request_params_to_args
+from fastapi._compat import is_scalar_field
+from fastapi.dependencies.utils import request_params_to_args
 
 from mnemolog.http.bounds.json_body import read_json
 from mnemolog.http.forwarding import BODY
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from fastapi import Request
+    from fastapi._compat import ModelField
     from fastapi.dependencies.models import Dependant
     from fastapi.routing import APIRoute
 
@@ -51,15 +53,52 @@ class _Step:
     given: tuple[tuple[str, int], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A parameter that is a single value under one name; FastAPI finds that out for each request again."""
+
+    field: ModelField
+    alias: str
+    place: tuple[str, str]
+
+    @classmethod
+    def of(cls, field: ModelField) -> _Value:
+        info = field.field_info
+        assert isinstance(info, params.Param)  # noqa: S101 - of a path, a query or a header
+        return cls(field, field.alias, (info.in_.value, field.alias))
+
+    def of_request(self, received: Mapping[str, str]) -> tuple[Any, list[Any]]:
+        """Return the value, or the default that is no other for anybody, and what is wrong."""
+        value = received.get(self.alias)
+        if value is None:
+            return self.field.default, []
+        return self.field.validate(value, {}, loc=self.place)
+
+
+def _is_single(field: ModelField) -> bool:
+    """Return whether a parameter is a single value under one name, and has a default of None, or of a plain value."""
+    info = field.field_info
+    return (
+        is_scalar_field(field)
+        and info.validation_alias in {None, field.alias}
+        and not info.is_required()
+        and not info.validate_default
+        and info.default_factory is None
+        and isinstance(info.default, str | int | float | None)
+    )
+
+
 class Plan:
     """The steps of a route, each dependency once and before what takes it."""
 
     def __init__(self) -> None:
         self._steps: list[_Step] = []
         self._places: dict[Callable[..., Any], int] = {}
-        self._params: list[tuple[int, Sequence[Any], str]] = []
+        self._params: list[tuple[int, Sequence[ModelField], str]] = []
         """The parameters of each step that has some, and the member of a request that has them."""
-        self._bodies: list[tuple[int, list[Any]]] = []
+        self._values: list[tuple[int, _Value, str]] = []
+        """Those among them that are a single value."""
+        self._bodies: list[tuple[int, ModelField]] = []
         self._requests: list[tuple[int, str]] = []
 
     def add(self, dependant: Dependant) -> int | None:
@@ -80,14 +119,16 @@ class Plan:
         self._places[call] = place = len(self._steps) - 1
         read = {"path_params": dependant.path_params, "query_params": dependant.query_params}
         read |= {"headers": dependant.header_params}
-        self._params += [(place, fields, member) for member, fields in read.items() if fields]
-        if dependant.body_params:
-            self._bodies.append((place, dependant.body_params))
+        for member, fields in read.items():
+            self._values += [(place, _Value.of(field), member) for field in fields if _is_single(field)]
+            if others := [field for field in fields if not _is_single(field)]:
+                self._params.append((place, others, member))
+        self._bodies += [(place, field) for field in dependant.body_params]
         if dependant.request_param_name is not None:
             self._requests.append((place, dependant.request_param_name))
         return place
 
-    async def read(self, request: Request) -> Asked | None:
+    def read(self, request: Request) -> Asked | None:
         """Return what a request gives to the steps, or None where FastAPI is to read it, and perhaps to refuse it."""
         asked: Asked = [{} for _ in self._steps]
         try:
@@ -96,11 +137,16 @@ class Plan:
                 if errors:
                     return None
                 asked[place].update(found)
-            for place, body_fields in self._bodies:
-                found, errors = await request_body_to_args(body_fields, _json(request), embed_body_fields=False)
+            for place, value, member in self._values:
+                read, errors = value.of_request(getattr(request, member))
                 if errors:
                     return None
-                asked[place].update(found)
+                asked[place][value.field.name] = read
+            for place, body in self._bodies:
+                read, errors = body.validate(_json(request), {}, loc=("body",))
+                if errors:
+                    return None
+                asked[place][body.name] = read
         except Exception:  # noqa: BLE001 - whatever it is, FastAPI meets it again and answers it
             return None
         for place, name in self._requests:

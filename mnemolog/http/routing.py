@@ -179,7 +179,7 @@ class MemoryRoute(_ProcessRoute):
     def _directly(self, plan: Plan, otherwise: ASGIApp) -> ASGIApp:
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             request = _Request(scope, receive)
-            asked = await plan.read(request)
+            asked = plan.read(request)
             if asked is None:
                 await otherwise(scope, receive, send)
                 return
@@ -263,7 +263,7 @@ def _query_params(dependant: Dependant) -> list[ModelField]:
 
 async def known_query(request: Request) -> None:
     """Refuse query parameters that the OpenAPI document does not have at this route. Raises Problem."""
-    if not request.query_params:
+    if not request.scope["query_string"]:
         return
     faults = query_faults(request, request.scope["route"].documented_query)
     if faults:

@@ -137,6 +137,11 @@ class SafeDelivery(Consumer):
             await asyncio.wait_for(self._partitions_changed.wait(), timeout)
         return {}
 
+    def _get_active_partitions(self) -> set[TP]:
+        active: set[TP] | None = self._active_partitions
+        # Faust looks at the type of each of them, at every fetch.
+        return super()._get_active_partitions() if active is None else active
+
     def _is_crowded(self, tp: TP, record: Any) -> bool:  # noqa: ANN401 - the driver's record
         if self._large_bytes < self.most_large_bytes or not self._large_size(tp, record):
             return False

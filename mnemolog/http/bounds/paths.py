@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_to_bytes
 
+from fastapi.routing import APIRoute
 from starlette.requests import Request
 
 from mnemolog.http.authentication import WITHOUT_KEY
@@ -80,8 +81,11 @@ async def to_found_route(scope: Scope, receive: Receive, send: Send) -> None:
         await scope["app"].router(scope, receive, send)
         return
     route: Route = scope[FOUND]
-    scope.update(route.matches(scope)[1])
-    await route.handle(scope, receive, send)
+    if route.param_convertors or not isinstance(route, APIRoute):
+        scope.update(route.matches(scope)[1])
+    else:  # its path and its method were compared when it was found
+        scope.update(endpoint=route.endpoint, path_params={}, route=route)
+    await route.app(scope, receive, send)
 
 
 def _is_whole(route: Route, scope: Scope) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from faust.assignor.client_assignment import ClientAssignment
@@ -14,9 +15,10 @@ from schemas.topics import partition_of
 from streams.transports.safe_delivery import SafeDelivery
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from schemas.log import Record
+    from streams.transports.sqlite.growth import Place
     from streams.transports.sqlite.log import SqliteLog
 
 RECORDS_AT_ONCE = 500  # of one partition in one fetch; Faust's broker_max_poll_records overrides it
@@ -35,6 +37,9 @@ class Consumer(SafeDelivery):
         super().__init__(*args, **kwargs)
         self._assigned: set[TP] = set()
         self._positions: dict[TP, int] = {}
+        self._unread: set[Place] = set()
+        """Where there may be records to fetch: a position was set there, or the log has grown."""
+        self._unfollow: Callable[[], None] | None = None
         self._rebalancing = asyncio.Lock()
         self._at_once = self.app.conf.broker_max_poll_records or RECORDS_AT_ONCE
 
@@ -47,6 +52,8 @@ class Consumer(SafeDelivery):
 
     async def subscribe(self, topics: Iterable[str]) -> None:
         """Replace the subscription; missing topics are created with the app's number of partitions."""
+        if self._unfollow is None:
+            self._unfollow = self.log_.follow(self._grew)
         names = set(topics)
         for topic in names - self.log_.topics().keys():
             await self.log_.create_topic(topic, self.app.conf.topic_partitions)
@@ -98,21 +105,50 @@ class Consumer(SafeDelivery):
 
     # -- reading
 
-    async def _getmany(self, active_partitions: set[TP] | None, timeout: float) -> dict[TP, list[Record]]:  # noqa: ASYNC109
-        deadline = self.loop.time() + timeout
-        while self.flow_active and not self.should_stop:
-            active = tuple(self._assigned if active_partitions is None else active_partitions)
-            fetched = {tp: records for tp in self._behind(active) if (records := await self._take(tp))}
-            left = deadline - self.loop.time()
-            if fetched or left <= 0:
-                return fetched
-            await self._wait_for_records(active, left)
-        return {}
+    def _grew(self, places: Collection[Place]) -> None:
+        self._unread.update(places)
+        self._partitions_changed.set()
 
-    def _behind(self, active: Iterable[TP]) -> list[TP]:
-        """Return the partitions with records to fetch: few of many, as a rule."""
-        positions, end = self._positions, self.log_.end_now
-        return [tp for tp in active if tp in positions and positions[tp] < end(*tp)]
+    async def on_stop(self) -> None:
+        """Follow the log no longer."""
+        await super().on_stop()
+        if self._unfollow is not None:
+            self._unfollow()
+            self._unfollow = None
+
+    async def _getmany(self, active_partitions: set[TP] | None, timeout: float) -> dict[TP, list[Record]]:  # noqa: ASYNC109
+        """Fetch what there is, or wait until something changes: the log grows, or more partitions may be fetched from.
+
+        In the second case the caller asks again, with the partitions of then.
+        """
+        active = self._assigned if active_partitions is None else active_partitions
+        if not (fetched := await self._fetched(active)) and timeout > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout):
+                    await self._partitions_changed.wait()
+            fetched = await self._fetched(active)
+        return fetched
+
+    async def _fetched(self, active: set[TP]) -> dict[TP, list[Record]]:
+        if not self.flow_active or self.should_stop:
+            return {}
+        return {tp: records for tp in self._behind(active) if (records := await self._take(tp))}
+
+    def _behind(self, active: set[TP]) -> list[TP]:
+        """Return the partitions with records to fetch; which are up to date is not asked again until they grow."""
+        behind = []
+        for place in tuple(self._unread):
+            tp = TP(*place)
+            position = self._positions.get(tp)
+            if position is None or position >= self.log_.end_now(*tp):
+                self._unread.discard(place)
+            elif tp in active:
+                behind.append(tp)
+        return behind
+
+    def _go_to(self, tp: TP, offset: int) -> None:
+        self._positions[tp] = offset
+        self._unread.add(tp)
 
     async def _take(self, tp: TP) -> list[Record]:
         position = self._positions.get(tp)
@@ -129,20 +165,6 @@ class Consumer(SafeDelivery):
             position = read[-1].position.offset + 1 if read else position
         self._positions[tp] = position
         return records
-
-    async def _wait_for_records(self, active: Iterable[TP], timeout: float) -> None:  # noqa: ASYNC109
-        """Return when the log grows, when another partition may be fetched from, or after `timeout` seconds."""
-        ends = {(tp.topic, tp.partition): self._positions.get(tp, self.log_.end_now(*tp)) for tp in active}
-        self._partitions_changed.clear()
-        waits = [
-            asyncio.ensure_future(self.log_.wait_beyond(ends)),
-            asyncio.ensure_future(self._partitions_changed.wait()),
-        ]
-        try:
-            await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
 
     def _to_message(self, tp: TP, record: Record) -> ConsumerMessage:
         return ConsumerMessage(
@@ -166,7 +188,7 @@ class Consumer(SafeDelivery):
         committed = {tp: self.log_.committed(self.app.conf.id, *tp) for tp in self._assigned}
         for tp, offset in committed.items():
             if tp.topic not in self.app.tables.changelog_topics:
-                self._positions[tp] = offset if offset is not None else await self._reset_position(tp)
+                self._go_to(tp, offset if offset is not None else await self._reset_position(tp))
         return committed
 
     async def _reset_position(self, tp: TP) -> int:
@@ -183,15 +205,15 @@ class Consumer(SafeDelivery):
         return True
 
     async def _rewind(self, tp: TP, record: Record) -> None:
-        self._positions[tp] = record.position.offset
+        self._go_to(tp, record.position.offset)
 
     async def _seek(self, partition: TP, offset: int) -> None:
-        self._positions[partition] = offset
+        self._go_to(partition, offset)
 
     async def seek_wait(self, partitions: Mapping[TP, int]) -> None:
         """Go to these offsets, and set `_read_offset`, on which Faust's recovery of tables relies."""
         for tp, offset in partitions.items():
-            self._positions[tp] = offset
+            self._go_to(tp, offset)
             if offset > 0:
                 self._read_offset[tp] = offset
             else:

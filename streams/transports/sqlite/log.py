@@ -24,8 +24,8 @@ from streams.transports.sqlite.file import (
     meaning,
     open_file,
 )
-from streams.transports.sqlite.rows import append_rows, from_row, spell
-from streams.transports.sqlite.waiters import LogWaiters
+from streams.transports.sqlite.growth import Growth
+from streams.transports.sqlite.rows import Ends, append_rows, from_row, spell
 from streams.transports.sqlite.writer import Job, SqliteWriter
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from schemas.log import Appended, NewRecord, Record
+    from streams.transports.sqlite.growth import Place, Told
 
 Answer = TypeVar("Answer")
-Place = tuple[str, int]  # topic, partition
 DROPPED_AT_ONCE = 5_000  # records in one transaction: other writes go between
 
 
@@ -69,8 +69,11 @@ class SqliteLog:
             raise meaning(error, directory / LOG_FILE) from error
         self._reading = threading.Lock()
         self._recent = RecentRecords()
-        self._waiters = LogWaiters()
-        self._writer = SqliteWriter(writer, directory / LOG_FILE, self._waiters.wake)
+        self._growth = Growth()
+        self._ends = Ends()
+        self._writer = SqliteWriter(
+            writer, directory / LOG_FILE, on_commit=self._growth.tell, on_failure=self._ends.forget
+        )
 
     @classmethod
     def open(cls, directory: Path, clock: Callable[[], datetime] | None = None) -> SqliteLog:
@@ -124,11 +127,12 @@ class SqliteLog:
             return []
 
         def write(connection: sqlite3.Connection) -> tuple[list[Appended], dict[Place, Tail]]:
-            return append_rows(connection, places, contents, ids, to_ms(self._clock()))
+            return append_rows(connection, self._ends, places, contents, ids, to_ms(self._clock()))
 
         def publish(answer: tuple[list[Appended], dict[Place, Tail]]) -> None:
             self._recent.add(as_read(record, place) for record, place in zip(records, answer[0], strict=True))
             self._tails.update(answer[1])
+            self._growth.add(answer[1])
 
         return (await self._write(write, publish, len(records)))[0]
 
@@ -266,11 +270,9 @@ class SqliteLog:
         )
         return rows[0][0] if rows else None
 
-    async def wait_beyond(self, offsets: Mapping[Place, int], timeout: float | None = None) -> bool:  # noqa: ASYNC109
-        """Wait until one of the partitions ends beyond its offset; return False after `timeout` seconds."""
-        return await self._waiters.wait_until(
-            lambda: any(self.end_now(*place) > offset for place, offset in offsets.items()), timeout
-        )
+    def follow(self, told: Told) -> Callable[[], None]:
+        """See `Growth.follow`."""
+        return self._growth.follow(told)
 
     def _settings(self, topic: str) -> TopicSettings:
         if (settings := self._topics.get(topic)) is None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from faust.transport.producer import Producer as FaustProducer
+from faust.transport.producer import ProducerBuffer
 from faust.types import TP, RecordMetadata
 
 from schemas.log import NewRecord
@@ -22,12 +23,23 @@ if TYPE_CHECKING:
     from streams.transports.sqlite.log import SqliteLog
 
 
+class Buffer(ProducerBuffer):
+    """What waits to be sent; before each message Faust asks for its size, and asks three settings where to look."""
+
+    @property
+    def size(self) -> int:
+        """How much waits."""
+        return int(self.pending.qsize())
+
+
 class Producer(FaustProducer):
     """Sends in order. Messages sent while a transaction runs share the next one."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
         """Start with nothing sent."""
         super().__init__(*args, **kwargs)
+        self.buffer = Buffer(loop=self.loop, beacon=self.beacon)
+        self.buffer.app = self.app
         self._unacknowledged: set[asyncio.Task[RecordMetadata]] = set()
 
     @property

@@ -55,8 +55,45 @@ def from_row(topic: str, partition: int, row: Row) -> Record:
     )
 
 
-def append_rows(
+class Ends:
+    """Where the partitions end, and the newest time, as the writer's transaction has left them.
+
+    Only the writer's thread asks. What is not known is read in the transaction, and all of it after one that failed.
+    """
+
+    def __init__(self) -> None:
+        """Know nothing."""
+        self._next_offsets: dict[int, int] = {}
+        self._latest_ms: int | None = None
+
+    def forget(self) -> None:
+        """Know nothing again: what was noted in this transaction has not happened."""
+        self._next_offsets.clear()
+        self._latest_ms = None
+
+    def time(self, connection: sqlite3.Connection, now_ms: int) -> int:
+        """Return the time of what is appended now: never before what any partition has."""
+        if self._latest_ms is None:
+            (self._latest_ms,) = connection.execute("select coalesce(max(last_ms), 0) from partitions").fetchone()
+        self._latest_ms = latest = max(now_ms, self._latest_ms)
+        return latest
+
+    def tail(self, connection: sqlite3.Connection, partition_id: int, now_ms: int) -> Tail:
+        """Return a partition's end."""
+        next_offset = self._next_offsets.get(partition_id)
+        if next_offset is None:
+            rows = connection.execute("select next_offset from partitions where id = ?", (partition_id,))
+            (next_offset,) = rows.fetchone()
+        return Tail(partition_id, next_offset, now_ms)
+
+    def note(self, tails: Iterable[Tail]) -> None:
+        """Take in where partitions end now, in this transaction."""
+        self._next_offsets.update((tail.partition_id, tail.next_offset) for tail in tails)
+
+
+def append_rows(  # noqa: PLR0917 - called in one place
     connection: sqlite3.Connection,
+    ends: Ends,
     places: Iterable[tuple[str, int]],
     contents: Sequence[Content],
     partition_ids: dict[tuple[str, int], int],
@@ -64,12 +101,11 @@ def append_rows(
 ) -> tuple[list[Appended], dict[tuple[str, int], Tail]]:
     """Insert the contents, each at its place (topic, partition), inside the caller's transaction.
 
-    Offsets and times are read and advanced in the same transaction. The log's time never goes back, even if the clock
+    Offsets and times are advanced in the same transaction. The log's time never goes back, even if the clock
     does, and is one for all partitions: an observation in one is compared with a forgetting in another. Returns the
     positions in the order of the contents, and the ends of the partitions once the transaction is committed.
     """
-    (latest,) = connection.execute("select coalesce(max(last_ms), 0) from partitions").fetchone()
-    now_ms = max(now_ms, latest)
+    now_ms = ends.time(connection, now_ms)
     tails: dict[tuple[str, int], Tail] = {}
     rows: list[object] = []
     appended: list[Appended] = []
@@ -77,7 +113,7 @@ def append_rows(
     for place, content in zip(places, contents, strict=True):
         tail = tails.get(place)
         if tail is None:
-            tail = tails[place] = _tail(connection, partition_ids[place], now_ms)
+            tail = tails[place] = ends.tail(connection, partition_ids[place], now_ms)
         rows += (tail.first_row | tail.next_offset, tail.last_ms, *content)
         if tail.last_ms not in times:
             times[tail.last_ms] = from_ms(tail.last_ms)
@@ -88,12 +124,8 @@ def append_rows(
         "update partitions set next_offset = ?, last_ms = ? where id = ?",
         [(tail.next_offset, tail.last_ms, tail.partition_id) for tail in tails.values()],
     )
+    ends.note(tails.values())
     return appended, tails
-
-
-def _tail(connection: sqlite3.Connection, partition_id: int, now_ms: int) -> Tail:
-    (next_offset,) = connection.execute("select next_offset from partitions where id = ?", (partition_id,)).fetchone()
-    return Tail(partition_id, next_offset, now_ms)
 
 
 def _insert(connection: sqlite3.Connection, values: list[object]) -> None:

@@ -40,11 +40,18 @@ class Job(Generic[Answer]):
 class SqliteWriter:
     """Runs jobs in the order of `submit`, many to a transaction. Once the file seems damaged it writes nothing more."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, on_commit: Callable[[], None]) -> None:
-        """Take over the connection; `on_commit` is called in the writer thread after each commit."""
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        on_commit: Callable[[], None],
+        on_failure: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Take over the connection; its thread calls `on_commit` or `on_failure` after each transaction."""
         self._connection = connection
         self._path = path
         self._on_commit = on_commit
+        self._on_failure = on_failure
         self._jobs: queue.SimpleQueue[list[Job[Any]] | None] = queue.SimpleQueue()
         self._collected: dict[asyncio.AbstractEventLoop, list[Job[Any]]] = {}
         self._damage: LogDamaged | None = None
@@ -150,6 +157,7 @@ class SqliteWriter:
         return answers
 
     def _undo(self, error: Exception) -> LogError:
+        self._on_failure()
         if isinstance(error, sqlite3.Error):
             failure = meaning(error, self._path)
         else:

@@ -1,4 +1,4 @@
-"""What the embedded log does beyond every log: its clock, its topics, retention, compaction, waiting, sharing."""
+"""What the embedded log does beyond every log: its clock, its topics, retention, compaction, following, sharing."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.writer import Job, SqliteWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import sqlite3
+    from collections.abc import Collection, Iterator
     from pathlib import Path
+
+    from streams.transports.sqlite.growth import Place
 
 TOPIC = "mnemolog.inbox"
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -151,18 +154,42 @@ async def test_only_a_topic_made_for_it_is_compacted(inbox: SqliteLog):
         await inbox.compact(TOPIC)
 
 
-async def test_a_waiter_wakes_when_a_record_is_durable(inbox: SqliteLog):
-    waiting = asyncio.create_task(inbox.wait_beyond({(TOPIC, 0): 0, (TOPIC, 1): 0}))
-    await asyncio.sleep(0)
-    assert not waiting.done()
+async def test_a_follower_is_told_which_partitions_grew_once_their_records_are_durable(inbox: SqliteLog):
+    told: asyncio.Queue[Collection[Place]] = asyncio.Queue()
+    inbox.follow(told.put_nowait)
+    await asyncio.gather(inbox.append([record(b"x", partition=1)]), inbox.append([record(b"y"), record(b"z")]))
+    assert set(await asyncio.wait_for(told.get(), 30)) == {(TOPIC, 0), (TOPIC, 1)}
+    assert inbox.end_now(TOPIC, 0) == 2
     await inbox.append([record(b"x", partition=1)])
-    assert await asyncio.wait_for(waiting, 30) is True
+    assert set(await asyncio.wait_for(told.get(), 30)) == {(TOPIC, 1)}
 
 
-async def test_a_waiter_gives_up_in_time(inbox: SqliteLog):
+async def test_a_follower_is_told_nothing_of_what_appends_nothing_or_after_it_has_ended(inbox: SqliteLog):
+    told: list[Collection[Place]] = []
+    unfollow = inbox.follow(told.append)
+    await inbox.commit_offsets("group", {(TOPIC, 0): 0})
+    unfollow()
     await inbox.append([record(b"x")])
-    assert await inbox.wait_beyond({(TOPIC, 0): 0}, timeout=5) is True
-    assert await inbox.wait_beyond({(TOPIC, 0): 1}, timeout=0.05) is False
+    await asyncio.sleep(0.05)
+    assert told == []
+
+
+async def test_a_write_that_fails_takes_no_offset_from_those_that_shared_its_transaction(inbox: SqliteLog):
+    def fail(_partition_id: int, _connection: sqlite3.Connection) -> None:
+        raise ValueError("not written")
+
+    await inbox.append([record(b"a")])
+    first, failed, second = await asyncio.gather(
+        inbox.append([record(b"b")]),
+        inbox.edit(TOPIC, 0, fail),
+        inbox.append([record(b"c")]),
+        return_exceptions=True,
+    )
+    assert isinstance(failed, LogError)
+    assert not isinstance(first, BaseException)
+    assert not isinstance(second, BaseException)
+    assert [one.position.offset for one in (*first, *second)] == [1, 2]
+    assert [r.value for r in await inbox.read(TOPIC, 0, 0)] == [b"a", b"b", b"c"]
 
 
 async def test_a_bad_record_is_refused_before_anything_is_written(inbox: SqliteLog):

@@ -1,0 +1,41 @@
+"""Growth: those who follow the log are told which partitions have grown, each in its own event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+Place: TypeAlias = tuple[str, int]
+"""A topic and a partition."""
+Told: TypeAlias = "Callable[[Collection[Place]], None]"
+
+
+class Growth:
+    """Collects what one transaction appends to, and tells of it once it is durable."""
+
+    def __init__(self) -> None:
+        """Start without followers."""
+        self._followers: set[tuple[asyncio.AbstractEventLoop, Told]] = set()
+        self._grown: set[Place] = set()
+
+    def follow(self, told: Told) -> Callable[[], None]:
+        """Call `told` in the running loop after each commit with the partitions that grew; return what ends it."""
+        follower = (asyncio.get_running_loop(), told)
+        self._followers.add(follower)
+        return lambda: self._followers.discard(follower)
+
+    def add(self, places: Collection[Place]) -> None:
+        """Note what has grown; in the writer's thread."""
+        self._grown.update(places)
+
+    def tell(self) -> None:
+        """Tell the followers of everything that was noted; in the writer's thread, which does not wait for them."""
+        if self._grown:
+            grown, self._grown = self._grown, set()
+            for loop, told in tuple(self._followers):
+                with suppress(RuntimeError):  # the loop is closed, and its tasks with it
+                    loop.call_soon_threadsafe(told, grown)
