@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from immutables import Map
 from support.examples import LUNA, XIAOMING, later, remember, share
 from support.given import given
 
 from projections.queries.filters import Filters
+from projections.queries.memory_rows import MemoryRows
+from projections.state.memory import UserState
 
 FIRST = given(remember("User drinks tea", "c-1", agent_id="nova")).when(
     remember("User has a cat", "c-2", attribute="pet", value="cat")
@@ -19,6 +22,8 @@ MEMORIES = [
     *FIRST.memories,
     *(replace(m, kind="document") for m in SHARED),
     *(replace(m, agent_id=None) for m in SHARED),
+    *(replace(m, expires_at=later(days=days)) for m in FIRST.memories for days in (0, 1, 2)),
+    *(replace(m, status="forgotten") for m in FIRST.memories),
 ]
 
 
@@ -37,6 +42,11 @@ MEMORIES = [
     ],
 )
 def test_what_passes_one_by_one_passes_together(filters: Filters):
-    at = later(days=1)
-    together = filters.passing({str(n): m for n, m in enumerate(MEMORIES)}, XIAOMING, at)
-    assert list(together.values()) == [m for m in MEMORIES if filters.passes(m, XIAOMING, at)]
+    at, rows = later(days=1), MemoryRows()
+    state = UserState(
+        owner=XIAOMING, memories=Map({str(n): replace(m, memory_id=str(n)) for n, m in enumerate(MEMORIES)})
+    )
+    known = rows.rows(state, list(state.memories))
+    shown = rows.memories(rows.shown(known, XIAOMING, at, filters))
+    passing = (m for m in state.memories.values() if filters.passes(m, XIAOMING, at))
+    assert shown == [m for m in passing if m.status_at(at) == "active"]
