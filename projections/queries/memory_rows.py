@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import compress, count, repeat
+from itertools import chain, compress, count, repeat
 from operator import is_not
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -14,7 +14,7 @@ from projections.user_cache import UserCache
 from schemas.vocabulary.words import DOCUMENT, SHOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.intp]
     Mask: TypeAlias = NDArray[np.bool_]
     Shares: TypeAlias = NDArray[np.float64]
+    Citing: TypeAlias = Callable[[Owner, Sequence[str]], Mapping[str, Sequence[str]]]
+    """Returns the memories that cite each of some of a user's observations."""
 
-SMALL_BYTES: Final = 16 << 20
+SMALL_BYTES: Final = 8 << 20
 MAX_BYTES: Final = 64 << 20
 _BYTES_OF_A_USER: Final = 1_000
-_BYTES_OF_A_ROW: Final = 220
-"""Its places in dict, list and table; the memory itself is the state's (measured)."""
+_BYTES_OF_A_ROW: Final = 2_200
+"""Its places in dict, list and table, some 200, and the memory, which the cache of states may have dropped."""
 _FIRST_ROWS: Final = 64
 _NEVER: Final = np.iinfo(np.int64).max
 _NONE: Final = -1
@@ -55,6 +57,8 @@ class _Table:
         self.expiries: NDArray[np.int64] = np.zeros(self.room, np.int64)
         """In microseconds."""
         self.importance: Shares = np.zeros(self.room, np.float64)
+        self.looked_at: NDArray[np.int64] = np.zeros(self.room, np.int64)
+        """The number of the state for which each was read, or found unchanged."""
         self.agents: NDArray[np.int32] = np.zeros(self.room, np.int32)
         self.turns: NDArray[np.int32] = np.zeros(self.room, np.int32)
         """The row of the turn that a memory came from, among the words that were asked about last."""
@@ -83,6 +87,10 @@ class MemoryRows:
         self._agents: dict[str | None, int] = {None: 0}
         self.of_memories = 0
         """How many memories the user had when last asked about."""
+        self._state: UserState | None = None
+        self._state_number = 0
+        self._citing: dict[str, tuple[str, ...]] = {}
+        """By observation, the memories that cite it; as decided up to that state."""
         self._words = _NONE
         self._turns = 0
         """The words that the table's turns are of, and how many there were."""
@@ -98,14 +106,37 @@ class MemoryRows:
 
     def rows(self, state: UserState, ids: Sequence[str]) -> Rows:
         """Return the rows of memories as they are in a state; -1 for those that it has not."""
-        now = list(map(state.memories.get, ids))
-        places = list(map(self._row_of.get, ids, repeat(_NONE)))
-        before = map(self._memories.__getitem__, places) if self._memories else repeat(None)
-        changed = list(compress(count(), map(is_not, now, before)))
+        self._follow(state)
+        rows = np.array(list(map(self._row_of.get, ids, repeat(_NONE))), np.intp)
+        looked_at = self._table.looked_at
+        unsure = np.flatnonzero((looked_at[rows] != self._state_number) | (rows == _NONE))
+        if not len(unsure):
+            return rows
+        before = rows[unsure]
+        now = list(map(state.memories.get, map(ids.__getitem__, unsure.tolist())))
+        held = map(self._memories.__getitem__, before.tolist()) if self._memories else repeat(None)
+        changed = list(compress(count(), map(is_not, now, held)))
+        looked_at[before[before != _NONE]] = self._state_number
         for place in changed:
-            memory = now[place]
-            places[place] = _NONE if memory is None else self._set(memory)
-        return np.array(places, np.intp)
+            if (memory := now[place]) is not None:
+                rows[unsure[place]] = self._set(memory)
+            elif (row := before[place]) != _NONE:
+                rows[unsure[place]] = looked_at[row] = _NONE
+        return rows
+
+    def citing(self, state: UserState, event_ids: Sequence[str], read: Citing) -> Rows:
+        """Return the rows of the memories that cite one of some observations; what is not known is read."""
+        self._follow(state)
+        known = self._citing
+        if unknown := [event_id for event_id in event_ids if event_id not in known]:
+            known |= {event_id: tuple(ids) for event_id, ids in read(state.owner, unknown).items()}
+        return self.rows(state, list(chain.from_iterable(map(known.__getitem__, event_ids))))
+
+    def _follow(self, state: UserState) -> None:
+        """Take another state for the one that is known: whatever was decided about the user, it is another one."""
+        if state is not self._state:
+            self._state, self._citing = state, {}
+            self._state_number += 1
 
     def memories(self, rows: Rows) -> list[Memory]:
         """Return the memories of some rows."""
@@ -195,6 +226,7 @@ class MemoryRows:
         else:
             self._memories[row] = memory
         table = self._table
+        table.looked_at[row] = self._state_number
         table.versions[row] = memory.text_version
         table.expiries[row] = _NEVER if memory.expires_at is None else microseconds(memory.expires_at)
         table.importance[row] = memory.importance
@@ -215,7 +247,7 @@ class MemoryRowsByUser:
         self._users: UserCache[Owner, MemoryRows] = UserCache(small_bytes, max_bytes)
 
     def of(self, state: UserState) -> MemoryRows:
-        """Return the rows of a user's present state; what was added to them since is counted.
+        """Return the rows of a user's present state.
 
         Where memories are gone, as by an erasure, new ones are begun: nothing is kept here of what they said.
         """
@@ -223,7 +255,10 @@ class MemoryRowsByUser:
         if rows is None or len(state.memories) < rows.of_memories:
             rows = MemoryRows()
             self._users.put(state.owner, rows, rows.nbytes)
-        else:
-            self._users.resize(state.owner, rows.nbytes)
         rows.of_memories = len(state.memories)
         return rows
+
+    def count(self, owner: Owner, rows: MemoryRows) -> None:
+        """Count what a user's rows take, to which some were added."""
+        if self._users.peek(owner) is rows:
+            self._users.resize(owner, rows.nbytes)

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from itertools import islice
+from itertools import chain, islice, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -332,6 +332,8 @@ class IndexSearch:
         slots = dict[str, float]()
         if asked.slot is not None and found and found[0].owner == owner:
             found[0], slots = self._with_slots(found[0], asked, sees)
+        for some in found:
+            self._memory_rows.count(some.owner, some.table)
         found = _once(found)
         forms = forms_asked(question.text)
         centres = {some.owner: self._centres(asked, some) for some in found}
@@ -344,8 +346,8 @@ class IndexSearch:
             for some in found
         ]
         pool = Pool(
-            [one for some in found for one in [some.owner] * len(some.memories)],
-            [memory for some in found for memory in some.memories],
+            list(chain.from_iterable(repeat(some.owner, len(some.memories)) for some in found)),
+            list(chain.from_iterable(some.memories for some in found)),
             reduce(Parts.beside, parts) if parts else NO_PARTS,
             at,
             deepest,
@@ -492,8 +494,8 @@ class IndexSearch:
             if not state.memories:
                 continue
             some, below = await self._hits_of(one, state, asked, sees)
-            if one == owner and turns is not None and (ids := self._cited(owner, turns, meanings)):
-                rows = _others(some.table.rows(state, list(ids)), some)
+            if one == owner and turns is not None:
+                rows = _others(self._cited(state, some.table, turns, meanings), some)
                 if len(rows):
                     shown = some.table.shown(rows, one, asked.at, question.filters, sees=sees)
                     some = some.beside(shown)
@@ -642,12 +644,12 @@ class IndexSearch:
                 found.append(FoundTurn(owner, turn, ranked.score, ranked.words, ranked.meaning))
         return found
 
-    def _cited(self, owner: Owner, turns: TurnMatches, meanings: TurnMeanings | None) -> set[str]:
-        """Return the memories that came from the turns that match best, by their words or by their meaning."""
-        found = set(turns.best(TURNS_WITH_MEMORIES))
+    def _cited(self, state: UserState, table: MemoryRows, turns: TurnMatches, meanings: TurnMeanings | None) -> Rows:
+        """Return the rows of memories that came from the turns that match best, by their words or by their meaning."""
+        found = turns.best(TURNS_WITH_MEMORIES)
         if meanings is not None:
-            found.update(islice(meanings.best(), TURNS_WITH_MEMORIES))
-        return self._shards.of(owner).observations.citing_any(owner, list(found)) if found else set()
+            found += islice(meanings.best(), TURNS_WITH_MEMORIES)
+        return table.citing(state, found, self._shards.of(state.owner).observations.citing_each)
 
     def _among(self, state: UserState, asked: Asked, filters: Filters) -> frozenset[str] | None:
         """Return the active memories that meet what an index knows nothing of; None for every one."""

@@ -133,9 +133,9 @@ class RowsOfTokens:
     def holding(self, tokens: Sequence[str]) -> Mask:
         """Return which rows have one of the tokens."""
         found = np.zeros(self._count, dtype=np.bool_)
-        for token in tokens:
-            if (rows := self._rows.get(token)) is not None:
-                found[np.frombuffer(rows, dtype=np.uint32)] = True
+        rows = [np.frombuffer(held, dtype=np.uint32) for token in tokens if (held := self._rows.get(token)) is not None]
+        if rows:
+            found[np.concatenate(rows)] = True
         return found
 
 

@@ -20,9 +20,10 @@ from projections.queries.turn_index import TurnMatches
 from projections.state.memory import Memory, UserState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from projections.queries.turn_index import UserWords
+    from schemas.identity import Owner
 
 [TEA] = given(remember("User drinks tea", "c-1")).memories
 NUMBERS = count()
@@ -57,7 +58,26 @@ def test_a_memory_that_the_state_has_not_has_no_row():
     rows = MemoryRows()
     assert rows.rows(state(), ["a"]).tolist() == [-1]
     assert rows.rows(state(named("a")), ["b", "a", "b", "a"]).tolist() == [-1, 0, -1, 0]
-    assert rows.rows(state(named("b")), ["a", "b"]).tolist() == [-1, 1]
+    other = state(named("b"))
+    for _ in range(2):
+        assert rows.rows(other, ["a", "b"]).tolist() == [-1, 1]
+    assert rows.rows(state(*(named(f"m{n}") for n in range(62))), [f"m{n}" for n in range(62)]).tolist()[-1] == 63
+    for _ in range(2):
+        assert rows.rows(other, ["m61", "unknown", "b"]).tolist() == [-1, -1, 1]
+
+
+def test_what_cites_observations_is_read_once_for_a_state():
+    rows, asked = MemoryRows(), list[list[str]]()
+
+    def read(_owner: Owner, event_ids: Sequence[str]) -> dict[str, list[str]]:
+        asked.append(list(event_ids))
+        return {event_id: [event_id[1:]] if event_id != "e" else [] for event_id in event_ids}
+
+    one, other = state(named("a"), named("b")), state(named("a"), named("c"))
+    assert rows.citing(one, ["ea", "e"], read).tolist() == [0]
+    assert rows.citing(one, ["e", "eb", "ea"], read).tolist() == [1, 0]
+    assert rows.citing(other, ["eb", "ec", "ea"], read).tolist() == [-1, 2, 0]
+    assert asked == [["ea", "e"], ["eb"], ["eb", "ec", "ea"]]
 
 
 def test_a_memory_that_has_changed_is_read_anew_in_its_row():
@@ -94,10 +114,12 @@ def test_nothing_is_kept_of_what_was_said_in_memories_that_are_gone(left: tuple[
 
 
 def test_the_rows_of_a_user_asked_for_longest_ago_make_room():
-    users = MemoryRowsByUser(small_bytes=3_000, max_bytes=100_000)
+    users = MemoryRowsByUser(small_bytes=5_000, max_bytes=100_000)
     states = [replace(state(named("a")), owner=replace(XIAOMING, user_id=name)) for name in ("x", "y", "z")]
     for one in states:
-        users.of(one).rows(one, ["a"])
+        rows = users.of(one)
+        rows.rows(one, ["a"])
+        users.count(one.owner, rows)
     assert [len(users.of(one)) for one in (states[2], states[0])] == [1, 0]
 
 
