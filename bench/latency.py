@@ -7,7 +7,8 @@ Every round has each row once for each checkout. Compared are: remembering and w
 the least that could do it here for as many (`Floor`); inferred turns of eight users, with a model that answers at once,
 with the endpoint's own rate for one text; verbatim turns in batches of 500 with the endpoint's own rate by one httpx
 client and 64 texts a request; the time of a search in 1,000 memories beyond that of the endpoint's answer with that of
-`GET /health/live`; and `GET /health/live` with a bare Starlette route on uvicorn with uvloop and httptools. The noise
+`GET /health/live`; likewise that of a route behind the same layers that embeds the question and has its answer ready
+(`bench/search.py`); and `GET /health/live` with a bare Starlette route on uvicorn with uvloop and httptools. The noise
 is the least and the greatest ratio of the rounds.
 
     python -m bench.latency --floor ENDPOINT FOLDER PORT    # serves the floor
@@ -60,6 +61,7 @@ TARGETS = {
     "inferred turns, eight users": None,
     "verbatim turns in batches": 0.6,
     "search beyond the embedder": 2.0,
+    "search with a ready answer": None,
     "health": 0.7,
 }
 FLOOR_TOPIC = "floor"
@@ -130,14 +132,14 @@ def _answers(url: str) -> bool:
 
 
 @contextlib.contextmanager
-def worker(checkout: Path, endpoint: str) -> Iterator[str]:
+def worker(checkout: Path, endpoint: str, program: tuple[str, ...] = ("mnemolog", "up")) -> Iterator[str]:
     """Run a checkout's worker with an endpoint as its embedder and model."""
     names = ("EMBEDDING", "LLM")
     settings = {f"MNEMOLOG_{name}_BASE_URL": f"{endpoint}/v1" for name in names}
     settings |= {f"MNEMOLOG_{name}_API_KEY": "x" for name in names}
     settings |= {"MNEMOLOG_EMBEDDING_MODEL": "hash", "MNEMOLOG_LLM_MODEL": "echo", "MNEMOLOG_LOG_LEVEL": "error"}
     with tempfile.TemporaryDirectory() as data:
-        command = [str(checkout / ".venv/bin/python"), "-m", "mnemolog", "up", "--data", data, "--port"]
+        command = [str(checkout / ".venv/bin/python"), "-m", *program, "--data", data, "--port"]
         with process([*command, str(free_port())], checkout, "/health/ready", **settings) as url:
             yield url
 
@@ -238,6 +240,9 @@ def floor(endpoint: str) -> Iterator[str]:
 class Measured:
     """The rows of one worker: each measures itself and what it is compared with."""
 
+    ready: str
+    """The URL of a worker that has the answer of `POST /v1/floor` ready."""
+
     def __init__(self, url: str, endpoint: str, floor: str, tag: str) -> None:
         """Take the URLs of the worker, of the endpoint and of the floor, and a word for the users."""
         self.url, self.endpoint, self.floor, self.tag = url, endpoint, floor, tag
@@ -286,13 +291,13 @@ class Measured:
                 (await client.post("/v1/embeddings", json=asked)).json()
         return done, BATCHED / (time.perf_counter() - began)
 
-    async def search(self) -> tuple[float, float]:
+    async def search(self, url: str = "", path: str = "/v1/search") -> tuple[float, float]:
         """Return the milliseconds of a search beyond the endpoint's answer, and those of the health route."""
 
         async def find(caller: Caller, _who: int, _n: int) -> None:
-            await caller.ask("POST", "/v1/search", {"user_id": f"{self.tag}-searched", "query": text(), "limit": 10})
+            await caller.ask("POST", path, {"user_id": f"{self.tag}-searched", "query": text(), "limit": 10})
 
-        searches = await rate(1, SEARCHES, self.url, find)
+        searches = await rate(1, SEARCHES, url or self.url, find)
         vectors = await rate(1, SEARCHES, self.endpoint, embedded)
         return 1000 / searches - 1000 / vectors, 1000 / await rate(1, LIVES, self.url, live)
 
@@ -308,6 +313,7 @@ class Measured:
             "inferred turns, eight users": await self.inferred(),
             "verbatim turns in batches": await self.batches(),
             "search beyond the embedder": await self.search(),
+            "search with a ready answer": await self.search(self.ready, "/v1/floor"),
             "health": await self.health(),
         }
 
@@ -329,10 +335,12 @@ async def prepared(checkouts: list[Path]) -> AsyncIterator[dict[str, Measured]]:
         command = [sys.executable, "-m", "bench.embedding_stub", str(free_port())]
         endpoint = running.enter_context(process(command, ROOT, "/bare"))
         least = running.enter_context(floor(endpoint))
+        ready = running.enter_context(worker(ROOT, endpoint, ("bench.search", "--floor")))
         found = {}
         for checkout in checkouts:
             url = running.enter_context(worker(checkout, endpoint))
             found[checkout.name] = Measured(url, endpoint, least, "user")
+            found[checkout.name].ready = ready
             await found[checkout.name].prepare()
         yield found
 

@@ -1,6 +1,7 @@
 """A search over the real path: `Queries.search` with the shard's state, index and ranking, unembedded.
 
     python bench/search.py
+    python -m bench.search --floor --data FOLDER --port PORT    # serves the floor of a search over HTTP (`serve_floor`)
 
 One user with 1,000 and with 10,000 memories, alone and beside 50 other such users who search in turn; against one NumPy
 product of the matrix of the same vectors and the query's. Memories have 12 to 40 words from a vocabulary with Zipf's
@@ -11,6 +12,7 @@ a user loads their table; it is measured by itself.
 from __future__ import annotations
 
 import asyncio
+import sys
 import tempfile
 import time
 from datetime import UTC, datetime, timedelta
@@ -18,8 +20,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import orjson
+from fastapi import Response
 
 from bench.made_users import MODEL, formed, import_decisions
+from mnemolog.cli import main as command_line
+from mnemolog.http.dependencies import CurrentWorker, Tenant  # noqa: TC001 - FastAPI reads the annotations
+from mnemolog.http.models.requests import Search  # noqa: TC001 - likewise
+from mnemolog.http.models.responses import Results
+from mnemolog.http.permissions import reads
+from mnemolog.http.routes import search as search_route
+from mnemolog.http.routing import takes_long
 from mnemolog.server import tune_process
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.sync import IndexSync
@@ -50,6 +61,8 @@ TARGETS_MS = {1_000: 10.0, 10_000: 25.0}
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 FILTERS = Filters(agent_id="luna")
+ANSWER_BYTES = 11_000
+"""Of an answer with ten memories."""
 
 
 class OneVector:
@@ -177,5 +190,27 @@ async def main() -> dict[str, object]:
     return found
 
 
+def serve_floor(arguments: Sequence[str]) -> None:
+    """Run a worker that answers `POST /v1/floor` too: as a search, but for what is found.
+
+    It is the least that a search over HTTP takes in this stack: behind the same layers the same body is read and
+    checked, the question is embedded, and a ready answer of ten memories' size is given.
+    """
+    ready = orjson.dumps({"results": ["-" * ANSWER_BYTES]})
+
+    @search_route.router.post("/v1/floor", response_model=Results)
+    @reads
+    @takes_long
+    async def floor(body: Search, worker: CurrentWorker, tenant: Tenant) -> Response:  # noqa: ARG001 - as of a search
+        await worker.queries.index_search.views(body.query)
+        return Response(ready, media_type="application/json")
+
+    sys.argv[1:] = ["up", *arguments]
+    command_line()
+
+
 if __name__ == "__main__":
-    asyncio.run(main())
+    if sys.argv[1:2] == ["--floor"]:
+        serve_floor(sys.argv[2:])
+    else:
+        asyncio.run(main())

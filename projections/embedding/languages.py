@@ -54,6 +54,8 @@ def language_of(text: str) -> str:
 
     Kana make a text Japanese, whatever else is in it.
     """
+    if text.isascii():
+        return "en" if any(map(str.isalpha, text)) else ""
     han = latin = other = 0
     for letter in text:
         if "a" <= letter <= "z" or "A" <= letter <= "Z" or "\u00c0" <= letter <= "\u024f":

@@ -14,7 +14,7 @@ import numpy as np
 from projections.index.protocol import SCORE_DIGITS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from numpy.typing import NDArray
 
     from projections.embedding.embedder import Vectors
     from projections.embedding.languages import View
@@ -26,12 +26,12 @@ class Centre:
 
     vector: Vectors
     """The mean, of the part that the view sees."""
-    hubness: Mapping[str, float]
-    """By memory id: its product with the mean, less the mean's with itself, as the view scores it; 0 on average."""
+    hubness: NDArray[np.float64]
+    """Of each: its product with the mean, less the mean's with itself, as the view scores it; 0 on average."""
 
 
-def centre_of(memory_ids: Sequence[str], vectors: Vectors, view: View) -> Centre:
-    """Return the centre of at least one vector, shape (memory_ids, dimensions), as a view sees them.
+def centre_of(vectors: Vectors, view: View) -> Centre:
+    """Return the centre of at least one vector, shape (vectors, dimensions), as a view sees them.
 
     A view of a part of the space, as that of a question in another language is, sees that part of each, with length 1.
     """
@@ -41,6 +41,6 @@ def centre_of(memory_ids: Sequence[str], vectors: Vectors, view: View) -> Centre
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         scale *= float(lengths.mean())
         vectors = vectors / np.maximum(lengths, np.float32(1e-9))
-    mean = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
+    mean = np.full(len(vectors), 1 / len(vectors), np.float32) @ vectors
     hubness = np.round(scale * (vectors @ mean - mean @ mean), SCORE_DIGITS)
-    return Centre(mean, dict(zip(memory_ids, hubness.tolist(), strict=True)))
+    return Centre(mean, hubness.astype(np.float64))

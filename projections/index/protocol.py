@@ -18,16 +18,17 @@ Tests: tests/contract/index_suite.py holds every adapter to this file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, overload
+
+import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from projections.embedding.embedder import Vectors
@@ -104,36 +105,81 @@ class Hit(NamedTuple):
     score: float
 
 
-class VectorRows(Mapping[str, "Vectors"]):
-    """Vectors of one model and length by memory id, as the rows of a table."""
+class Leg(Sequence[Hit]):
+    """What one leg found, as columns. Read as hits it is in their order; the columns are in none."""
 
-    __slots__ = ("_places", "ids", "model", "table")
+    __slots__ = ("_hits", "ids", "scores", "versions")
 
-    def __init__(self, ids: Sequence[str], table: Vectors, model: str) -> None:
+    def __init__(self, ids: list[str], versions: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
         self.ids = ids
-        self.table = table
-        """Shape (ids, dimensions)."""
+        self.versions = versions
+        self.scores = scores
+        self._hits: tuple[Hit, ...] | None = None
+
+    @classmethod
+    def of(cls, hits: Sequence[Hit]) -> Leg:
+        """Return hits as columns."""
+        if isinstance(hits, cls):
+            return hits
+        count = len(hits)
+        versions = np.fromiter((hit.version for hit in hits), np.int64, count)
+        return cls(
+            [hit.memory_id for hit in hits], versions, np.fromiter((hit.score for hit in hits), np.float64, count)
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, place: int | slice) -> Hit | tuple[Hit, ...]:
+        return self._ordered()[place]
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self._ordered())
+
+    def __eq__(self, other: object) -> bool:
+        return self._ordered() == tuple(other) if isinstance(other, Leg | tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._ordered())
+
+    def __repr__(self) -> str:
+        return repr(self._ordered())
+
+    def _ordered(self) -> tuple[Hit, ...]:
+        if self._hits is None:
+            order = sorted(zip((-self.scores).tolist(), self.ids, self.versions.tolist(), strict=True))
+            self._hits = tuple(Hit(memory_id, version, -score) for score, memory_id, version in order)
+        return self._hits
+
+
+class VectorRows(Mapping[str, "Vectors"]):
+    """Vectors of one model and length by memory id: rows of a table to which others are appended at most."""
+
+    __slots__ = ("_places", "_rows", "_table", "ids", "model")
+
+    def __init__(self, ids: Sequence[str], table: Vectors, rows: NDArray[np.int64], model: str) -> None:
+        """`rows` are those of the table that have the vectors of `ids`, in that order."""
+        self.ids = ids
         self.model = model
+        self._table = table
+        self._rows = rows
         self._places: dict[str, int] | None = None
 
     def __getitem__(self, memory_id: str) -> Vectors:
         """Return a memory's vector. Raises KeyError."""
-        if (place := self._place(memory_id)) is None:
-            raise KeyError(memory_id)
-        vector: Vectors = self.table[place]
-        return vector
-
-    def _place(self, memory_id: str) -> int | None:
         if self._places is None:
             self._places = dict(zip(self.ids, range(len(self.ids)), strict=True))
-        return self._places.get(memory_id)
+        vector: Vectors = self._table[self._rows[self._places[memory_id]]]
+        return vector
 
-    def among(self, ids: Sequence[str]) -> VectorRows | None:
-        """Return those of some memories, each named once, in that order; None where one has none here."""
-        if ids == self.ids:
-            return self
-        places = [place for memory_id in ids if (place := self._place(memory_id)) is not None]
-        return VectorRows(ids, self.table[places], self.model) if len(places) == len(ids) else None
+    def at(self, places: NDArray[np.intp]) -> Vectors:
+        """Return the vectors of some of `ids`, by their places there; shape (places, dimensions)."""
+        found: Vectors = self._table[self._rows[places]]
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.ids)
@@ -153,8 +199,8 @@ class Legs:
     at two versions, or after it was removed: the caller drops hits whose version is not the shard's.
     """
 
-    keyword: tuple[Hit, ...]
-    semantic: tuple[Hit, ...]
+    keyword: Sequence[Hit]
+    semantic: Sequence[Hit]
     vectors: Mapping[str, Vectors] = field(default_factory=dict, compare=False, repr=False)
     """Those of semantic hits by memory id, where the index has them in memory; the shard has them all."""
 

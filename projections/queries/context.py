@@ -71,13 +71,13 @@ class Contexts:
 
     async def context(self, owner: Owner, asked: ContextAsked, now: datetime) -> MemoryContext:
         """Return the context. Raises NotHeld, IndexUnavailable, EmbedderUnavailable, EmbedderRefused."""
-        ranked = self._queries.ranked_memories(owner, now)  # first: what is not held here is not worth a vector
+        ranked = self._queries.ranked_now(owner)  # first: what is not held here is not worth a vector
         visibility = self._visibility(owner, asked)
         memories: list[Found] = []
         relevant: list[Found] = []
         if asked.query.strip() and asked.tier == "paid" and visibility is not Visibility.NAME_ONLY:
             memories, relevant = await self._found(owner, asked, visibility, now)
-            ranked = self._queries.ranked_memories(owner, now)  # as it is by now: a search waits
+            ranked = self._queries.ranked_now(owner)  # as it is by now: a search waits
         meets = asked.meets(owner, now)
         recent, important = self._in_order(ranked, asked, visibility, now, meets)
         return MemoryContext(
@@ -96,9 +96,7 @@ class Contexts:
     def profile(self, owner: Owner, agent_id: str | None, now: datetime) -> dict[str, Any] | None:
         """Return the profile as a context shows it at the last intimacy that a turn carried. Raises NotHeld."""
         asked = ContextAsked(query="", agent_id=agent_id)
-        return self._profile(
-            self._queries.ranked_memories(owner, now), owner, asked, self._visibility(owner, asked), now
-        )
+        return self._profile(self._queries.ranked_now(owner), owner, asked, self._visibility(owner, asked), now)
 
     def news(self, owner: Owner, agent_id: str | None, now: datetime) -> tuple[list[Memory], list[Memory]]:
         """Return the plans of the next two weeks with the events of the last month, and what else was said in it.
@@ -106,7 +104,7 @@ class Contexts:
         At most three of each: what else was said are statements that fill no slot of the profile, the newest first.
         All are those that a context would show at the last intimacy that a turn carried. Raises NotHeld.
         """
-        ranked = self._queries.ranked_memories(owner, now)
+        ranked = self._queries.ranked_now(owner)
         visibility = self.visibility(owner, agent_id)
         plans = ranked.coming(now, now + SOON, agent_id, visibility, MOST_NEWS)
         newest = ranked.newest(now, agent_id, visibility, 2 * MOST_NEWS)
@@ -134,7 +132,7 @@ class Contexts:
         """Return what was found for the query, and the episodes that are near enough; as a rule by one search."""
         index_search = self._queries.index_search
         views = await index_search.views(asked.query)
-        sees = self._queries.sees(owner, now, visibility)
+        sees = self._queries.sees(owner, visibility)
 
         filters = replace(asked.filters, agent_id=asked.agent_id, exclude_sources=asked.exclude_sources)
 

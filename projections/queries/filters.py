@@ -12,7 +12,7 @@ from projections.state.provenance import provenance_of
 from schemas.vocabulary.words import DOCUMENT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
     from datetime import datetime
 
     from projections.queries.conditions.condition import Condition
@@ -57,10 +57,10 @@ class Filters:
             self.condition is None or self.condition.accepts(Subject(memory, owner.user_id, at))
         )
 
-    def passing(self, memories: Mapping[str, Memory], owner: Owner, at: datetime) -> dict[str, Memory]:
-        """Return those of a user's memories that pass at an instant: what does not narrow is not asked."""
-        agent_id = self.agent_id
-        narrows = (
+    @property
+    def narrows(self) -> bool:
+        """Return whether more decides than which agents know a memory, and that it is no document."""
+        return (
             self.kind is not None
             or self.session_id is not None
             or self.memory_type is not None
@@ -73,11 +73,6 @@ class Filters:
             or self.condition is not None
             or bool(self.exclude_sources)
         )
-        if narrows:
-            return {i: memory for i, memory in memories.items() if self.passes(memory, owner, at)}
-        if agent_id is None:
-            return {i: memory for i, memory in memories.items() if memory.kind != DOCUMENT}
-        return {i: memory for i, memory in memories.items() if memory.kind != DOCUMENT and memory.known_to(agent_id)}
 
     def accept(self, memory: Memory) -> bool:
         """Return whether a memory passes every filter but the condition."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.profile.habits import patterns
@@ -10,13 +9,14 @@ from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser
 from projections.profile.visibility import Visibility
 from projections.queries.history import history
-from projections.queries.search import Found, IndexSearch, sees_all
+from projections.queries.memory_rows import sees_all
+from projections.queries.pagination import all_pages
+from projections.queries.search import Found, IndexSearch
 from projections.queries.views import memory_view
 from projections.state.intimacy import last_kept
 from projections.state.memory import ACTIVE
 from projections.state.time_travel import life_of, memory_at
 from schemas import codec
-from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import observation_of_record
 from schemas.inputs.pieces import text_of
 from schemas.instant import instant
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from projections.shard.observation_lookup import Turn
     from projections.shard.turn_statistics import TurnStatistics
     from projections.state.memory import Memory, UserState
+    from schemas.identity import Owner
     from schemas.messages.decision import Decision
 
 DECISIONS_AT_ONCE: Final = 500
@@ -62,40 +63,37 @@ class Queries:
         """End what is being made for searches."""
         await self.index_search.turn_meaning.close()
 
-    def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
-        """Return a user's state; with a past `as_of`, as it was effective then."""
-        return self.index_search.state(owner, now, as_of)
-
-    async def look_back(self, owner: Owner, now: datetime, as_of: datetime | None) -> None:
-        """Make a user's past state for the task that asks, beside the event loop; where `as_of` is past."""
-        await self.index_search.look_back(owner, now, as_of)
-
-    def ranked_memories(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> RankedMemories:
-        """Return a user's memories in their orders; those of a past `as_of` are made for this one question."""
+    async def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
+        """Return a user's state; with a past `as_of`, as it was effective then, made beside the event loop."""
         if as_of is None or as_of >= now:
-            return self._ranked.of(self._shards.state(owner))
-        return RankedMemories(self.state(owner, now, as_of))
+            return self._shards.state(owner)
+        return await self.index_search.past_state(owner, as_of)
+
+    def ranked_memories(self, state: UserState) -> RankedMemories:
+        """Return a user's memories in their orders; those of a past state are made for this one question."""
+        return self._ranked.of(state) if state is self._shards.state(state.owner) else RankedMemories(state)
+
+    def ranked_now(self, owner: Owner) -> RankedMemories:
+        """Return the memories that a user has now in their orders. Raises NotHeld."""
+        return self._ranked.of(self._shards.state(owner))
 
     def memories(
         self,
-        owner: Owner,
+        state: UserState,
         filters: Filters,
+        at: datetime,
         *,
-        now: datetime,
-        as_of: datetime | None = None,
         status: str | None = ACTIVE,
         scope: str | None = None,
     ) -> list[Memory]:
-        """Return a user's memories by importance, then last access, descending; global ones with scope `global`.
+        """Return a user's memories at an instant by importance, then last access, descending.
 
         `status` None is each.
         """
-        whose = Owner(owner.tenant, GLOBAL_USER) if scope == "global" else owner
-        at = as_of or now
         memories = [
             m
-            for m in self.state(whose, now, as_of).memories.values()
-            if status in (None, m.status_at(at)) and scope in (None, m.scope) and filters.passes(m, whose, at)
+            for m in state.memories.values()
+            if status in (None, m.status_at(at)) and scope in (None, m.scope) and filters.passes(m, state.owner, at)
         ]
         memories.sort(key=lambda m: m.memory_id)
         memories.sort(key=lambda m: (m.importance, m.last_accessed_at), reverse=True)
@@ -109,13 +107,15 @@ class Queries:
                     return owner
         raise UnknownMemory(f"there is no memory {memory_id!r}")
 
-    def memory(self, tenant: str, memory_id: str, now: datetime, as_of: datetime | None = None) -> tuple[Owner, Memory]:
-        """Return a memory and whose it is. Raises UnknownMemory."""
-        owner = self.owner_of(tenant, memory_id)
-        memory = self.state(owner, now, as_of).memories.get(memory_id)
+    async def memory(
+        self, tenant: str, memory_id: str, now: datetime, as_of: datetime | None = None
+    ) -> tuple[UserState, Memory]:
+        """Return a memory, and the state that it is of. Raises UnknownMemory."""
+        state = await self.state(self.owner_of(tenant, memory_id), now, as_of)
+        memory = state.memories.get(memory_id)
         if memory is None:
             raise UnknownMemory(f"memory {memory_id!r} did not exist at {instant(as_of)}")
-        return owner, memory
+        return state, memory
 
     async def search(
         self, owner: Owner, question: Question, *, now: datetime, visibility: Visibility = Visibility.EVERYTHING
@@ -136,7 +136,7 @@ class Queries:
         """Return turns, and memories where they are wanted too, best first; what is hidden stays so in turns."""
         pool = await self._pool(owner, question, now, visibility)
         memories = pool.best(question.limit, question.min_score) if with_memories else []
-        ranked = self.ranked_memories(owner, now)
+        ranked = self.ranked_now(owner)
 
         def hides(text: str) -> bool:
             return visibility is Visibility.NAME_ONLY or ranked.names_sensitive(text, visibility)
@@ -145,15 +145,15 @@ class Queries:
 
     async def _pool(self, owner: Owner, question: Question, now: datetime, visibility: Visibility) -> Pool:
         views = await self.index_search.views(question.text)
-        sees = self.sees(owner, now, visibility)
+        sees = self.sees(owner, visibility)
         return await self.index_search.pool(owner, question, views, now=now, sees=sees)
 
-    def sees(self, owner: Owner, now: datetime, visibility: Visibility) -> Callable[[Memory], bool]:
+    def sees(self, owner: Owner, visibility: Visibility) -> Callable[[Memory], bool]:
         """Return the test whether a memory, personal or global, is seen at all. Raises NotHeld."""
         if visibility is Visibility.EVERYTHING:  # needs no order of the user's memories
             self._shards.of(owner)
             return sees_all
-        return self.ranked_memories(owner, now).shows(visibility)
+        return self.ranked_now(owner).shows(visibility)
 
     def turns(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
         """Return a session's most recent turns, of all or of those with an agent, oldest first."""
@@ -161,14 +161,14 @@ class Queries:
 
     def profile(
         self,
-        owner: Owner,
+        state: UserState,
         now: datetime,
         as_of: datetime | None,
         agent_id: str | None,
         visibility: Visibility = Visibility.EVERYTHING,
     ) -> dict[str, Any]:
         """Return the profile of a user, as an agent sees it, with the patterns of use that were counted."""
-        found = self.ranked_memories(owner, now, as_of).profile(as_of or now, agent_id, visibility)
+        owner, found = state.owner, self.ranked_memories(state).profile(as_of or now, agent_id, visibility)
         if visibility is Visibility.NAME_ONLY:
             return found
         return with_usage(found, patterns(self.turn_statistics(owner).usage(owner, agent_id, as_of)))
@@ -205,14 +205,11 @@ class Queries:
 
     async def _decisions_naming(self, owner: Owner, memory_id: str) -> list[tuple[int, Decision]]:
         """Return a user's decisions that name a memory, each with its offset; others have their turn meanwhile."""
-        found, after = list[tuple[int, "Decision"]](), 0
-        while True:
-            some, last = self._shards.of(owner).ledger.decisions_naming(owner, memory_id, after, DECISIONS_AT_ONCE)
-            found += some
-            if last is None:
-                return found
-            after = last
-            await asyncio.sleep(0)
+
+        def read(after: int) -> tuple[list[tuple[int, Decision]], int | None]:
+            return self._shards.of(owner).ledger.decisions_naming(owner, memory_id, after, DECISIONS_AT_ONCE)
+
+        return await all_pages(read)
 
     async def _answer(self, decision: Decision) -> dict[str, Any] | None:
         """Return which model and prompt a decision about an extraction goes back to."""

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from itertools import repeat
-from operator import itemgetter
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
 from projections.index.embedded.table import microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
 
     from projections.index.embedded.bm25 import Mask, Scores
-    from projections.index.protocol import Hit, Legs
     from projections.queries.turn_index import Scored, Times
     from projections.text.time_spans import Span
 
@@ -68,14 +65,16 @@ POOL = 200
 _ROUNDING = 1e-9
 """More than the sums of a score may differ from what they are of exact numbers."""
 _SECONDS_A_DAY = 86_400.0
-_ID: Final = itemgetter(0)
-"""Of a hit; and its score."""
-_SCORE: Final = itemgetter(2)
 _MICROSECONDS_A_DAY = 1e6 * _SECONDS_A_DAY
 
 
 class Fact(Protocol):
-    """What of a memory has a share in its score besides what was found: a memory is one."""
+    """What of a memory orders it besides what was found: a memory is one."""
+
+    @property
+    def memory_id(self) -> str:
+        """Orders those that are equal in all else."""
+        ...
 
     @property
     def importance(self) -> float:
@@ -92,6 +91,8 @@ class Fact(Protocol):
 class Ranked:
     """A memory's place in an answer. Score and parts are 0 to 1; the score is the weighted sum of the parts."""
 
+    row: int = field(compare=False)
+    """Its place among what was ranked."""
     memory_id: str
     score: float
     semantic: float
@@ -106,119 +107,139 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
-    """What has a share in the scores besides both legs, importance and recency; each where it is there."""
+class Parts:
+    """What has a share in the scores of some memories, a row each; NaN where there is nothing of a row.
 
-    hubness: Mapping[str, float] = field(default_factory=dict)
-    """How much nearer than others memories are to the centre of what was found."""
-    said: Mapping[str, float] = field(default_factory=dict)
+    None where a share has no part in any score. Rows that nothing has found take no part, not even in the scaling.
+    """
+
+    cosines: Scored
+    """The semantic leg's scores."""
+    words: Scored
+    """The keyword leg's scores."""
+    importance: Scored
+    hubness: Scored | None = None
+    """How much nearer than others memories are to the centre of what was found; 0 where that is not known."""
+    said: Scored | None = None
     """How well the turns match that memories came from, 0 to 1; what only its turns find takes part."""
-    meant: Mapping[str, float] = field(default_factory=dict)
+    meant: Scored | None = None
     """Of memories in another language than the question's: how near the turns are that they came from, in the place of
     their own cosine; those that no leg found take part too."""
-    slots: Mapping[str, float] = field(default_factory=dict)
+    slots: Scored | None = None
     """How well memories fill the slot that is asked for, 0 to 1; those that no leg found take part too."""
-    then: Collection[str] | None = None
-    """The memories of the time that the query names; None where it names none."""
-    hop: Legs | None = None
-    """What a second search found."""
-    formed: Collection[str] = ()
-    """The memories that have something of the form that the query asks for; none where it asks for none."""
+    then: Mask | None = None
+    """The memories of the time that the query names."""
+    hop_cosines: Scored | None = None
+    """What the semantic leg of a second search found."""
+    hop_words: Scored | None = None
+    """What its keyword leg found."""
+    formed: Mask | None = None
+    """The memories that have something of the form that the query asks for."""
+
+    def among(self, rows: Rows) -> Parts:
+        """Return some rows, as if there were no others."""
+        columns: dict[str, Any] = {}
+        for one in fields(self):
+            column = getattr(self, one.name)
+            columns[one.name] = None if column is None else column[rows]
+        return Parts(**columns)
+
+    def beside(self, others: Parts) -> Parts:
+        """Return the rows of both, one after the other."""
+        counts = len(self), len(others)
+        columns: dict[str, Any] = {}
+        for one in fields(self):
+            both = getattr(self, one.name), getattr(others, one.name)
+            columns[one.name] = None if both[0] is both[1] is None else _one_column(one.name, both, counts)
+        return Parts(**columns)
+
+    def __len__(self) -> int:
+        """Return how many rows there are."""
+        return len(self.cosines)
 
 
-NO_SHARES: Final = Shares()
+NO_PARTS: Final = Parts(cosines=np.empty(0), words=np.empty(0), importance=np.empty(0))
 
 
-def rank(
-    legs: Legs,
-    facts: Mapping[str, Fact],
-    as_of: datetime,
-    limit: int,
-    min_score: float = 0.0,
-    *,
-    shares: Shares = NO_SHARES,
-) -> list[Ranked]:
+def _one_column(
+    name: str, both: tuple[Scored | Mask | None, Scored | Mask | None], counts: tuple[int, int]
+) -> Scored | Mask:
+    """Return a part of two tables as one column; where one has none of it, as it is where nothing is known."""
+    nothing: float = {"hubness": 0.0, "then": False, "formed": False}.get(name, np.nan)
+    return np.concatenate(
+        [np.full(count, nothing) if one is None else one for one, count in zip(both, counts, strict=True)]
+    )
+
+
+def rank(parts: Parts, facts: Sequence[Fact], as_of: datetime, limit: int, min_score: float = 0.0) -> list[Ranked]:
     """Return at most `limit` memories with a score of at least `min_score`: by score, importance, then memory_id.
 
-    `facts` has each memory's importance and occurred_at; a hit without facts (forgotten since, or hidden from
-    the caller) takes no part, not even in the scaling.
+    `facts` are the memories, in the order of the rows.
     score = (1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) x fused + IMPORTANCE_WEIGHT x importance + RECENCY_WEIGHT x recency
     and for each share that there is, (1 - its weight) x that score + its weight x the share, for every memory.
     """
-    columns = _Columns(legs, facts, shares)
-    contenders = columns.contenders(limit, min_score)
-    ids = [columns.ids[row] for row in contenders.tolist()]
-    ages = [recency(facts[memory_id].occurred_at, as_of) for memory_id in ids]
-    scores = columns.scores(contenders, np.array(ages, np.float64)).tolist()
+    scoring = _Scoring(parts)
+    contenders = scoring.contenders(limit, min_score)
+    rows = contenders.tolist()
+    ages = [recency(facts[row].occurred_at, as_of) for row in rows]
+    scores = scoring.scores(contenders, np.array(ages, np.float64)).tolist()
     placed = sorted(
-        (-score, -facts[memory_id].importance, memory_id, row, age)
-        for score, memory_id, row, age in zip(scores, ids, contenders.tolist(), ages, strict=True)
+        (-score, -facts[row].importance, facts[row].memory_id, row, age)
+        for score, row, age in zip(scores, rows, ages, strict=True)
         if score >= min_score
     )
     return [
         Ranked(
+            row=row,
             memory_id=memory_id,
             score=-score,
-            semantic=float(columns.semantic[row]),
-            keyword=float(columns.words[row]),
-            slot=shares.slots.get(memory_id, 0.0),
+            semantic=float(scoring.semantic[row]),
+            keyword=float(scoring.words[row]),
+            slot=0.0 if scoring.slots is None else float(scoring.slots[row]),
             importance=-importance,
             recency=age,
-            cosine=None if np.isnan(columns.cosines[row]) else float(columns.cosines[row]),
+            cosine=None if np.isnan(parts.cosines[row]) else float(parts.cosines[row]),
         )
         for score, importance, memory_id, row, age in placed[:limit]
     ]
 
 
-class _Columns:
-    """The parts of the scores of all memories that have facts, by row; a memory's score follows from its own alone."""
+class _Scoring:
+    """The scores of memories, by row; a memory's score follows from its own parts and the scales."""
 
-    def __init__(self, legs: Legs, facts: Mapping[str, Fact], shares: Shares) -> None:
-        self.ids = list(facts)
-        self._count = len(self.ids)
-        self._rows = dict(zip(self.ids, range(self._count), strict=True))
-        self.importance = np.fromiter((fact.importance for fact in facts.values()), np.float64, self._count)
-        found = np.zeros(self._count, np.bool_)
-        """What takes part."""
-        rows, cosines = self._leg(legs.semantic)
-        self.cosines = np.full(self._count, np.nan)
-        self.cosines[rows] = cosines
-        if shares.hubness:
-            cosines = cosines - HUBNESS_WEIGHT * self._column(shares.hubness)[rows]
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        cosines = parts.cosines
+        if parts.hubness is not None:
+            cosines = cosines - HUBNESS_WEIGHT * parts.hubness
         self._is_meant: Mask | None = None
-        if shares.meant:
-            meant = self._column(shares.meant, np.nan)
-            self._is_meant = ~np.isnan(meant)
-            kept = ~self._is_meant[rows]
-            also = np.flatnonzero(self._is_meant)
-            rows, cosines = np.concatenate((rows[kept], also)), np.concatenate((cosines[kept], meant[also]))
-        self.semantic = np.zeros(self._count)
-        self.semantic[rows] = scale(cosines, float(cosines.min(initial=np.inf)))
-        found[rows] = True
-        rows, scores = self._leg(legs.keyword)
-        self.words = np.zeros(self._count)
-        self.words[rows] = scale(scores, 0.0)
-        found[rows] = True
-        self._has_words = bool(len(rows))
+        if parts.meant is not None:
+            self._is_meant = ~np.isnan(parts.meant)
+            cosines = np.where(self._is_meant, parts.meant, cosines)
+        self.semantic, found = _scaled(cosines)
+        self.words, has_words = _scaled(parts.words, 0.0)
+        found |= has_words
+        self._has_words = bool(has_words.any())
         self._is_told: Mask | None = None
-        if shares.said:
-            said = self._column(shares.said, np.nan)
-            self._is_told = ~np.isnan(said)
-            told = said > 0.0
+        if parts.said is not None:
+            self._is_told = ~np.isnan(parts.said)
+            told = parts.said > 0.0
             self._has_words = self._has_words or bool(told.any())
             found |= told
-            self.words = np.where(self._is_told, self.words + TURNS_SHARE * (said - self.words), self.words)
-        self._hops = None
-        if shares.hop is not None:
-            self._hops, was_found = self._hop(shares.hop)
-            found |= was_found
-        self._slots = None
-        if self._rows.keys() & shares.slots.keys():
-            slots = self._column(shares.slots, np.nan)
-            found |= ~np.isnan(slots)
-            self._slots = np.nan_to_num(slots)
-        self._is_then = None if shares.then is None else self._named(shares.then)
-        self._formed = self._named(shares.formed).astype(np.float64) if shares.formed else None
+            self.words = np.where(self._is_told, self.words + TURNS_SHARE * (parts.said - self.words), self.words)
+        self._hops: Scored | None = None
+        if parts.hop_cosines is not None and parts.hop_words is not None:
+            meaning, by_meaning = _scaled(parts.hop_cosines)
+            words, by_words = _scaled(parts.hop_words, 0.0)
+            found |= by_meaning | by_words
+            self._hops = _shared(meaning, HOP_WORDS_SHARE, words)
+        self.slots: Scored | None = None
+        if parts.slots is not None and (filled := ~np.isnan(parts.slots)).any():
+            found |= filled
+            self.slots = np.nan_to_num(parts.slots)
+        self._formed: Scored | None = None
+        if parts.formed is not None and parts.formed.any():
+            self._formed = parts.formed.astype(np.float64)
         self._found = np.flatnonzero(found)
 
     def contenders(self, limit: int, min_score: float) -> Rows:
@@ -243,42 +264,27 @@ class _Columns:
         if self._is_meant is not None:
             of_meaning, of_words = VECTOR_WEIGHT_BETWEEN_LANGUAGES, KEYWORD_WEIGHT_BETWEEN_LANGUAGES
             fused = np.where(self._is_meant[rows], of_meaning * semantic + of_words * words, fused)
-        light = IMPORTANCE_WEIGHT * self.importance[rows] + RECENCY_WEIGHT * ages
-        scores = np.clip((1.0 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) * fused + light, 0.0, 1.0)
+        light = IMPORTANCE_WEIGHT * self._parts.importance[rows] + RECENCY_WEIGHT * ages
+        scores = np.minimum(np.maximum((1.0 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) * fused + light, 0.0), 1.0)
         if self._hops is not None:
             scores = _shared(scores, HOP_WEIGHT, self._hops[rows])
-        if self._is_then is not None:
+        if (then := self._parts.then) is not None:
             matches = np.maximum(semantic, words) if self._has_words else 1.0
-            scores = _shared(scores, SPAN_WEIGHT, np.where(self._is_then[rows], matches, 0.0))
-        if self._slots is not None:
-            scores = _shared(scores, SLOT_WEIGHT, self._slots[rows])
+            scores = _shared(scores, SPAN_WEIGHT, np.where(then[rows], matches, 0.0))
+        if self.slots is not None:
+            scores = _shared(scores, SLOT_WEIGHT, self.slots[rows])
         if self._formed is not None:
             scores = _shared(scores, FORM_WEIGHT, self._formed[rows])
         return scores
 
-    def _leg(self, hits: Sequence[Hit]) -> tuple[Rows, Scored]:
-        """Return the rows of a leg's hits, and their scores."""
-        rows = np.fromiter(map(self._rows.get, map(_ID, hits), repeat(-1)), np.intp, len(hits))
-        scores = np.fromiter(map(_SCORE, hits), np.float64, len(hits))
-        known = rows >= 0
-        return (rows, scores) if known.all() else (rows[known], scores[known])
 
-    def _column(self, of: Mapping[str, float], otherwise: float = 0.0) -> Scored:
-        return np.fromiter(map(of.get, self.ids, repeat(otherwise)), np.float64, self._count)
-
-    def _named(self, names: Collection[str]) -> Mask:
-        return np.fromiter((one in names for one in self.ids), np.bool_, self._count)
-
-    def _hop(self, hop: Legs) -> tuple[Scored, Mask]:
-        """Return how well each memory answers the second search, 0 to 1, and which it has found."""
-        meaning, words, found = np.zeros(self._count), np.zeros(self._count), np.zeros(self._count, np.bool_)
-        rows, cosines = self._leg(hop.semantic)
-        meaning[rows] = scale(cosines, float(cosines.min(initial=np.inf)))
-        found[rows] = True
-        rows, scores = self._leg(hop.keyword)
-        words[rows] = scale(scores, 0.0)
-        found[rows] = True
-        return _shared(meaning, HOP_WORDS_SHARE, words), found
+def _scaled(scores: Scored, least: float | None = None) -> tuple[Scored, Mask]:
+    """Return scores as `scale` does, 0 for those that are missing, and which are there; `least` None: the lowest."""
+    there = ~np.isnan(scores)
+    found = scores[there]
+    scaled = np.zeros(len(scores))
+    scaled[there] = scale(found, float(found.min(initial=np.inf)) if least is None else least)
+    return scaled, there
 
 
 def scale(scores: Scored, least: float) -> Scored:

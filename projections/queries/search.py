@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import ChainMap, Counter
+from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import chain, groupby, islice, repeat
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from functools import partial, reduce
+from itertools import chain, islice, repeat
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
@@ -17,35 +17,34 @@ from projections.embedding.stored_vector import vector_of
 from projections.index.centre import centre_of
 from projections.index.embedded.state_search import search_state
 from projections.index.encoding import Chosen
-from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, IndexQuery, Legs, VectorRows
+from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, IndexQuery, Leg, Legs, VectorRows
 from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
-from projections.queries.ranking import POOL, Shares, rank, turn_scores
+from projections.queries.memory_rows import MemoryRows, MemoryRowsByUser, sees_all
+from projections.queries.pagination import all_pages
+from projections.queries.ranking import NO_PARTS, POOL, Parts, rank, turn_scores
 from projections.queries.turn_index import MAX_CHARACTERS, TurnIndex, said_by, source_of, spoken, words_of
 from projections.queries.turn_meaning import TurnMeaning
-from projections.state.memory import ACTIVE, FORGOTTEN
+from projections.state.memory import FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
 from projections.text.forms import forms_asked, forms_of
 from projections.text.time_spans import named_span
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
-from schemas.vocabulary.words import SHOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from projections.embedding.embedder import Embedder, Vectors
     from projections.embedding.languages import View
     from projections.index.centre import Centre
     from projections.index.embedded.bm25 import Mask, Scores
-    from projections.index.protocol import Hit
     from projections.partitions.shards import Shards
     from projections.profile.slot_asked import SlotAsked
-    from projections.queries.ranking import Ranked
+    from projections.queries.ranking import Ranked, Rows
     from projections.queries.turn_index import Forms, Scored, Times, TurnMatches
     from projections.queries.turn_meaning import TurnMeanings
     from projections.shard.observation_lookup import Turn
@@ -63,15 +62,11 @@ TOLD_SHARE: Final = 0.6
 """Of what the words of a query weigh that a turn has: memories with more of them say what the turn would answer."""
 DECISIONS_AT_ONCE: Final = 100
 """Read before the event loop has its turn."""
-_SHOWN: Final = frozenset(SHOWN.values())
-_ID: Final = itemgetter(0)
+NO_SLOTS: Final[Mapping[str, float]] = {}
+_NONE: Final = -1
+_memory_id: Final[Callable[[Memory], str]] = attrgetter("memory_id")
 TURNS_WITH_MEMORIES: Final = 50
 """Turns whose memories take part even where no leg found them."""
-
-
-def sees_all(_memory: Memory) -> bool:
-    """Return that a memory is seen: nothing is hidden."""
-    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +119,8 @@ class Asked:
     tokens: tuple[str, ...]
     views: Sequence[View]
     now: datetime
+    past: Mapping[Owner, UserState] | None = None
+    """The states that are searched, as they were then; None for those of now."""
     span: Span | None = None
     """The time that the text names."""
     slot: SlotAsked | None = None
@@ -134,73 +131,130 @@ class Asked:
         """The instant for which it is answered."""
         return self.question.as_of or self.now
 
-    @property
-    def past(self) -> datetime | None:
-        """The instant whose state is searched; None for that of now."""
-        as_of = self.question.as_of
-        return as_of if as_of is not None and as_of < self.now else None
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What was found of one user's memories, and is shown; a row each."""
+
+    owner: Owner
+    table: MemoryRows
+    rows: Rows
+    """Of the table."""
+    memories: list[Memory]
+    cosines: Scored
+    """The semantic leg's scores; NaN where it has not found a memory."""
+    words: Scored
+    """The keyword leg's likewise."""
+    importance: Scored
+    places: Rows
+    """In the semantic leg, as `vectors` has it; -1 where it has not found a memory."""
+    vectors: Mapping[str, Vectors]
+    """Those that the index has in memory."""
+
+    def among(self, kept: Rows) -> Candidates:
+        """Return some of them."""
+        return replace(
+            self,
+            rows=self.rows[kept],
+            memories=[self.memories[row] for row in kept.tolist()],
+            cosines=self.cosines[kept],
+            words=self.words[kept],
+            importance=self.importance[kept],
+            places=self.places[kept],
+        )
+
+    def beside(self, rows: Rows) -> Candidates:
+        """Return them with others, by their rows of the table, that no leg has found."""
+        nothing = np.full(len(rows), np.nan)
+        return replace(
+            self,
+            rows=np.concatenate((self.rows, rows)),
+            memories=self.memories + self.table.memories(rows),
+            cosines=np.concatenate((self.cosines, nothing)),
+            words=np.concatenate((self.words, nothing)),
+            importance=np.concatenate((self.importance, self.table.importance(rows))),
+            places=np.concatenate((self.places, np.full(len(rows), _NONE))),
+        )
+
+    def said(self, turns: TurnMatches | None) -> Scored:
+        """Return how well the turns match that each came from; NaN for global ones."""
+        if turns is None or self.owner.is_global:
+            return np.full(len(self.rows), np.nan)
+        return self.table.evidence(self.rows, turns)
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What the legs found that is shown at an instant; there may be more, of no higher cosine than `deepest`."""
+    """What was found that is shown at an instant; there may be more, of no higher cosine than `deepest`."""
 
-    legs: Legs
-    shown: Mapping[str, tuple[Owner, Memory]]
+    owners: Sequence[Owner]
+    memories: Sequence[Memory]
+    parts: Parts
+    """Of each memory, in that order."""
     at: datetime
     deepest: float
+    vectors: Mapping[Owner, Mapping[str, Vectors]] = field(default_factory=dict)
+    """Those that the index has in memory."""
     turns: TurnMatches | None = None
     """How the owner's turns match; None where only global memories are asked for."""
     meanings: TurnMeanings | None = None
     """How near the owner's turns in other languages are; None where there are none with a vector."""
-    meant: Mapping[str, float] = field(default_factory=dict)
-    """How near memories in other languages are by the turns that they came from."""
     span: Span | None = None
     """The time that the query names."""
-    slots: Mapping[str, float] = field(default_factory=dict)
-    """How well memories fill the slot that the question asks for, 0 to 1."""
-    hop: Legs | None = None
-    """What a second search found, for what the best memories are about."""
-    hubness: Mapping[str, float] = field(default_factory=dict)
-    """How much nearer than others memories are to the centre of what the legs found."""
     tokens: tuple[str, ...] = ()
     """What the query searches for."""
     slot_asked: SlotAsked | None = None
     """The slot that the query asks for."""
     forms: int = 0
     """The forms that the query asks for, a bit each."""
-    formed: AbstractSet[str] = frozenset()
-    """The memories that have something of them."""
-    said: Mapping[str, float] = field(default_factory=dict)
-    """How well the turns match that memories came from, 0 to 1."""
+
+    @property
+    def has_slots(self) -> bool:
+        """Whether a memory fills the slot that the query asks for."""
+        return self.parts.slots is not None and not np.isnan(self.parts.slots).all()
+
+    @property
+    def has_formed(self) -> bool:
+        """Whether a memory has something of the form that the query asks for."""
+        return self.parts.formed is not None and bool(self.parts.formed.any())
 
     def best(self, limit: int, min_score: float = 0.0) -> list[Found]:
         """Return at most `limit` memories, best first."""
-        return self._ranked(self.shown, limit, min_score)
+        ranked = rank(self.parts, self.memories, self.at, limit, min_score)
+        return [Found(self.owners[one.row], self.memories[one.row], one) for one in ranked]
 
     def near(self, kind: str, least_cosine: float, limit: int) -> list[Found]:
         """Return at most `limit` memories of a kind that mean nearly the same as the query, best first."""
-        near = {hit.memory_id for hit in self.legs.semantic if hit.score >= least_cosine}
-        shown = {i: self.shown[i] for i in near & self.shown.keys() if self.shown[i][1].kind == kind}
-        return self._ranked(shown, limit, 0.0)
+        near = np.flatnonzero(self.parts.cosines >= least_cosine)
+        kept = [row for row in near.tolist() if self.memories[row].kind == kind]
+        return replace(
+            self,
+            owners=[self.owners[row] for row in kept],
+            memories=[self.memories[row] for row in kept],
+            parts=self.parts.among(np.array(kept, np.intp)),
+        ).best(limit)
 
-    def _ranked(self, shown: Mapping[str, tuple[Owner, Memory]], limit: int, min_score: float) -> list[Found]:
-        facts = {i: found[1] for i, found in shown.items()}
-        then = None if self.span is None else {i for i, memory in facts.items() if was_then(memory, self.span)}
-        if then is not None:  # what fills the slot was true then
-            then |= self.slots.keys() & facts.keys()
-        formed = self.formed & facts.keys() if self.formed else self.formed
-        shares = Shares(
-            hubness=self.hubness,
-            said=self.said,
-            meant=self.meant,
-            slots=self.slots,
-            then=then,
-            hop=self.hop,
-            formed=formed,
+    def with_hop(self, found: Sequence[Candidates]) -> Pool:
+        """Return it with what a second search has found."""
+        place_of = {memory.memory_id: place for place, memory in enumerate(self.memories)}
+        owners, memories = list(self.owners), list(self.memories)
+        parts, hops = self.parts, list[tuple["Rows", Candidates]]()
+        for some in found:
+            is_new = np.array([memory.memory_id not in place_of for memory in some.memories], np.bool_)
+            new = some.among(np.flatnonzero(is_new))
+            place_of |= {memory.memory_id: place for place, memory in enumerate(new.memories, len(memories))}
+            owners += [new.owner] * len(new.rows)
+            memories += new.memories
+            nothing = np.full(len(new.rows), np.nan)
+            shares = _shares(new, self.turns, self.forms, self.span)
+            parts = parts.beside(replace(shares, cosines=nothing, words=nothing))
+            hops.append((np.array([place_of[m.memory_id] for m in some.memories], np.intp), some))
+        cosines, words = np.full((2, len(memories)), np.nan)
+        for places, some in hops:
+            cosines[places], words[places] = some.cosines, some.words
+        return replace(
+            self, owners=owners, memories=memories, parts=replace(parts, hop_cosines=cosines, hop_words=words)
         )
-        ranked = rank(self.legs, facts, self.at, limit, min_score, shares=shares)
-        return [Found(*self.shown[one.memory_id], one) for one in ranked]
 
 
 class SearchedIndex(Protocol):
@@ -229,37 +283,24 @@ class IndexSearch:
         encoder = partial(multilingual, embedder) if makes_turn_vectors else None
         self.turn_meaning = TurnMeaning(shards, encoder, self._turn_index.count)
         self._columns = ColumnsByUser()
-        self._past: dict[asyncio.Task[Any], dict[tuple[Owner, datetime], UserState]] = {}
-        """The past states that were made for a task, until it ends."""
+        self._memory_rows = MemoryRowsByUser()
 
     async def views(self, query: str) -> Sequence[View]:
         """Return what a query means in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
         return await views_of(self._embedder, query)
 
-    def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
-        """Return a user's state; with a past `as_of`, as it was effective then."""
-        if as_of is None or as_of >= now:
-            return self._shards.state(owner)
-        if self._past and (task := asyncio.current_task()) is not None:
-            state = self._past.get(task, {}).get((owner, as_of))
-            if state is not None:
-                return state
-        return state_at(owner, [d for _, d in self._shards.of(owner).ledger.decisions(owner)], as_of)
+    async def past_state(self, owner: Owner, as_of: datetime) -> UserState:
+        """Return a user's state as it was effective then, made in a thread: of a large user it takes a second."""
 
-    async def look_back(self, owner: Owner, now: datetime, as_of: datetime | None) -> None:
-        """Make the state that `state` returns to this task, in a thread: of a large user it takes a second or more."""
-        if as_of is None or as_of >= now or (task := asyncio.current_task()) is None:
-            return
-        decisions, after = list["Decision"](), 0
-        while some := [d for _, d in self._shards.of(owner).ledger.decisions(owner, after, DECISIONS_AT_ONCE)]:
-            decisions += some
-            after = some[-1].version
-            await asyncio.sleep(0)
-        state = await asyncio.to_thread(state_at, owner, decisions, as_of)
-        if task not in self._past:
-            self._past[task] = {}
-            task.add_done_callback(self._past.pop)
-        self._past[task][owner, as_of] = state
+        def read(after: int) -> tuple[list[Decision], int | None]:
+            some = [d for _, d in self._shards.of(owner).ledger.decisions(owner, after, DECISIONS_AT_ONCE)]
+            return some, some[-1].version if some else None
+
+        return await asyncio.to_thread(state_at, owner, await all_pages(read), as_of)
+
+    def _state(self, asked: Asked, owner: Owner) -> UserState:
+        """Return the state that is searched."""
+        return self._shards.state(owner) if asked.past is None else asked.past[owner]
 
     async def pool(
         self,
@@ -277,92 +318,82 @@ class IndexSearch:
         """
         words = terms(question.text)
         at = question.as_of or now
-        for one in (owner, Owner(owner.tenant, GLOBAL_USER)):
-            await self.look_back(one, now, question.as_of)
+        past = None
+        if question.as_of is not None and question.as_of < now:
+            both = (owner, Owner(owner.tenant, GLOBAL_USER))
+            past = {one: await self.past_state(one, question.as_of) for one in both}
         turns = meanings = None
         if question.scope in ("all", "personal"):
             agent_id = question.filters.agent_id
             turns = await self._turn_index.matches(owner, words, agent_id, at)
             meanings = await self.turn_meaning.near(owner, turns.words, question.text, agent_id, at)
         span = named_span(question.text, at) if question.understand_time else None
-        asked = Asked(question, words, views, now, span, slot_asked(question.text))
-        legs, shown, deepest = await self._hits(owner, asked, turns, sees, meanings)
-        filling_it, slots = self._slots(owner, asked, shown, sees)
-        shown |= {memory.memory_id: (owner, memory) for memory in filling_it}
-        centres = self._centres(asked, legs, shown)
-        hubness = {i: near for found in centres.values() for centre in found for i, near in centre.hubness.items()}
+        asked = Asked(question, words, views, now, past, span, slot_asked(question.text))
+        found, deepest = await self._hits(owner, asked, turns, sees, meanings)
+        slots = dict[str, float]()
+        if asked.slot is not None and found and found[0].owner == owner:
+            found[0], slots = self._with_slots(found[0], asked, sees)
+        for some in found:
+            self._memory_rows.count(some.owner, some.table)
+        found = _once(found)
         forms = forms_asked(question.text)
+        centres = {some.owner: self._centres(asked, some) for some in found}
+        parts = [
+            replace(
+                _shares(some, turns, forms, span, slots),
+                hubness=_hubness(some, centres[some.owner]),
+                meant=_meant(some, question.text, meanings),
+            )
+            for some in found
+        ]
         pool = Pool(
-            legs,
-            shown,
+            list(chain.from_iterable(repeat(some.owner, len(some.memories)) for some in found)),
+            list(chain.from_iterable(some.memories for some in found)),
+            reduce(Parts.beside, parts) if parts else NO_PARTS,
             at,
             deepest,
+            {some.owner: some.vectors for some in found},
             turns,
-            span=span,
-            slots=slots,
-            hubness=hubness,
-            tokens=words,
-            slot_asked=asked.slot,
-            forms=forms,
-            formed=_formed(shown, forms),
-            said=_said(shown, turns),
-            meanings=meanings,
-            meant=_meant(owner, question.text, shown, meanings),
+            meanings,
+            span,
+            words,
+            asked.slot,
+            forms,
         )
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
         best = [found for found in best if found.ranked.score >= HOP_SCORE * best[0].ranked.score]
         mine = centres.get(owner, ())
-        hop = self._hop(asked, pool, best, mine[0] if len(views) == 1 and mine else None)
+        hop = self._hop(asked, pool, best, mine[0][1] if len(views) == 1 and mine else None)
         # without turns: the memories that came from those that match are shown already
-        legs, further, _ = await self._hits(owner, hop, None, sees)
-        new = {memory_id: found for memory_id, found in further.items() if memory_id not in shown}
-        return replace(
-            pool,
-            shown={**shown, **further},
-            hop=legs,
-            formed=pool.formed | _formed(new, forms),
-            said={**pool.said, **_said(new, turns)},
-        )
+        further, _ = await self._hits(owner, hop, None, sees)
+        return pool.with_hop(further)
 
-    def _centres(
-        self, asked: Asked, legs: Legs, shown: Mapping[str, tuple[Owner, Memory]]
-    ) -> dict[Owner, list[Centre]]:
-        """Return the centres of each owner's memories among the hits that are shown, one a view that has found any.
+    def _centres(self, asked: Asked, found: Candidates) -> list[tuple[Rows, Centre]]:
+        """Return the centres of an owner's memories among the hits, each with the rows it is of, one a view.
 
         Those of screenshots and articles take no part: texts of another form have something else in common. There are
         none while one encoder takes another's place.
         """
-        if len({view.model for view in asked.views}) > 1:
-            return {}
-        said: dict[Owner, list[Memory]] = {}
-        hits = filter(None, map(shown.get, map(_ID, legs.semantic)))
-        for owner, found in groupby(hits, key=_ID):
-            said.setdefault(owner, []).extend(memory for _, memory in found if memory.source_type not in _SHOWN)
-        centres: dict[Owner, list[Centre]] = {}
-        for owner, memories in said.items():
-            rows = self._rows_of(asked.views, memories, legs.vectors)
-            if rows is not None:
-                centres[owner] = [centre_of(rows.ids, rows.table, asked.views[0])]
-                continue
-            vectors = self._vectors_of(asked.views[0].model, owner, memories, legs.vectors)
-            for view in asked.views:
-                seen = {i: vector for i, vector in vectors.items() if len(vector) == len(view.vector)}
-                if seen:
-                    table = np.concatenate(list(seen.values())).reshape(len(seen), -1)
-                    centres.setdefault(owner, []).append(centre_of(list(seen), table, view))
+        views = asked.views
+        if len({view.model for view in views}) > 1:
+            return []
+        rows = np.flatnonzero((found.places != _NONE) & ~found.table.screens(found.rows))
+        if not len(rows):
+            return []
+        if len(views) == 1 and isinstance(found.vectors, VectorRows):
+            return [(rows, centre_of(found.vectors.at(found.places[rows]), views[0]))]
+        memories = {found.memories[row].memory_id: row for row in rows.tolist()}
+        vectors = self._vectors_of(
+            views[0].model, found.owner, [found.memories[row] for row in rows.tolist()], found.vectors
+        )
+        centres = []
+        for view in views:
+            seen = {i: vector for i, vector in vectors.items() if len(vector) == len(view.vector)}
+            if seen:
+                of = np.array([memories[i] for i in seen], np.intp)
+                centres.append((of, centre_of(np.stack(list(seen.values())), view)))
         return centres
-
-    @staticmethod
-    def _rows_of(views: Sequence[View], memories: Sequence[Memory], known: Mapping[str, Vectors]) -> VectorRows | None:
-        """Return the vectors of memories as the index has read them; None where these are not all that are needed."""
-        if len(views) > 1:
-            return None
-        ids = [memory.memory_id for memory in memories]
-        for part in known.maps if isinstance(known, ChainMap) else (known,):
-            if isinstance(part, VectorRows) and (found := part.among(ids)) is not None:
-                return found
-        return None
 
     def _vectors_in(
         self, view: View, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors] = NO_VECTORS
@@ -389,25 +420,26 @@ class IndexSearch:
                 found[memory.memory_id] = vector_of(vector)
         return found
 
-    def _slots(
-        self,
-        owner: Owner,
-        asked: Asked,
-        by_legs: Mapping[str, tuple[Owner, Memory]],
-        sees: Callable[[Memory], bool],
-    ) -> tuple[list[Memory], dict[str, float]]:
-        """Return the memories that fill the slot that is asked for, and how well; none where it asks for none.
-
-        `by_legs` is what the legs found.
-        """
-        question, at = asked.question, asked.at
-        if asked.slot is None or question.scope not in ("all", "personal"):
-            return [], {}
-        found = [memory for whose, memory in by_legs.values() if whose == owner]
-        filters, state, past = question.filters, self.state(owner, asked.now, question.as_of), question.with_past
-        filled = filling(state, asked.slot, at, agent_id=filters.agent_id, with_past=past, span=asked.span, found=found)
-        shown = [memory for i in filled if filters.passes(memory := state.memories[i], owner, at) and sees(memory)]
-        return shown, {memory.memory_id: filled[memory.memory_id] for memory in shown}
+    def _with_slots(
+        self, found: Candidates, asked: Asked, sees: Callable[[Memory], bool]
+    ) -> tuple[Candidates, dict[str, float]]:
+        """Return candidates with those that fill the slot that is asked for, and how well memories do, by id."""
+        slot, question, at = asked.slot, asked.question, asked.at
+        if slot is None or question.scope not in {"all", "personal"}:
+            return found, {}
+        filters, owner, state = question.filters, found.owner, self._state(asked, found.owner)
+        filled = filling(
+            state,
+            slot,
+            at,
+            agent_id=filters.agent_id,
+            with_past=question.with_past,
+            span=asked.span,
+            found=found.memories,
+        )
+        shown = [i for i in filled if filters.passes(memory := state.memories[i], owner, at) and sees(memory)]
+        rows = found.table.rows(state, shown)
+        return found.beside(_others(rows, found)), {i: filled[i] for i in shown}
 
     def _hop(self, asked: Asked, pool: Pool, best: list[Found], centre: Centre | None) -> Asked:
         """Return the second search: the rarest words of the best memories, and what they mean besides the usual."""
@@ -421,15 +453,21 @@ class IndexSearch:
         if pool.turns is not None:
             words = Counter({word: weight * pool.turns.words.rarity(word) for word, weight in words.items()})
         new = [word for word, _ in words.most_common() if word not in asked.tokens][:HOP_WORDS]
-        known = pool.legs.vectors if len(asked.views) == 1 else NO_VECTORS
+        known = pool.vectors if len(asked.views) == 1 else {}
         views = (
             asked.views if asked.past is not None else [self._toward(view, best, centre, known) for view in asked.views]
         )
         return replace(asked, tokens=tuple(new), views=views)
 
-    def _toward(self, view: View, best: list[Found], centre: Centre | None, known: Mapping[str, Vectors]) -> View:
+    def _toward(
+        self, view: View, best: list[Found], centre: Centre | None, known: Mapping[Owner, Mapping[str, Vectors]]
+    ) -> View:
         """Return a view of what the best memories of its space mean, and where there is no centre, the question too."""
-        found = [(one, v) for one in best for v in self._vectors_in(view, one.owner, [one.memory], known).values()]
+        found = [
+            (one, vector)
+            for one in best
+            for vector in self._vectors_in(view, one.owner, [one.memory], known.get(one.owner, NO_VECTORS)).values()
+        ]
         total = sum(one.ranked.score for one, _ in found)
         if not total:
             return view
@@ -445,64 +483,85 @@ class IndexSearch:
         turns: TurnMatches | None,
         sees: Callable[[Memory], bool],
         meanings: TurnMeanings | None = None,
-    ) -> tuple[Legs, dict[str, tuple[Owner, Memory]], float]:
-        """Return what both legs found, of that what is shown, and the cosine below which there may be more."""
-        question, filters, now, as_of = asked.question, asked.question.filters, asked.now, asked.question.as_of
-        limit, scope = question.limit, question.scope
-        whose = [owner] if scope in ("all", "personal") else []
-        if scope == "global" or (scope == "all" and question.include_global):
+    ) -> tuple[list[Candidates], float]:
+        """Return what both legs found that is shown, by whose it is, and the cosine below which there may be more."""
+        question = asked.question
+        whose = [owner] if question.scope in {"all", "personal"} else []
+        if question.scope == "global" or (question.scope == "all" and question.include_global):
             whose.append(Owner(owner.tenant, GLOBAL_USER))
-        at, unconditional = as_of or now, replace(filters, condition=None)
-        keyword: list[Hit] = []
-        semantic: list[Hit] = []
-        vectors: Mapping[str, Vectors] = NO_VECTORS
-        shown: dict[str, tuple[Owner, Memory]] = {}
-        deepest = LEAST_COSINE
+        found, deepest = [], LEAST_COSINE
         for one in whose:
-            state = self.state(one, now, as_of)
+            state = self._state(asked, one)
             if not state.memories:
                 continue
-            query = IndexQuery(
-                tenant=one.tenant,
-                user_id=one.user_id,
-                tokens=asked.tokens,
-                vector=asked.views[0].vector,
-                embedding_model=asked.views[0].model,
-                limit=max(POOL, 2 * limit),
-                agent_id=filters.agent_id,
-                kind=filters.kind,
-                category=filters.category,
-                memory_type=filters.memory_type,
-                source_type=filters.source_type,
-                since=filters.since,
-                until=filters.until,
-                among=self._among(state, asked, filters),
-            )
-            is_shown = _shown(one, at, unconditional, sees)
-            while True:
-                legs = await self._legs(one, state, query, asked)
-                legs, found, wrong = _right(state, legs)
-                hits = len(found) + len(wrong - found.keys())
-                mine = is_shown(found)
-                if asked.past is None and wrong:
-                    if any(memory_id not in state.memories for memory_id in wrong):
-                        # of another log, or decided by another worker, who has the user now
-                        await self._shards.come_to_end(one)
-                    self._index_sync.mark_dirty(one, wrong)
-                if len(mine) >= min(limit, hits) or query.limit >= len(state.memories):
-                    break
-                # The index does not know expiry: some of its hits may be hidden, and visible ones lie deeper.
-                query = replace(query, limit=4 * query.limit)
-            keyword.extend(legs.keyword)
-            semantic.extend(legs.semantic)
-            vectors = ChainMap(*map(_read_only, (legs.vectors, vectors))) if vectors else legs.vectors
+            some, below = await self._hits_of(one, state, asked, sees)
             if one == owner and turns is not None:
-                cited = (state.memories.get(i) for i in self._cited(owner, turns, meanings))
-                mine |= _shown(one, at, filters, sees)({m.memory_id: m for m in cited if m})
-            shown.update(zip(mine, zip(repeat(one), mine.values()), strict=True))
-            if len(legs.semantic) >= query.limit:
-                deepest = max(deepest, legs.semantic[-1].score)
-        return Legs(keyword=tuple(keyword), semantic=tuple(semantic), vectors=vectors), shown, deepest
+                rows = _others(self._cited(state, some.table, turns, meanings), some)
+                if len(rows):
+                    shown = some.table.shown(rows, one, asked.at, question.filters, sees=sees)
+                    some = some.beside(shown)
+            found.append(some)
+            deepest = max(deepest, below)
+        return found, deepest
+
+    async def _hits_of(
+        self, owner: Owner, state: UserState, asked: Asked, sees: Callable[[Memory], bool]
+    ) -> tuple[Candidates, float]:
+        """Return what both legs found of one owner's memories, and the cosine below which there may be more."""
+        question, filters = asked.question, asked.question.filters
+        query = IndexQuery(
+            tenant=owner.tenant,
+            user_id=owner.user_id,
+            tokens=asked.tokens,
+            vector=asked.views[0].vector,
+            embedding_model=asked.views[0].model,
+            limit=max(POOL, 2 * question.limit),
+            agent_id=filters.agent_id,
+            kind=filters.kind,
+            category=filters.category,
+            memory_type=filters.memory_type,
+            source_type=filters.source_type,
+            since=filters.since,
+            until=filters.until,
+            among=self._among(state, asked, filters),
+        )
+        unconditional = replace(filters, condition=None) if filters.condition is not None else filters
+        while True:
+            legs = await self._legs(owner, state, query, asked)
+            table = self._memory_rows.of(state) if asked.past is None else MemoryRows()
+            keyword, semantic = Leg.of(legs.keyword), Leg.of(legs.semantic)
+            ids = keyword.ids + semantic.ids
+            rows = table.rows(state, ids)
+            right = table.right(rows, np.concatenate((keyword.versions, semantic.versions)))
+            rows[~right] = _NONE
+            shown = table.shown(_different(rows, len(table)), owner, asked.at, unconditional, sees=sees)
+            memories, importance = table.memories(shown), table.importance(shown)
+            if asked.past is None and not right.all():
+                await self._note_wrong(owner, state, {ids[place] for place in np.flatnonzero(~right).tolist()})
+            if len(shown) >= question.limit or len(shown) >= len(set(ids)) or query.limit >= len(state.memories):
+                break
+            # The index does not know expiry: some of its hits may be hidden, and visible ones lie deeper.
+            query = replace(query, limit=4 * query.limit)
+        cosines, words = np.full((2, len(shown)), np.nan)
+        places = np.full(len(shown), _NONE)
+        place_of = np.full(len(table) + 1, _NONE)  # of a hit that is not right: the last
+        place_of[shown] = np.arange(len(shown))
+        of_hits = place_of[rows]
+        of_words, of_meaning = of_hits[: len(keyword)], of_hits[len(keyword) :]
+        hits = np.flatnonzero(of_words != _NONE)
+        words[of_words[hits]] = keyword.scores[hits]
+        hits = np.flatnonzero(of_meaning != _NONE)
+        cosines[of_meaning[hits]], places[of_meaning[hits]] = semantic.scores[hits], hits
+        right_scores = semantic.scores[right[len(keyword) :]]
+        below = float(right_scores.min()) if len(right_scores) >= query.limit else LEAST_COSINE
+        return Candidates(owner, table, shown, memories, cosines, words, importance, places, legs.vectors), below
+
+    async def _note_wrong(self, owner: Owner, state: UserState, wrong: set[str]) -> None:
+        """Have memories written to the index again of which it has something else than the shard."""
+        if any(memory_id not in state.memories for memory_id in wrong):
+            # of another log, or decided by another worker, who has the user now
+            await self._shards.come_to_end(owner)
+        self._index_sync.mark_dirty(owner, wrong)
 
     def with_turns(
         self,
@@ -568,9 +627,9 @@ class IndexSearch:
 
         def score(matches: Scores, said_at: Times, by_user: Mask, forms: Forms) -> Scored:
             formed = (forms & pool.forms) > 0 if pool.forms else None
-            if formed is not None and not pool.formed and not formed.any():
+            if formed is not None and not pool.has_formed and not formed.any():
                 formed = None
-            return turn_scores(matches, said_at, by_user, pool.at, pool.span, has_slots=bool(pool.slots), formed=formed)
+            return turn_scores(matches, said_at, by_user, pool.at, pool.span, has_slots=pool.has_slots, formed=formed)
 
         meant = None if pool.meanings is None else pool.meanings.matches()
         for ranked in pool.turns.ranked(score, meant):
@@ -586,12 +645,12 @@ class IndexSearch:
                 found.append(FoundTurn(owner, turn, ranked.score, ranked.words, ranked.meaning))
         return found
 
-    def _cited(self, owner: Owner, turns: TurnMatches, meanings: TurnMeanings | None) -> set[str]:
-        """Return the memories that came from the turns that match best, by their words or by their meaning."""
-        found = set(turns.best(TURNS_WITH_MEMORIES))
+    def _cited(self, state: UserState, table: MemoryRows, turns: TurnMatches, meanings: TurnMeanings | None) -> Rows:
+        """Return the rows of memories that came from the turns that match best, by their words or by their meaning."""
+        found = turns.best(TURNS_WITH_MEMORIES)
         if meanings is not None:
-            found.update(islice(meanings.best(), TURNS_WITH_MEMORIES))
-        return self._shards.of(owner).observations.citing_any(owner, list(found)) if found else set()
+            found += islice(meanings.best(), TURNS_WITH_MEMORIES)
+        return table.citing(state, found, self._shards.of(state.owner).observations.citing_each)
 
     def _among(self, state: UserState, asked: Asked, filters: Filters) -> frozenset[str] | None:
         """Return the active memories that meet what an index knows nothing of; None for every one."""
@@ -604,12 +663,13 @@ class IndexSearch:
         """Search the index by the words and by each view; a memory is in one space, and found by one view at most."""
         views = asked.views
         if len(views) == 1:
-            return await self._search(owner, state, query, asked.past)
+            return await self._search(owner, state, query, is_past=asked.past is not None)
         queries = [
             replace(query, vector=view.vector, embedding_model=view.model, tokens=() if n else query.tokens)
             for n, view in enumerate(views)
         ]
-        found = [await self._search(owner, state, one, asked.past) for one in queries]
+        is_past = asked.past is not None
+        found = [await self._search(owner, state, one, is_past=is_past) for one in queries]
         hits = [
             hit._replace(score=round(view.score(hit.score), SCORE_DIGITS))
             for view, legs in zip(views, found, strict=True)
@@ -619,88 +679,88 @@ class IndexSearch:
         vectors = {memory_id: vector for legs in found for memory_id, vector in legs.vectors.items()}
         return Legs(keyword=found[0].keyword, semantic=tuple(hits[: query.limit]), vectors=vectors)
 
-    async def _search(self, owner: Owner, state: UserState, asked: IndexQuery, past: datetime | None) -> Legs:
+    async def _search(self, owner: Owner, state: UserState, asked: IndexQuery, *, is_past: bool) -> Legs:
         """Search the index; a past state has an index of its own, made for this one question."""
-        if past is None:
+        if not is_past:
             return await self._index_sync.search(owner, asked)
         logged = self._shards.of(owner).ledger.vectors(owner).all()
         return await search_state(owner, state, Chosen(owner, logged, self._shards.encoding), asked)
 
 
-def _said(shown: Mapping[str, tuple[Owner, Memory]], turns: TurnMatches | None) -> dict[str, float]:
-    """Return how well the turns match that memories came from; nothing of global ones."""
-    if turns is None:
-        return {}
-    return turns.evidence([memory for owner, memory in shown.values() if owner.user_id != GLOBAL_USER])
+def _once(found: list[Candidates]) -> list[Candidates]:
+    """Return what was found, a memory once: of a personal and a global one with the same id, the global one."""
+    if len(found) < 2:  # noqa: PLR2004 - of one owner there is each once
+        return found
+    [mine, shared] = found
+    ids = {memory.memory_id for memory in shared.memories}
+    if ids.isdisjoint(map(_memory_id, mine.memories)):
+        return found
+    return [
+        mine.among(np.array([row for row, one in enumerate(mine.memories) if one.memory_id not in ids], np.intp)),
+        shared,
+    ]
 
 
-def _formed(shown: Mapping[str, tuple[Owner, Memory]], forms: int) -> frozenset[str]:
-    """Return the memories that have something of some forms."""
-    if not forms:
-        return frozenset()
-    return frozenset(i for i, (_, memory) in shown.items() if forms_of(memory.content, forms))
+def _shares(
+    found: Candidates, turns: TurnMatches | None, forms: int, span: Span | None, slots: Mapping[str, float] = NO_SLOTS
+) -> Parts:
+    """Return the parts of candidates' scores, but for what lies in common with others, and in other languages."""
+    memories, count = found.memories, len(found.memories)
+    filled = then = formed = None
+    if slots and not found.owner.is_global:
+        filled = np.fromiter((slots.get(memory.memory_id, np.nan) for memory in memories), np.float64, count)
+    if span is not None:  # what fills the slot was true then
+        then = np.fromiter((was_then(m, span) or m.memory_id in slots for m in memories), np.bool_, count)
+    if forms:
+        formed = np.fromiter((bool(forms_of(memory.content, forms)) for memory in memories), np.bool_, count)
+    said = None if turns is None else found.said(turns)
+    return Parts(
+        cosines=found.cosines,
+        words=found.words,
+        importance=found.importance,
+        said=said,
+        slots=filled,
+        then=then,
+        formed=formed,
+    )
 
 
-def _meant(
-    owner: Owner, question: str, shown: Mapping[str, tuple[Owner, Memory]], meanings: TurnMeanings | None
-) -> dict[str, float]:
+def _hubness(found: Candidates, centres: list[tuple[Rows, Centre]]) -> Scored | None:
+    """Return how much nearer than others each is to the centre of what was found."""
+    if not centres:
+        return None
+    hubness = np.zeros(len(found.memories))
+    for rows, centre in centres:
+        hubness[rows] = centre.hubness
+    return hubness
+
+
+def _meant(found: Candidates, question: str, meanings: TurnMeanings | None) -> Scored | None:
     """Return how near an owner's memories in other languages than the question's are, by their turns."""
-    if meanings is None:
-        return {}
+    if meanings is None or found.owner.is_global:
+        return None
     language = spoken(question)
-    found = {
-        memory_id: meanings.evidence(memory.source_ids)
-        for memory_id, (whose, memory) in shown.items()
-        if whose == owner and spoken(memory.content) != language
-    }
-    return {memory_id: score for memory_id, score in found.items() if score is not None}
+    near = [
+        None if spoken(memory.content) == language else meanings.evidence(memory.source_ids)
+        for memory in found.memories
+    ]
+    return np.array(near, np.float64) if any(one is not None for one in near) else None
 
 
-def _shown(
-    owner: Owner, at: datetime, filters: Filters, sees: Callable[[Memory], bool]
-) -> Callable[[Mapping[str, Memory]], dict[str, Memory]]:
-    """Return what leaves those of memories that are active at an instant, pass, and are seen."""
-
-    def shown(memories: Mapping[str, Memory]) -> dict[str, Memory]:
-        active = {
-            i: m
-            for i, m in memories.items()
-            if m.status == ACTIVE and (m.expires_at is None or m.status_at(at) == ACTIVE)
-        }
-        passing = filters.passing(active, owner, at)
-        return passing if sees is sees_all else {i: m for i, m in passing.items() if sees(m)}
-
-    return shown
+def _others(rows: Rows, found: Candidates) -> Rows:
+    """Return those of some rows of the table that are none of the candidates', without -1."""
+    named = np.zeros(len(found.table) + 1, np.bool_)
+    named[rows] = True
+    named[found.rows] = False
+    return np.flatnonzero(named[:-1])
 
 
-def _read_only(vectors: Mapping[str, Vectors]) -> MutableMapping[str, Vectors]:
-    """Return vectors as a part of a ChainMap, through which nothing is written here."""
-    return cast("MutableMapping[str, Vectors]", vectors)
+def _different(rows: Rows, count: int) -> Rows:
+    """Return the different ones of some rows of a table with so many, without -1."""
+    named = np.zeros(count + 1, np.bool_)
+    named[rows] = True
+    return np.flatnonzero(named[:count])
 
 
 def _score(found: Found | FoundTurn) -> float:
     return found.score if isinstance(found, FoundTurn) else found.ranked.score
-
-
-def _right(state: UserState, legs: Legs) -> tuple[Legs, dict[str, Memory], set[str]]:
-    """Return the hits that are what the shard has, with their memories, and the memories of the others."""
-    ids = dict.fromkeys(map(_ID, chain(legs.keyword, legs.semantic)))
-    known = dict(zip(ids, map(state.memories.get, ids), strict=True))
-    wrong = {
-        memory_id
-        for memory_id, version, _ in chain(legs.keyword, legs.semantic)
-        if (m := known[memory_id]) is None or m.text_version != version or m.status != ACTIVE
-    }
-    if not wrong:
-        return legs, cast("dict[str, Memory]", known), wrong
-    keyword, semantic = (
-        tuple(hit for hit in leg if (m := known[hit.memory_id]) is not None and _is_right(m, hit))
-        for leg in (legs.keyword, legs.semantic)
-    )
-    found = {hit.memory_id: m for hit in (*keyword, *semantic) if (m := known[hit.memory_id]) is not None}
-    return Legs(keyword, semantic, legs.vectors), found, wrong
-
-
-def _is_right(memory: Memory, hit: Hit) -> bool:
-    """Return whether what the index has of a memory is what the shard has."""
-    return memory.text_version == hit.version and memory.status == ACTIVE

@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 from array import array
 from dataclasses import dataclass, field
-from itertools import compress
-from operator import itemgetter
+from itertools import count
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from projections.queries.user_meanings import UserMeanings
     from projections.shard.observation_lookup import Turn
     from projections.shard.shard import Shard
-    from projections.state.memory import Memory
     from schemas.identity import Owner
 
     Times: TypeAlias = NDArray[np.int64]
@@ -67,6 +65,7 @@ _BYTES_OF_A_USER: Final = 5_000
 _LANGUAGE_CHARACTERS: Final = 200
 """Of a text: by them its language is told."""
 _NONE: Final = -1
+_numbers: Final = count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,26 +86,6 @@ class TurnMatches:
     scores: Scores
     answered: Scores
     """The same, or that of what was answered to a turn where it is greater."""
-
-    def evidence(self, memories: Sequence[Memory]) -> dict[str, float]:
-        """Return how well the best of the turns matches that each memory came from, with what was answered to it.
-
-        Turns that retention has removed, and observations of other kinds, are unknown. Memories that came from nothing
-        else are left out.
-        """
-        row = self.words.rows.get
-        if all(len(one.source_ids) == 1 for one in memories):
-            ids = [one.memory_id for one in memories]
-            rows = np.fromiter((row(one.source_ids[0], _NONE) for one in memories), np.intp, len(ids))
-            matches = self.answered[rows].tolist()
-            return dict(compress(zip(ids, matches, strict=True), (rows != _NONE).tolist()))
-        cited = [(one.memory_id, at) for one in memories for i in one.source_ids if (at := row(i)) is not None]
-        matches = self.answered[[at for _, at in cited]].tolist()
-        found: dict[str, float] = dict(zip(map(itemgetter(0), cited), matches, strict=True))
-        if len(found) < len(cited):  # a memory came from several
-            for (memory_id, _), match in zip(cited, matches, strict=True):
-                found[memory_id] = max(match, found[memory_id])
-        return found
 
     def best(self, most: int) -> list[str]:
         """Return the ids of the turns with the words, those that match best first, at most so many."""
@@ -171,6 +150,8 @@ class UserWords:
     _own: RowsOfTokens = field(default_factory=RowsOfTokens)
     """The words of each turn without the turn before."""
     _bm25: Bm25 = field(default_factory=Bm25)
+    number: int = field(default_factory=_numbers.__next__)
+    """Of these words alone: they are other ones after a removal."""
     meanings: UserMeanings | None = None
     """The vectors of the turns, where questions in another language were asked."""
 

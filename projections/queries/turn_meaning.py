@@ -106,8 +106,7 @@ class TurnMeaning:
         self, owner: Owner, words: UserWords, question: str, agent_id: str | None, until: datetime
     ) -> TurnMeanings | None:
         """Return how near a user's turns in other languages are; None where there are none, or none has a vector."""
-        language = spoken(question)
-        if self._encoder is None or language is None:
+        if self._encoder is None or (language := spoken(question)) is None:
             return None
         spoken_otherwise = words.in_other_languages(language)
         others = np.flatnonzero(spoken_otherwise)

@@ -332,11 +332,15 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
         query = "select memory_id from cited where owner=? and event_id=? order by memory_id"
         return [i for (i,) in self._connection.execute(query, (name_of(owner), event_id)).fetchall()]
 
-    def citing_any(self, owner: Owner, event_ids: Sequence[str]) -> set[str]:
-        """Return the memories that cite one of some observations."""
-        query = "select memory_id from cited where owner=? and event_id in (select value from json_each(?))"
-        asked = (name_of(owner), orjson.dumps(event_ids).decode())
-        return {i for (i,) in self._connection.execute(query, asked).fetchall()}
+    def citing_each(self, owner: Owner, event_ids: Sequence[str]) -> dict[str, list[str]]:
+        """Return the memories that cite each of some observations."""
+        query = "select event_id, memory_id from cited where owner=? and event_id in (select value from json_each(?))"
+        found: dict[str, list[str]] = {event_id: [] for event_id in event_ids}
+        for event_id, memory_id in self._connection.execute(
+            query, (name_of(owner), orjson.dumps(event_ids).decode())
+        ).fetchall():
+            found[event_id].append(memory_id)
+        return found
 
     def _decision(self, name: str, version: int) -> Decision:
         (body,) = self._connection.execute(

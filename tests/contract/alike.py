@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from contract.index_examples import NOON, entry, query
 from support.judged import Judged
+from support.rankings import rank
 
 from projections.embedding.embedder import unit_vectors
-from projections.queries.ranking import POOL, rank
+from projections.queries.ranking import POOL
 
 if TYPE_CHECKING:
     from projections.index.protocol import Index, IndexEntry, IndexQuery

@@ -33,7 +33,7 @@ STEPS = range(10)
 """How many steps of a write another worker lets pass before it does something itself."""
 
 
-async def nearest(index: Index) -> tuple[Hit, ...]:
+async def nearest(index: Index) -> Sequence[Hit]:
     """Return the semantic leg of a question about food."""
     return (await index.search(query(vector=FOOD))).semantic
 

@@ -12,14 +12,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pytest
 from support.examples import MONDAY, XIAOMING, envelope, imported, later, remember, said
 from support.given import Given, given
 from support.workbench import CharacterEmbedder
 
-from projections.index.protocol import Hit, Legs
 from projections.profile.profile import profile
 from projections.queries.prompt import MemoryContext
+from projections.queries.ranking import Parts
 from projections.queries.search import Found, Pool
 from schemas.messages.inbox import CandidatesExtracted
 from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, TurnContext, TurnRecorded
@@ -170,8 +171,8 @@ def _beginning(text: str, words: str) -> int:
 
 def spelt(memory: Memory) -> tuple[str, str, str]:
     """Return the three spellings of a context that has the memory alone: Evatar's, Luna's and PowerMem's."""
-    hit = Hit(memory.memory_id, memory.text_version, 0.9)
-    found: list[Found] = Pool(Legs((), (hit,)), {memory.memory_id: (XIAOMING, memory)}, AT, -1.0).best(1)
+    parts = Parts(cosines=np.array([0.9]), words=np.array([np.nan]), importance=np.array([memory.importance]))
+    found: list[Found] = Pool([XIAOMING], [memory], parts, AT, -1.0).best(1)
     context = MemoryContext(
         query="",
         tier="paid",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.judged import Judged
+from support.rankings import Shares, rank
 
 from projections.index.protocol import Hit, Legs
 from projections.queries.ranking import (
@@ -29,8 +30,6 @@ from projections.queries.ranking import (
     VECTOR_WEIGHT_BETWEEN_LANGUAGES,
     VECTOR_WEIGHT_WITH_HOP,
     Ranked,
-    Shares,
-    rank,
     recency,
 )
 
@@ -120,11 +119,12 @@ def ranked_in_full(legs: Legs, facts: Mapping[str, Judged], shares: Shares, min_
             score = (1.0 - SPAN_WEIGHT) * score + SPAN_WEIGHT * (matches if memory_id in shares.then else 0.0)
         if slots:
             score = (1.0 - SLOT_WEIGHT) * score + SLOT_WEIGHT * slots.get(memory_id, 0.0)
-        if shares.formed:
+        if facts.keys() & shares.formed:
             score = (1.0 - FORM_WEIGHT) * score + FORM_WEIGHT * (1.0 if memory_id in shares.formed else 0.0)
         if score >= min_score:
             answer.append(
                 Ranked(
+                    row=0,
                     memory_id=memory_id,
                     score=score,
                     semantic=similar,

@@ -54,8 +54,8 @@ async def profile(
     if not worker.settings.user_profile:
         return answer(profile_of((), now))
     await fold_turns(worker.log, worker.shards, owner)  # how the user talks is counted from them
-    await worker.queries.look_back(owner, now, as_of)
-    return answer(worker.queries.profile(owner, now, as_of, agent_id, worker.contexts.visibility(owner, agent_id)))
+    state, visibility = await worker.queries.state(owner, now, as_of), worker.contexts.visibility(owner, agent_id)
+    return answer(worker.queries.profile(state, now, as_of, agent_id, visibility))
 
 
 @router.get("/users/{user_id:text}/episodes", response_model=responses.Memories)
@@ -65,10 +65,10 @@ async def episodes(
     """Return what happened, the newest first."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
     filters = Filters(kind="episodic", agent_id=query.agent_id)
-    await worker.queries.look_back(owner, now, query.as_of)
-    memories = worker.queries.memories(owner, filters, now=now, as_of=query.as_of)
+    state = await worker.queries.state(owner, now, query.as_of)
+    memories = worker.queries.memories(state, filters, query.as_of or now)
     memories.sort(key=lambda memory: memory.occurred_at, reverse=True)
-    known = {owner: worker.queries.state(owner, now, query.as_of).memories}
+    known = {owner: state.memories}
     shown = [(owner, memory) for memory in memories]
     return answer(paged(shown, query.page, query.page_size, query.as_of or now, known))
 
@@ -110,7 +110,7 @@ async def entity_page(
     entity = next((one for one in found if one.entity_id == entity_id), None)
     if entity is None:
         raise Problem(HTTPStatus.NOT_FOUND, f"no memory of {user_id!r} names an entity {entity_id!r}")
-    known = worker.queries.state(owner, now, as_of).memories
+    known = (await worker.queries.state(owner, now, as_of)).memories
     others = await asyncio.to_thread(related, entity, found)
     facts = [dated_view(owner, memory, known, as_of or now) for memory in entity.memories]
     together = [_entity_row(other) | {"together": number} for other, number in others]
@@ -121,11 +121,11 @@ async def _entities(worker: Worker, owner: Owner, agent_id: str | None, as_of: d
     """Return the entities in what an agent may see of a user: what is active, and what took its place."""
     now = worker.clock.now()
     at, filters = as_of or now, Filters(agent_id=agent_id)
-    await worker.queries.look_back(owner, now, as_of)
-    sees = worker.queries.ranked_memories(owner, now, as_of).shows(worker.contexts.visibility(owner, agent_id))
+    state = await worker.queries.state(owner, now, as_of)
+    sees = worker.queries.ranked_memories(state).shows(worker.contexts.visibility(owner, agent_id))
     seen = [
         memory
-        for memory in worker.queries.state(owner, now, as_of).memories.values()
+        for memory in state.memories.values()
         if memory.status_at(at) in (ACTIVE, SUPERSEDED) and filters.accept(memory) and sees(memory)
     ]
     return await asyncio.to_thread(entities, owner, seen)  # names are read by rules, of up to 10,000 memories
@@ -147,7 +147,7 @@ def _entity_row(entity: Entity) -> dict[str, Any]:
 async def stats(user_id: str, worker: CurrentWorker, tenant: Tenant, agent_id: Id | None = None) -> Response:
     """Count a user's active memories: all, or those that an agent knows."""
     owner = Owner(tenant, check_user_id(user_id))
-    memories = worker.queries.memories(owner, Filters(agent_id=agent_id), now=worker.clock.now())
+    memories = worker.queries.memories(worker.shards.state(owner), Filters(agent_id=agent_id), worker.clock.now())
     return answer(
         {
             "total": len(memories),

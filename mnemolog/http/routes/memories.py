@@ -117,7 +117,7 @@ async def forget_many(
     owner, now = Owner(tenant, query.user_id), worker.clock.now()
     # What was only forgotten is still kept.
     status = query.status or (None if query.forever else ACTIVE)
-    found = worker.queries.memories(owner, _filters(query), now=now, as_of=None, status=status)
+    found = worker.queries.memories(worker.shards.state(owner), _filters(query), now, status=status)
     chosen = [memory.memory_id for memory in found[: query.limit]]
     gone: dict[str, Any] = {"items": chosen, "waiting": [], "left": len(found) - len(chosen), "receipts": []}
     if query.preview:
@@ -147,9 +147,9 @@ async def one(
 ) -> Response:
     """Return a memory, whatever its status."""
     now = worker.clock.now()
-    await worker.queries.look_back(owner_of(worker.queries, tenant, memory_id, user_id), now, as_of)
-    owner, memory = worker.queries.memory(tenant, memory_id, now, as_of)
-    return answer(dated_view(owner, memory, worker.queries.state(owner, now, as_of).memories, as_of or now))
+    owner_of(worker.queries, tenant, memory_id, user_id)
+    state, memory = await worker.queries.memory(tenant, memory_id, now, as_of)
+    return answer(dated_view(state.owner, memory, state.memories, as_of or now))
 
 
 @router.patch("/{memory_id}", response_model=responses.DatedMemory, responses=COMMAND)
@@ -167,7 +167,7 @@ async def revise(
     if Changes(**given) == Changes():
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
     owner = owner_of(worker.queries, tenant, memory_id, user_id)
-    _, memory = worker.queries.memory(tenant, memory_id, worker.clock.now())
+    _, memory = await worker.queries.memory(tenant, memory_id, worker.clock.now())
     changes = Changes(**redacted_fields(worker.redactions.of(tenant, memory.agent_id), given, REVISED_TEXTS))
     if changes.event_type is not None and memory.kind != "episodic":
         wrong = Fault("$.event_type", "only an episode has one, and this memory is semantic")
@@ -246,7 +246,7 @@ async def importance(
     """Return importance and strength at evenly spaced instants, read from the log."""
     now = worker.clock.now()
     owner_of(worker.queries, tenant, memory_id, user_id)
-    _, memory = worker.queries.memory(tenant, memory_id, now)
+    _, memory = await worker.queries.memory(tenant, memory_id, now)
     begin, end = since or memory.formed_at, until or now
     if begin > end:
         if since and until:
@@ -300,19 +300,17 @@ async def _listed(
         owners.append(global_owner)
     if global_owner in owners:
         await worker.fold_globals()
-    for owner in owners:
-        await worker.queries.look_back(owner, now, asked.as_of)
+    states = [await worker.queries.state(owner, now, asked.as_of) for owner in owners]
+    at = asked.as_of or now
     memories = [
-        (owner, memory)
-        for owner in owners
-        for memory in worker.queries.memories(
-            owner, filters, now=now, as_of=asked.as_of, status=asked.status, scope=asked.scope
-        )
+        (state.owner, memory)
+        for state in states
+        for memory in worker.queries.memories(state, filters, at, status=asked.status, scope=asked.scope)
     ]
     if len(owners) > 1:
         memories.sort(key=lambda pair: (pair[1].importance, pair[1].last_accessed_at), reverse=True)
-    known = {owner: worker.queries.state(owner, now, asked.as_of).memories for owner in owners}
-    return answer(paged(memories, page, size, asked.as_of or now, known))
+    known = {state.owner: state.memories for state in states}
+    return answer(paged(memories, page, size, at, known))
 
 
 async def _erased(

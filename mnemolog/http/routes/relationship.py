@@ -26,8 +26,7 @@ async def emotions(
 ) -> Response:
     """Return feelings over time, oldest first, with counts over all of them."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
-    await worker.queries.look_back(owner, now, query.as_of)
-    memories = worker.queries.state(owner, now, query.as_of).memories.values()
+    memories = (await worker.queries.state(owner, now, query.as_of)).memories.values()
     felt = [
         memory
         for memory in feelings(memories, query.as_of or now, query.agent_id)
@@ -47,8 +46,7 @@ async def upcoming(
     """Return dated plans and days that come back every year, the nearest first; days are those of UTC."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
     at = query.as_of or now
-    await worker.queries.look_back(owner, now, query.as_of)
-    memories = worker.queries.state(owner, now, query.as_of).memories.values()
+    memories = (await worker.queries.state(owner, now, query.as_of)).memories.values()
     dates = ahead_of(memories, at, query.days, query.agent_id)
     items = [_ahead(ahead) for ahead in dates[: query.limit]]
     return answer({"items": items, "total": len(dates), "as_of": instant(at)})
@@ -62,8 +60,7 @@ async def report(
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
     await fold_turns(worker.log, worker.shards, owner)
     at = query.as_of or now
-    await worker.queries.look_back(owner, now, query.as_of)
-    memories = worker.queries.state(owner, now, query.as_of).memories.values()
+    memories = (await worker.queries.state(owner, now, query.as_of)).memories.values()
     intimacies = worker.queries.turn_statistics(owner).intimacies(owner, query.agent_id, at)
     return answer(report_of(memories, intimacies, at, query.agent_id, query.lang))
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 K1 = 1.2
 B = 0.75
@@ -21,6 +21,9 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 _BYTES_OF_A_TOKEN = 280
 """What a new token costs beside its postings: the string, its place in the dict, an array object (measured)."""
+
+_BYTES_OF_A_SATURATION = 8
+"""Of a row."""
 
 
 class Bm25:
@@ -38,6 +41,8 @@ class Bm25:
         self._live: array[int] = array("B")
         self._rows = 0
         self._tokens = 0
+        self._saturated: NDArray[np.float64] | None = None
+        """Of all rows, until one is added or removed."""
         self.nbytes = 0
         """Estimate of the memory in use."""
 
@@ -52,11 +57,12 @@ class Bm25:
                 self.nbytes += _BYTES_OF_A_TOKEN
             posting.append(row)
             posting.append(count)
-        self.nbytes += 2 * self._lengths.itemsize * len(counts)
+        self.nbytes += 2 * self._lengths.itemsize * len(counts) + _BYTES_OF_A_SATURATION
         self._lengths.append(len(tokens))
         self._live.append(1)
         self._rows += 1
         self._tokens += len(tokens)
+        self._saturated = None
 
     def remove(self, row: int) -> None:
         """Leave a row out of every score, count and mean from now on. Raises ValueError when it already is."""
@@ -65,6 +71,7 @@ class Bm25:
         self._live[row] = 0
         self._rows -= 1
         self._tokens -= self._lengths[row]
+        self._saturated = None
 
     def live(self) -> Mask:
         """Return which rows remain, shape (rows ever added,); a copy."""
@@ -76,29 +83,29 @@ class Bm25:
 
     def scores(self, tokens: Sequence[str]) -> Scores:
         """Return each row's score, shape (rows ever added,); 0 where no token of the query stands."""
-        live = np.frombuffer(self._live, dtype=np.bool_)
-        scores = np.zeros(len(live), dtype=np.float64)
-        if not self._rows:
-            return scores.astype(np.float32)
-        mean = max(self._tokens / self._rows, 1.0)
-        lengths = np.frombuffer(self._lengths, dtype=np.uint32).astype(np.float64)
-        saturation = K1 * (1 - B + B / mean * lengths)
-        for rows, counts in self._of(tokens, live):
-            scores[rows] += _idf(self._rows, len(rows)) * ((K1 + 1) * counts / (counts + saturation[rows]))
-        return scores.astype(np.float32)
+        count = len(self._live)
+        found = [posting for token in dict.fromkeys(tokens) if (posting := self._postings.get(token)) is not None]
+        if not self._rows or not found:
+            return np.zeros(count, dtype=np.float32)
+        # Of each posting, rows and counts in turn. All tokens at once: a token's few rows take less than a call.
+        pairs = np.concatenate([np.frombuffer(posting, dtype=np.uint32) for posting in found])
+        rows, counts = pairs[::2].astype(np.intp), pairs[1::2].astype(np.float64)
+        holding = np.fromiter(map(len, found), np.intp, len(found)) // 2
+        if self._rows < count:
+            live = np.frombuffer(self._live, dtype=np.bool_)[rows]
+            of = np.repeat(np.arange(len(found)), holding)[live]
+            rows, counts, holding = rows[live], counts[live], np.bincount(of, minlength=len(found))
+        weights = np.array([_idf(self._rows, held) for held in holding.tolist()])
+        impacts = np.repeat(weights, holding) * ((K1 + 1) * counts / (counts + self._saturations()[rows]))
+        return np.bincount(rows, impacts, count).astype(np.float32)
 
-    def _of(self, tokens: Sequence[str], live: Mask) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-        """Yield for each different token the rows that have it, and how often."""
-        for token in dict.fromkeys(tokens):
-            posting = self._postings.get(token)
-            if posting is None:
-                continue
-            pairs = np.frombuffer(posting, dtype=np.uint32)
-            rows, counts = pairs[::2].astype(np.intp), pairs[1::2].astype(np.float64)
-            if self._rows < len(live):
-                kept = live[rows]
-                rows, counts = rows[kept], counts[kept]
-            yield rows, counts
+    def _saturations(self) -> NDArray[np.float64]:
+        """Return by row how many occurrences of a token count half of what any number does."""
+        if self._saturated is None:
+            mean = max(self._tokens / self._rows, 1.0)
+            lengths = np.frombuffer(self._lengths, dtype=np.uint32).astype(np.float64)
+            self._saturated = K1 * (1 - B + B / mean * lengths)
+        return self._saturated
 
 
 class RowsOfTokens:
@@ -126,9 +133,9 @@ class RowsOfTokens:
     def holding(self, tokens: Sequence[str]) -> Mask:
         """Return which rows have one of the tokens."""
         found = np.zeros(self._count, dtype=np.bool_)
-        for token in tokens:
-            if (rows := self._rows.get(token)) is not None:
-                found[np.frombuffer(rows, dtype=np.uint32)] = True
+        rows = [np.frombuffer(held, dtype=np.uint32) for token in tokens if (held := self._rows.get(token)) is not None]
+        if rows:
+            found[np.concatenate(rows)] = True
         return found
 
 

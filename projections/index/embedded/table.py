@@ -5,24 +5,23 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from projections.index.embedded.bm25 import Bm25
-from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, Hit, Legs, VectorRows
+from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, Leg, Legs, VectorRows
 from schemas import telemetry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from projections.embedding.embedder import Vectors
     from projections.index.embedded.bm25 import Mask, Scores
-    from projections.index.protocol import IndexEntry, IndexQuery
+    from projections.index.protocol import Hit, IndexEntry, IndexQuery
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -32,8 +31,6 @@ _BYTES_OF_A_ROW = 400
 """What a row takes beside vector and postings: its id, its places in dict and lists, its columns (measured)."""
 _ROUNDED: Final = 10.0**-SCORE_DIGITS
 """More than rounding moves a score."""
-_hit: Callable[[tuple[str, int, float]], Hit] = partial(tuple.__new__, Hit)
-"""Makes a hit of its fields, in half the time: a search makes hundreds."""
 
 
 @dataclass(slots=True)
@@ -107,15 +104,15 @@ class UserTable:
         semantic, vectors = self._semantic(query, visible)
         return Legs(keyword=self._keyword(query, visible), semantic=semantic, vectors=vectors)
 
-    def _keyword(self, query: IndexQuery, visible: Mask) -> tuple[Hit, ...]:
+    def _keyword(self, query: IndexQuery, visible: Mask) -> Sequence[Hit]:
         if not query.tokens:
             return ()
         with telemetry.span("keyword"):
             keyword = self._bm25.scores(query.tokens)
             rows = np.flatnonzero((keyword > 0) & visible)
-            return self._hits(*self._best(rows, keyword[rows], query.limit))
+            return self._leg(*self._best(rows, keyword[rows], query.limit))
 
-    def _semantic(self, query: IndexQuery, visible: Mask) -> tuple[tuple[Hit, ...], Mapping[str, Vectors]]:
+    def _semantic(self, query: IndexQuery, visible: Mask) -> tuple[Sequence[Hit], Mapping[str, Vectors]]:
         """Return the hits, and their vectors."""
         if query.vector is None or query.embedding_model is None:
             return (), NO_VECTORS
@@ -124,22 +121,23 @@ class UserTable:
             return (), NO_VECTORS
         with telemetry.span("vector"):
             rows = np.frombuffer(block.rows, dtype=np.int64)
-            cosines = block.vectors[: len(rows)] @ query.vector.astype(np.float32)
-            if not visible.all():
-                seen = visible[rows]
-                rows_seen, cosines = rows[seen], cosines[seen]
-            else:
-                rows_seen = rows
+            cosines = block.vectors[: len(rows)] @ query.vector.astype(np.float32, copy=False)
+            places = None if visible.all() else np.flatnonzero(visible[rows])
+            if places is not None:
+                cosines = cosines[places]
             if len(cosines) > query.limit:  # those that rounding cannot bring among the best are not rounded
                 least = np.partition(cosines, len(cosines) - query.limit)[len(cosines) - query.limit]
-                near = cosines >= least - 2 * _ROUNDED
-                rows_seen, cosines = rows_seen[near], cosines[near]
+                near = np.flatnonzero(cosines >= least - 2 * _ROUNDED)
+                cosines = cosines[near]
+                places = near if places is None else places[near]
+            if places is not None:
+                rows = rows[places]
             # Rounded, because equal vectors may differ in the last bit of their product, and ties are broken by id.
-            best, scores = self._best(rows_seen, np.round(cosines, SCORE_DIGITS), query.limit)
-            hits = self._hits(best, scores)
+            best, scores = self._best(rows, np.round(cosines, SCORE_DIGITS), query.limit)
+            leg = self._leg(best, scores)
             # A block's rows ascend, because a table's rows are only appended.
-            vectors = block.vectors[np.searchsorted(rows, best)]
-            return hits, VectorRows([hit.memory_id for hit in hits], vectors, query.embedding_model)
+            places = np.searchsorted(np.frombuffer(block.rows, dtype=np.int64), best)
+            return leg, VectorRows(leg.ids, block.vectors, places, query.embedding_model)
 
     def _visible(self, query: IndexQuery) -> Mask:
         visible = self._bm25.live()
@@ -163,24 +161,22 @@ class UserTable:
         return visible
 
     def _best(self, rows: NDArray[np.int64], scores: Scores, limit: int) -> tuple[NDArray[np.int64], Scores]:
-        """Return the best rows by score descending, then memory_id; ties at the limit are broken by id too."""
-        if len(rows) > limit:
-            least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-            kept = scores >= least
-            rows, scores = rows[kept], scores[kept]
-        order = np.argsort(-scores, kind="stable")
-        rows, scores = rows[order], scores[order]
-        if (scores[1:] == scores[:-1]).any():
-            by_id = sorted(
-                zip((-scores).tolist(), map(self._ids.__getitem__, rows.tolist()), rows.tolist(), strict=True)
-            )
-            rows = np.fromiter((row for _, _, row in by_id), np.int64, len(rows))  # their scores are as before
-        return rows[:limit], scores[:limit]
+        """Return the best rows by score, then memory_id, and their scores, in no order."""
+        if len(rows) <= limit:
+            return rows, scores
+        least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        kept = np.flatnonzero(scores >= least)
+        if len(kept) > limit:  # ties at the limit are broken by id
+            equal = scores[kept] == least
+            better, tied = kept[~equal], kept[equal].tolist()
+            ids = map(self._ids.__getitem__, rows[tied].tolist())
+            first = [place for _, place in sorted(zip(ids, tied, strict=True))]
+            kept = np.concatenate((better, np.array(first[: limit - len(better)], np.intp)))
+        return rows[kept], scores[kept]
 
-    def _hits(self, rows: NDArray[np.int64], scores: Scores) -> tuple[Hit, ...]:
-        places = rows.tolist()
-        ids, versions = map(self._ids.__getitem__, places), map(self._versions.__getitem__, places)
-        return tuple(map(_hit, zip(ids, versions, scores.tolist(), strict=True)))
+    def _leg(self, rows: NDArray[np.int64], scores: Scores) -> Leg:
+        ids = list(map(self._ids.__getitem__, rows.tolist()))
+        return Leg(ids, np.frombuffer(self._versions, dtype=np.int64)[rows], scores.astype(np.float64))
 
     def _block(self, model: str, dimensions: int) -> _Block:
         block = self._blocks.get((model, dimensions))

@@ -34,11 +34,11 @@ class LocalSearch:
         )
         self._vectors = EmbeddedIndex(load, max_bytes=_VECTORS_BYTES)
 
-    async def keyword(self, query: IndexQuery) -> tuple[Hit, ...]:
+    async def keyword(self, query: IndexQuery) -> Sequence[Hit]:
         """Return the keyword leg."""
         return (await self._words.search(replace(query, vector=None))).keyword if query.tokens else ()
 
-    async def semantic(self, query: IndexQuery) -> tuple[Hit, ...]:
+    async def semantic(self, query: IndexQuery) -> Sequence[Hit]:
         """Return the semantic leg, which loads the user's vectors."""
         return (await self._vectors.search(replace(query, tokens=()))).semantic
 

@@ -7,12 +7,13 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from support.judged import Judged
+from support.rankings import rank
 from support.sample_reading import ACCEPTED, is_chinese, proposals
 
 from projections.embedding.builtin import BuiltinEmbedder
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.protocol import IndexEntry, IndexQuery
-from projections.queries.ranking import POOL, rank
+from projections.queries.ranking import POOL
 from projections.text.analyser import terms, tokens
 from schemas.vocabulary.attributes import is_single
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
 import pytest
+from immutables import Map
 from support.examples import LUNA, XIAOMING, later, remember, share
 from support.given import given
 
 from projections.queries.conditions.parser import condition_of
 from projections.queries.filters import Filters
+from projections.queries.memory_rows import MemoryRows
+from projections.state.memory import UserState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from projections.state.memory import Memory
 
 FIRST = given(remember("User drinks tea", "c-1", agent_id="nova")).when(
     remember("User has a cat", "c-2", attribute="pet", value="cat")
@@ -20,7 +29,18 @@ MEMORIES = [
     *FIRST.memories,
     *(replace(m, kind="document") for m in SHARED),
     *(replace(m, agent_id=None) for m in SHARED),
+    *(replace(m, expires_at=later(days=days)) for m in FIRST.memories for days in (0, 1, 2)),
+    *(replace(m, status="forgotten") for m in FIRST.memories),
 ]
+
+
+AT = later(days=1)
+
+
+def shown(filters: Filters, memories: Sequence[Memory]) -> list[Memory]:
+    """Return the memories that are shown of a user who has these, all looked at together."""
+    rows, state = MemoryRows(), UserState(owner=XIAOMING, memories=Map({m.memory_id: m for m in memories}))
+    return rows.memories(rows.shown(rows.rows(state, list(state.memories)), XIAOMING, AT, filters))
 
 
 @pytest.mark.parametrize(
@@ -38,9 +58,9 @@ MEMORIES = [
     ],
 )
 def test_what_passes_one_by_one_passes_together(filters: Filters):
-    at = later(days=1)
-    together = filters.passing({str(n): m for n, m in enumerate(MEMORIES)}, XIAOMING, at)
-    assert list(together.values()) == [m for m in MEMORIES if filters.passes(m, XIAOMING, at)]
+    memories = [replace(memory, memory_id=str(number)) for number, memory in enumerate(MEMORIES)]
+    passing = [m.memory_id for m in memories if filters.passes(m, XIAOMING, AT) and m.status_at(AT) == "active"]
+    assert sorted(memory.memory_id for memory in shown(filters, memories)) == sorted(passing)
 
 
 NARROWS = Filters(
@@ -62,7 +82,6 @@ NARROWS = Filters(
 @pytest.mark.parametrize("name", [field.name for field in fields(Filters)])
 def test_no_field_of_a_filter_is_forgotten_where_many_are_asked(name: str):
     """One that is would show what was not asked for; a new field has to have a value here."""
-    only = Filters(**{name: getattr(NARROWS, name)})
-    memories = {memory.memory_id: memory for memory in FIRST.memories if memory.agent_id is not None}
-    assert memories
-    assert only.passing(memories, XIAOMING, later(days=1)) == {}
+    memories = [memory for memory in FIRST.memories if memory.agent_id is not None]
+    assert shown(Filters(), memories)
+    assert shown(Filters(**{name: getattr(NARROWS, name)}), memories) == []

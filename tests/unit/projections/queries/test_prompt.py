@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from support.examples import XIAOMING, later, remember
 from support.given import given
 
-from projections.index.protocol import Hit, Legs
 from projections.profile.profile import profile
 from projections.queries.prompt import MemoryContext, episodes_section, memorise, profile_section
+from projections.queries.ranking import Parts
 from projections.queries.search import Found, Pool
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def context(**more: Any) -> MemoryContext:
 
 
 def found(memory: Memory) -> Found:
-    hit = Hit(memory.memory_id, memory.text_version, 0.9)
-    [one] = Pool(Legs((), (hit,)), {memory.memory_id: (XIAOMING, memory)}, AT, -1.0).best(1)
+    parts = Parts(cosines=np.array([0.9]), words=np.array([np.nan]), importance=np.array([memory.importance]))
+    [one] = Pool([XIAOMING], [memory], parts, AT, -1.0).best(1)
     return one
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.judged import Judged
+from support.rankings import Shares, rank
 
 from projections.index.embedded.table import microseconds
 from projections.index.protocol import Hit, Legs
@@ -24,8 +25,6 @@ from projections.queries.ranking import (
     TURNS_SHARE,
     VECTOR_WEIGHT,
     VECTOR_WEIGHT_BETWEEN_LANGUAGES,
-    Shares,
-    rank,
     recency,
     scale,
     turn_scores,
