@@ -71,8 +71,10 @@ class Contexts:
 
     async def context(self, owner: Owner, asked: ContextAsked, now: datetime) -> MemoryContext:
         """Return the context. Raises NotHeld, IndexUnavailable, EmbedderUnavailable, EmbedderRefused."""
-        ranked = self._queries.ranked_memories(owner, now)  # first: what is not held here is not worth a vector
+        await self._queries.rank(owner)  # first: what is not held here is not worth a vector
         visibility = self._visibility(owner, asked)
+        await self._queries.rank(owner, visibility)
+        ranked = self._queries.ranked_memories(owner, now)
         memories: list[Found] = []
         relevant: list[Found] = []
         if asked.query.strip() and asked.tier == "paid" and visibility is not Visibility.NAME_ONLY:

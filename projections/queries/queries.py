@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
-from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser
+from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser, place_of
 from projections.profile.visibility import Visibility
 from projections.queries.history import history
 from projections.queries.search import Found, IndexSearch, sees_all
@@ -15,6 +15,7 @@ from projections.queries.views import memory_view
 from projections.state.intimacy import last_kept
 from projections.state.memory import ACTIVE
 from projections.state.time_travel import life_of, memory_at
+from projections.turns import chosen, in_turns, ordered
 from schemas import codec
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import observation_of_record
@@ -67,7 +68,13 @@ class Queries:
         return self.index_search.state(owner, now, as_of)
 
     async def look_back(self, owner: Owner, now: datetime, as_of: datetime | None) -> None:
-        """Make a user's past state for the task that asks, beside the event loop; where `as_of` is past."""
+        """Read a user's state, others having their turn, or where `as_of` is past make that for the task that asks.
+
+        Raises NotHeld.
+        """
+        if as_of is None or as_of >= now:
+            await self._shards.load(owner)
+            return
         await self.index_search.look_back(owner, now, as_of)
 
     def ranked_memories(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> RankedMemories:
@@ -76,7 +83,16 @@ class Queries:
             return self._ranked.of(self._shards.state(owner))
         return RankedMemories(self.state(owner, now, as_of))
 
-    def memories(
+    async def rank(self, owner: Owner, visibility: Visibility = Visibility.EVERYTHING) -> None:
+        """Put a user's memories in their orders, others having their turn; `ranked_memories` does it otherwise.
+
+        Raises NotHeld.
+        """
+        await self._shards.load(owner)
+        hides = visibility is Visibility.NOTHING_SENSITIVE
+        await self._ranked.prepare(self._shards.state(owner), hides=hides)
+
+    async def memories(
         self,
         owner: Owner,
         filters: Filters,
@@ -92,14 +108,26 @@ class Queries:
         """
         whose = Owner(owner.tenant, GLOBAL_USER) if scope == "global" else owner
         at = as_of or now
-        memories = [
-            m
-            for m in self.state(whose, now, as_of).memories.values()
-            if status in (None, m.status_at(at)) and scope in (None, m.scope) and filters.passes(m, whose, at)
-        ]
-        memories.sort(key=lambda m: m.memory_id)
-        memories.sort(key=lambda m: (m.importance, m.last_accessed_at), reverse=True)
-        return memories
+
+        def passes(memory: Memory) -> bool:
+            is_asked = status in (None, memory.status_at(at)) and scope in (None, memory.scope)
+            return is_asked and filters.passes(memory, whose, at)
+
+        await self._shards.load(whose)
+        found = await in_turns(chosen(self.state(whose, now, as_of).memories.values(), passes))
+        return await in_turns(ordered(found, key=place_of))
+
+    async def page(
+        self, owner: Owner, agent_id: str | None, *, now: datetime, begin: int, end: int
+    ) -> tuple[list[Memory], int]:
+        """Return some of the active memories that an agent knows, or of all, by the order of `memories`.
+
+        And how many there are. What is kept in order is not looked through.
+        """
+        await self.rank(owner)
+        ranked = self.ranked_memories(owner, now)
+        shown = ranked.best(now, agent_id, Visibility.EVERYTHING, end)[begin:]
+        return shown, ranked.total(now, agent_id, Visibility.EVERYTHING)
 
     def owner_of(self, tenant: str, memory_id: str) -> Owner:
         """Return whose memory it is. Raises UnknownMemory."""
@@ -145,6 +173,10 @@ class Queries:
 
     async def _pool(self, owner: Owner, question: Question, now: datetime, visibility: Visibility) -> Pool:
         views = await self.index_search.views(question.text)
+        for one in (owner, Owner(owner.tenant, GLOBAL_USER)):
+            await self._shards.load(one)
+        if visibility is Visibility.NOTHING_SENSITIVE:
+            await self.rank(owner, visibility)
         sees = self.sees(owner, now, visibility)
         return await self.index_search.pool(owner, question, views, now=now, sees=sees)
 
@@ -188,6 +220,7 @@ class Queries:
         """Return every event about a memory, and its lineage: the candidates and observations it came from."""
         owner = self.owner_of(tenant, memory_id)
         shard = self._shards.of(owner)
+        await self._shards.load(owner)
         decisions = await self._decisions_naming(owner, memory_id)
         partition = 0 if owner.is_global else shard.partition
         events = history(owner, memory_id, decisions, partition)

@@ -27,7 +27,8 @@ from projections.queries.queries import Queries
 from projections.queries.validity import dated_view
 from projections.shard.errors import ShardUnavailable
 from projections.shard.observation_lookup import Turn
-from projections.state.memory import ACTIVE, SUPERSEDED
+from projections.state.memory import ACTIVE, SUPERSEDED, Memory
+from projections.turns import chosen, in_turns
 from schemas.identity import Owner, check_user_id
 from schemas.inputs.input_events import DEFAULT_USER
 from schemas.instant import instant
@@ -55,7 +56,9 @@ async def profile(
         return answer(profile_of((), now))
     await fold_turns(worker.log, worker.shards, owner)  # how the user talks is counted from them
     await worker.queries.look_back(owner, now, as_of)
-    return answer(worker.queries.profile(owner, now, as_of, agent_id, worker.contexts.visibility(owner, agent_id)))
+    visibility = worker.contexts.visibility(owner, agent_id)
+    await worker.queries.rank(owner, visibility)
+    return answer(worker.queries.profile(owner, now, as_of, agent_id, visibility))
 
 
 @router.get("/users/{user_id:text}/episodes", response_model=responses.Memories)
@@ -66,7 +69,7 @@ async def episodes(
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
     filters = Filters(kind="episodic", agent_id=query.agent_id)
     await worker.queries.look_back(owner, now, query.as_of)
-    memories = worker.queries.memories(owner, filters, now=now, as_of=query.as_of)
+    memories = await worker.queries.memories(owner, filters, now=now, as_of=query.as_of)
     memories.sort(key=lambda memory: memory.occurred_at, reverse=True)
     known = {owner: worker.queries.state(owner, now, query.as_of).memories}
     shown = [(owner, memory) for memory in memories]
@@ -122,12 +125,14 @@ async def _entities(worker: Worker, owner: Owner, agent_id: str | None, as_of: d
     now = worker.clock.now()
     at, filters = as_of or now, Filters(agent_id=agent_id)
     await worker.queries.look_back(owner, now, as_of)
-    sees = worker.queries.ranked_memories(owner, now, as_of).shows(worker.contexts.visibility(owner, agent_id))
-    seen = [
-        memory
-        for memory in worker.queries.state(owner, now, as_of).memories.values()
-        if memory.status_at(at) in (ACTIVE, SUPERSEDED) and filters.accept(memory) and sees(memory)
-    ]
+    visibility = worker.contexts.visibility(owner, agent_id)
+    await worker.queries.rank(owner, visibility)
+    sees = worker.queries.ranked_memories(owner, now, as_of).shows(visibility)
+
+    def is_seen(memory: Memory) -> bool:
+        return memory.status_at(at) in (ACTIVE, SUPERSEDED) and filters.accept(memory) and sees(memory)
+
+    seen = await in_turns(chosen(worker.queries.state(owner, now, as_of).memories.values(), is_seen))
     return await asyncio.to_thread(entities, owner, seen)  # names are read by rules, of up to 10,000 memories
 
 
@@ -147,7 +152,7 @@ def _entity_row(entity: Entity) -> dict[str, Any]:
 async def stats(user_id: str, worker: CurrentWorker, tenant: Tenant, agent_id: Id | None = None) -> Response:
     """Count a user's active memories: all, or those that an agent knows."""
     owner = Owner(tenant, check_user_id(user_id))
-    memories = worker.queries.memories(owner, Filters(agent_id=agent_id), now=worker.clock.now())
+    memories = await worker.queries.memories(owner, Filters(agent_id=agent_id), now=worker.clock.now())
     return answer(
         {
             "total": len(memories),

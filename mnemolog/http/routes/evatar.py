@@ -113,4 +113,4 @@ async def deleted(memory_id: MemoryId, worker: CurrentWorker, tenant: Tenant, co
 async def _of_device(worker: CurrentWorker, owner: Owner, filters: Filters) -> list[Memory]:
     if owner.is_global:
         await worker.fold_globals()
-    return worker.queries.memories(owner, filters, now=worker.clock.now())
+    return await worker.queries.memories(owner, filters, now=worker.clock.now())
