@@ -4,10 +4,12 @@
 
 A worker in this process, on asyncio's own loop, plays days of `tests/month/life.py`: what is published, remembered by
 the rules, searched, listed, changed, told to a model and ticked, over the whole front door without a socket and with
-ready vectors. A step is what runs between two turns of the loop. Its processor time is taken, which other programs
-change little, and its time by the clock, in which it also waits for the disk, for other threads, and for other
-programs. Printed are the longest steps of each task, and the longest collections of Python's garbage, which are within
-some step. `--where` also prints what the steps that were too long were doing, by samples of their stacks.
+ready vectors. Then another worker, started anew and so without anything read, plays the day after. A step is what runs
+between two turns of the loop, and a request begins with one, as it does over a socket. Its processor time is taken,
+which other programs change little, and its time by the clock, in which it also waits for the disk, for other threads,
+and for other programs. Printed are the longest steps of each request and task, and the longest collections of Python's
+garbage, which are within some step. `--where` also prints what the steps that were too long were doing, by samples of
+their stacks.
 """
 
 from __future__ import annotations
@@ -15,12 +17,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import re
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -58,6 +62,11 @@ TARGET_MS = 50.0
 SAMPLE_SECONDS = 0.005
 FRAMES = 7
 TICKED = (1, 7, 14, 21, 28)
+
+
+IDS = re.compile(r"(?:(?<=/memories/)|(?<=/users/))(?!query|stats)[^/]+")
+ASKED: ContextVar[str] = ContextVar("asked", default="")
+"""The request in which a step is."""
 
 
 class AnyVector:
@@ -116,6 +125,8 @@ class Steps:
         self._seen.clear()
         clock, work = time.perf_counter(), time.thread_time()
         run(handle)
+        if asked := handle._context.get(ASKED):  # noqa: SLF001 - the loop's own
+            name = asked
         work, clock = 1000 * (time.thread_time() - work), 1000 * (time.perf_counter() - clock)
         self.work[name].append(work)
         self.clock[name].append(clock)
@@ -180,7 +191,9 @@ class Life:
         self._chance = np.random.default_rng(5)
 
     async def ask(self, method: str, path: str, body: object = None, **query: object) -> Any:  # noqa: ANN401 - JSON
-        """Return what is answered."""
+        """Return what is answered. What comes over a socket begins with a step of its own."""
+        ASKED.set(f"{method} {IDS.sub('ID', path)}")
+        await asyncio.sleep(0)
         answer = await self._http.request(method, path, json=body, params={k: str(v) for k, v in query.items()})
         assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text[:300]}"
         return answer.json() if answer.headers["content-type"].startswith("application/json") else answer.text
@@ -262,15 +275,16 @@ async def main(memories: int = MEMORIES, *, samples: bool = False, days: Sequenc
     with tempfile.TemporaryDirectory() as name:
         await write_log(Path(name) / "log", memories)
         settings = Settings(data_dir=Path(name), partitions=PARTITIONS, extractor="rules", decay_policy="off")
-        worker = Worker(settings, embedder=AnyVector())
-        await worker.start()
-        try:
-            transport = httpx.ASGITransport(make_http(worker))
-            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=600.0) as http:
-                with steps.measured():
-                    await Life(http).live(days)
-        finally:
-            await worker.stop()
+        for some in (days, [max(days) + 1]):  # the second worker has read nothing when it is asked first
+            worker = Worker(settings, embedder=AnyVector())
+            await worker.start()
+            try:
+                transport = httpx.ASGITransport(make_http(worker))
+                async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=600.0) as http:
+                    with steps.measured():
+                        await Life(http).live(some)
+            finally:
+                await worker.stop()
     return report(steps)
 
 

@@ -2,6 +2,7 @@
 
     python bench/users.py                                        # 100 and 1,000 users
     python bench/users.py --folder DIRECTORY 100 10000 100000    # folders that are kept, and filled once
+    python bench/users.py --fewer 10 --searched 1500 --folder DIRECTORY 100 100000    # a million memories
 
 The decisions are written to the log as `bench/takeover.py` does, encrypted as the default is, with the vectors of the
 built-in embedder; 100,000 users take 12 GB of disk, and some twenty minutes the first time. A worker runs over each
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
 SIZES = (100, 1_000)
 MEMORIES, WITH_ALL, FEWER = 20, 2_000, 2
-"""Of more users than WITH_ALL the others have FEWER memories; of them only the last row asks."""
+"""Of more users than WITH_ALL the others have FEWER memories unless said; of them only the last row asks."""
 SUBJECTS = ("the harbour", "my sister", "Thursday's choir", "the old bakery", "a blue bicycle", "the night train")
 QUERIES = tuple(f"what did I say about {subject}" for subject in SUBJECTS)
 SAID = tuple(f"I shall write about {subject} again" for subject in SUBJECTS)
@@ -115,12 +116,12 @@ def template(vectors: list[bytes]) -> list[bytes]:
     return found
 
 
-def ledger(first: int, last: int, decisions: list[bytes], partitions: int) -> Iterator[NewRecord]:
+def ledger(first: int, last: int, decisions: list[bytes], fewer: int, partitions: int) -> Iterator[NewRecord]:
     """Yield the decisions of some users: those of the first one with other names and ids."""
     for number in range(first, last):
         owner = Owner("default", name_of(number))
         name, head = owner.user_id.encode(), b"%08x" % number
-        for decision in decisions if number < WITH_ALL else decisions[:FEWER]:
+        for decision in decisions if number < WITH_ALL else decisions[:fewer]:
             value = UUID.sub(head, decision.replace(TEMPLATE.encode(), name))
             partition = partition_of(owner.key, partitions)
             yield NewRecord(topic=LEDGER.name, partition=partition, key=owner.key, value=value)
@@ -138,7 +139,7 @@ def others(vectors: list[bytes], partitions: int) -> Iterator[NewRecord]:
                 yield NewRecord(topic=INBOX.name, partition=partition, key=owner.key, value=codec.encode(item))
 
 
-async def fill(folder: Path, users: int) -> None:
+async def fill(folder: Path, users: int, fewer: int) -> None:
     """Write the decisions of so many users; what was written by an earlier call is kept."""
     done = folder / "users-written"
     written = int(done.read_text()) if done.exists() else 0
@@ -158,7 +159,7 @@ async def fill(folder: Path, users: int) -> None:
             await log.append(list(others(vectors, settings.partitions)))
         for first in range(written, users, USERS_AT_ONCE):
             last = min(users, first + USERS_AT_ONCE)
-            await log.append(list(ledger(first, last, decisions, settings.partitions)))
+            await log.append(list(ledger(first, last, decisions, fewer, settings.partitions)))
             done.write_text(str(last))  # what is appended twice is void
     finally:
         await close_log(inner)
@@ -276,10 +277,12 @@ def percentiles(values: list[float]) -> tuple[float, float]:
     return statistics.median(values), statistics.quantiles(values, n=20)[-1]
 
 
-async def measure(folder: Path, sizes: tuple[int, ...], searched: int, seed: int) -> dict[str, object]:
+async def measure(
+    folder: Path, sizes: tuple[int, ...], searched: int, seed: int, fewer: int = FEWER
+) -> dict[str, object]:
     """Measure a worker for each size."""
     for users in sizes:
-        await fill(folder / str(users), users)
+        await fill(folder / str(users), users, fewer)
     with contextlib.ExitStack() as running:
         workers = list[Measured]()
         for users in sizes:
@@ -313,13 +316,17 @@ async def measure(folder: Path, sizes: tuple[int, ...], searched: int, seed: int
 
 
 async def main(
-    sizes: tuple[int, ...] = SIZES, folder: Path | None = None, searched: int = SEARCHED, seed: int = 1
+    sizes: tuple[int, ...] = SIZES,
+    folder: Path | None = None,
+    searched: int = SEARCHED,
+    seed: int = 1,
+    fewer: int = FEWER,
 ) -> dict[str, object]:
     """Measure each size, in a folder that is kept or in one that is not."""
     if folder is not None:
-        return await measure(folder, sizes, searched, seed)
+        return await measure(folder, sizes, searched, seed, fewer)
     with tempfile.TemporaryDirectory() as name:
-        return await measure(Path(name), sizes, searched, seed)
+        return await measure(Path(name), sizes, searched, seed, fewer)
 
 
 if __name__ == "__main__":
@@ -328,5 +335,6 @@ if __name__ == "__main__":
     parser.add_argument("--folder", type=Path, help="where the data folders are kept")
     parser.add_argument("--searched", type=int, default=SEARCHED, help=f"users (default: {SEARCHED:,})")
     parser.add_argument("--seed", type=int, default=1, help="which users are asked for")
+    parser.add_argument("--fewer", type=int, default=FEWER, help=f"memories of a user beyond {WITH_ALL:,}")
     asked = parser.parse_args()
-    asyncio.run(main(tuple(asked.users), asked.folder, asked.searched, asked.seed))
+    asyncio.run(main(tuple(asked.users), asked.folder, asked.searched, asked.seed, asked.fewer))

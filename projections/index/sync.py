@@ -12,10 +12,11 @@ from projections.index.durability import UnconfirmedWrites
 from projections.index.next_generation import NextGeneration
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardUnavailable
+from projections.turns import in_turns
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     from projections.index.encoding import Encoding
     from projections.index.protocol import Index, IndexEntry, IndexGenerations, IndexQuery, Legs, LoadEntries
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 BATCH_MEMORIES: Final = 500
 """Memories that are written in one call."""
+READ_A_STEP: Final = 50
+"""Memories whose vectors are read at once: two or three milliseconds."""
 
 
 class IndexSource(Protocol):
@@ -185,11 +188,25 @@ class IndexSync:
         self._note_written(batch, doubts)
 
     async def _write(self, batch: Mapping[Owner, Sequence[str]]) -> None:
-        split = {owner: self._source.split(owner, ids) for owner, ids in batch.items()}
+        split = await in_turns(self._split(batch))
         await _put_and_remove(self.index, split)
         if self._next.is_open and (encoding := self._next_encoding) is not None:
-            split = {owner: self._source.split(owner, ids, encoding) for owner, ids in batch.items()}
+            split = await in_turns(self._split(batch, encoding))
         await self._next.write(lambda index: _put_and_remove(index, split))
+
+    def _split(
+        self, batch: Mapping[Owner, Sequence[str]], encoding: Encoding | None = None
+    ) -> Generator[None, None, dict[Owner, tuple[list[IndexEntry], dict[str, int]]]]:
+        """Read what is written of a batch, in steps: what changes between two of them is marked, and written again."""
+        found: dict[Owner, tuple[list[IndexEntry], dict[str, int]]] = {}
+        for owner, ids in batch.items():
+            entries, gone = found[owner] = [], {}
+            for begin in range(0, len(ids), READ_A_STEP):
+                more, others = self._source.split(owner, ids[begin : begin + READ_A_STEP], encoding)
+                entries += more
+                gone |= others
+                yield
+        return found
 
     def _note_written(self, batch: Mapping[Owner, Sequence[str]], doubts: int) -> None:
         """Note a batch that was acknowledged, and that was begun when there had been so many doubts.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
+from projections.encrypted_files import sqlite3
 from projections.partitions.assignment import MOVE_SECONDS, Assignment, NotHeld
 from projections.partitions.fold_process import FoldProcesses
 from projections.partitions.generation import ignore_changes, open_globals, open_shard, path_in, prepare_folder
@@ -252,6 +254,14 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
     def state(self, owner: Owner) -> UserState:
         """Return a user's state. Raises NotHeld."""
         return self.of(owner).ledger.state(owner)
+
+    async def load(self, owner: Owner) -> None:
+        """Read a user's state into the cache, others having their turn; `state` does it otherwise, in one go.
+
+        Raises NotHeld at once. A shard that is closed or exchanged meanwhile is left to `state`.
+        """
+        with suppress(sqlite3.ProgrammingError):
+            await self.of(owner).ledger.states.load(owner)
 
     def owners(self) -> list[Owner]:
         """Return every user that this worker decides about; global owners too, each on one worker of the group."""

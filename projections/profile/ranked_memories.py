@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from projections.profile.profile import profile
 from projections.profile.visibility import NAME, SENSITIVE, Topics, Visibility
 from projections.state.lifetime import count_over, is_over
-from projections.state.memory import ACTIVE
+from projections.state.memory import ACTIVE, UserState
 from projections.state.provenance import provenance_of
+from projections.turns import in_turns, stepwise, to_end
 from schemas.vocabulary.words import DOCUMENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
     from datetime import datetime
 
-    from projections.state.memory import Memory, UserState
+    from projections.state.memory import Memory
     from schemas.identity import Owner
 
     Key: TypeAlias = tuple[float, ...]
@@ -74,18 +75,35 @@ class RankedMemories:
         self._has_other_topics = False
         self._sensitive: set[str] | None = None
         """The memories that are about a sensitive topic; None when that is not known."""
-        self._fill()
+        to_end(self._fill())
+
+    @classmethod
+    def made_in_steps(cls, state: UserState) -> Generator[None, None, RankedMemories]:
+        """Return the orders of a state's memories, made in steps."""
+        made = cls(UserState(owner=state.owner))
+        made._state = state
+        yield from made._fill()
+        return made
 
     def follow(self, state: UserState) -> None:
         """Come to another state of the same user; only what changed is put in order again."""
+        if not self.follow_changes(state):
+            self._state = state
+            to_end(self._fill())
+
+    def follow_changes(self, state: UserState) -> bool:
+        """Come to another state of the same user where little has changed; return False where all is to be made anew.
+
+        What is made anew is as it was until then.
+        """
         if state is self._state:
-            return
-        before, self._state = self._ordered, state
+            return True
+        before = self._ordered
         changed = [m for i, m in state.memories.items() if before.get(i) is not m]
         new = sum(m.memory_id not in before for m in changed)
         if FEW * len(changed) > len(before) or len(state.memories) != len(before) + new:
-            self._fill()
-            return
+            return False
+        self._state = state
         for memory in changed:
             known = before.get(memory.memory_id)
             before[memory.memory_id] = memory
@@ -99,6 +117,7 @@ class RankedMemories:
         if self._sensitive is not None:
             self._sensitive -= {m.memory_id for m in changed}
             self._sensitive |= {m.memory_id for m in changed if self._topics.touch(m)}
+        return True
 
     # -- questions
 
@@ -244,28 +263,33 @@ class RankedMemories:
 
     # -- how it is kept
 
-    def _fill(self) -> None:
-        self._ordered = dict(self._state.memories.items())
+    def _fill(self) -> Generator[None, None, None]:
+        """Put all memories in order, in steps."""
+        memories = self._state.memories
+        self._ordered = dict(memories.items())
         self._lists.clear()
         self._profiles.clear()
         self._sensitive = None
-        for memory in self._state.memories.values():
-            if _is_ranked(memory):
+        for some in stepwise(memories.values()):
+            for memory in filter(_is_ranked, some):
                 lists = self._lists[_agents(memory)]
-                lists.ranked.append(_ranked(memory))
+                lists.ranked.append(place_of(memory))
                 if memory.kind == "episodic":
                     lists.episodes.append(_dated(memory))
                 if memory.expires_at is not None:
                     lists.expiries.append(memory.expires_at)
+            yield
         for lists in self._lists.values():
             lists.ranked.sort()
+            yield
             lists.episodes.sort()
             lists.expiries.sort()
+            yield
 
     def _insert(self, memory: Memory) -> None:
         if _is_ranked(memory):
             lists = self._lists[_agents(memory)]
-            insort(lists.ranked, _ranked(memory))
+            insort(lists.ranked, place_of(memory))
             if memory.kind == "episodic":
                 insort(lists.episodes, _dated(memory))
             if memory.expires_at is not None:
@@ -274,7 +298,7 @@ class RankedMemories:
     def _remove(self, memory: Memory) -> None:
         if _is_ranked(memory):
             lists = self._lists[_agents(memory)]
-            del lists.ranked[bisect_left(lists.ranked, _ranked(memory))]
+            del lists.ranked[bisect_left(lists.ranked, place_of(memory))]
             if memory.kind == "episodic":
                 del lists.episodes[bisect_left(lists.episodes, _dated(memory))]
             if memory.expires_at is not None:
@@ -327,15 +351,22 @@ class RankedMemories:
         shown = [m for m in kept if _is_shown(m, at, agent_id)]
         return shown if meets is None else [m for m in shown if meets(m)]
 
+    def find_hidden(self) -> Generator[None, None, None]:
+        """Find the memories that are about a sensitive topic, in steps. Nothing may follow another state meanwhile."""
+        memories = self._state.memories
+        about = self._state.by_attribute.get(SENSITIVE, ())
+        self._learn_topics()
+        found, touch = set[str](), self._topics.touch
+        for some in stepwise(memories.values() if self._topics.values else [memories[i] for i in about]):
+            found.update(m.memory_id for m in some if touch(m))
+            yield
+        self._sensitive = found
+
     def _hidden(self) -> set[str]:
         """Return the memories that are about a sensitive topic."""
         memories = self._state.memories
-        about = self._state.by_attribute.get(SENSITIVE, ())
         if self._sensitive is None:
-            self._learn_topics()
-            touch = self._topics.touch
-            some = memories.values() if self._topics.values else [memories[i] for i in about]
-            self._sensitive = {m.memory_id for m in some if touch(m)}
+            to_end(self.find_hidden())
         elif self._has_other_topics:  # only what is new of them is looked for, and what is gone
             before = self._topics.values
             self._learn_topics()
@@ -345,6 +376,7 @@ class RankedMemories:
             if new.values:
                 hidden |= {i for i, m in memories.items() if new.touch(m)}
             self._sensitive = hidden
+        assert self._sensitive is not None  # noqa: S101 - it was found above
         return self._sensitive
 
     def _learn_topics(self) -> None:
@@ -370,22 +402,39 @@ class RankedMemoriesByUser:
         """Return the orders of a user's present state."""
         known = self._users.get(state.owner)
         if known is None:
-            known = self._users[state.owner] = RankedMemories(state)
+            known = RankedMemories(state)
         else:
             known.follow(state)
-            self._users.move_to_end(state.owner)
+        self._keep(state, known)
+        return known
+
+    async def prepare(self, state: UserState, *, hides: bool = False) -> None:
+        """Make what `of` returns, others having their turn, where all of it is to be made anew.
+
+        Where something is to be hidden (`hides`), the memories about a sensitive topic are found too.
+        """
+        known = self._users.get(state.owner)
+        if known is not None and known.follow_changes(state):
+            return
+        made = await in_turns(RankedMemories.made_in_steps(state))
+        if hides:
+            await in_turns(made.find_hidden())
+        self._keep(state, made)
+
+    def _keep(self, state: UserState, ranked: RankedMemories) -> None:
+        self._users[state.owner] = ranked
+        self._users.move_to_end(state.owner)
         size = 1 + len(state.memories)
         self._memories += size - self._sizes.get(state.owner, 0)
         self._sizes[state.owner] = size
         while self._memories > self._most and len(self._users) > 1:
             owner, _ = self._users.popitem(last=False)
             self._memories -= self._sizes.pop(owner)
-        return known
 
 
 def in_order(memories: Iterable[Memory]) -> list[Memory]:
     """Return memories by importance, then last access, the greatest first; each once."""
-    return sorted({m.memory_id: m for m in memories}.values(), key=_ranked)
+    return sorted({m.memory_id: m for m in memories}.values(), key=place_of)
 
 
 def _is_ranked(memory: Memory) -> bool:
@@ -401,10 +450,11 @@ def _agents(memory: Memory) -> tuple[str, ...]:
     return () if memory.agent_id is None else (memory.agent_id, *memory.shared_with)
 
 
-def _ranked(memory: Memory) -> Place:
+def place_of(memory: Memory) -> Place:
+    """Return what orders memories by importance, then last access, the greatest first, then id."""
     return (-memory.importance, -memory.last_accessed_at.timestamp()), memory.memory_id
 
 
 def _dated(memory: Memory) -> Place:
-    (importance, accessed), memory_id = _ranked(memory)
+    (importance, accessed), memory_id = place_of(memory)
     return (-memory.occurred_at.timestamp(), importance, accessed), memory_id

@@ -71,8 +71,9 @@ class Contexts:
 
     async def context(self, owner: Owner, asked: ContextAsked, now: datetime) -> MemoryContext:
         """Return the context. Raises NotHeld, IndexUnavailable, EmbedderUnavailable, EmbedderRefused."""
-        ranked = self._queries.ranked_now(owner)  # first: what is not held here is not worth a vector
+        await self._queries.ranked(owner, now)  # first: what is not held here is not worth a vector
         visibility = self._visibility(owner, asked)
+        ranked = await self._queries.ranked(owner, now, visibility=visibility)
         memories: list[Found] = []
         relevant: list[Found] = []
         if asked.query.strip() and asked.tier == "paid" and visibility is not Visibility.NAME_ONLY:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
-from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser
+from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser, place_of
 from projections.profile.visibility import Visibility
 from projections.queries.history import history
 from projections.queries.memory_rows import sees_all
@@ -16,7 +16,9 @@ from projections.queries.views import memory_view
 from projections.state.intimacy import last_kept
 from projections.state.memory import ACTIVE
 from projections.state.time_travel import life_of, memory_at
+from projections.turns import chosen, in_turns, ordered
 from schemas import codec
+from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import observation_of_record
 from schemas.inputs.pieces import text_of
 from schemas.instant import instant
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from projections.shard.observation_lookup import Turn
     from projections.shard.turn_statistics import TurnStatistics
     from projections.state.memory import Memory, UserState
-    from schemas.identity import Owner
     from schemas.messages.decision import Decision
 
 DECISIONS_AT_ONCE: Final = 500
@@ -64,20 +65,37 @@ class Queries:
         await self.index_search.turn_meaning.close()
 
     async def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
-        """Return a user's state; with a past `as_of`, as it was effective then, made beside the event loop."""
+        """Return a user's state; with a past `as_of`, as it was effective then. Others have their turn meanwhile.
+
+        Raises NotHeld.
+        """
         if as_of is None or as_of >= now:
+            await self._shards.load(owner)
             return self._shards.state(owner)
         return await self.index_search.past_state(owner, as_of)
 
-    def ranked_memories(self, state: UserState) -> RankedMemories:
-        """Return a user's memories in their orders; those of a past state are made for this one question."""
-        return self._ranked.of(state) if state is self._shards.state(state.owner) else RankedMemories(state)
+    async def ranked(
+        self,
+        owner: Owner,
+        now: datetime,
+        as_of: datetime | None = None,
+        visibility: Visibility = Visibility.EVERYTHING,
+    ) -> RankedMemories:
+        """Return a user's memories in their orders, others having their turn while they are made.
+
+        Those of a past `as_of` are made for this one question. `visibility`: who will ask. Raises NotHeld.
+        """
+        state = await self.state(owner, now, as_of)
+        if as_of is not None and as_of < now:
+            return await in_turns(RankedMemories.made_in_steps(state))
+        await self._ranked.prepare(state, hides=visibility is Visibility.NOTHING_SENSITIVE)
+        return self.ranked_now(owner)
 
     def ranked_now(self, owner: Owner) -> RankedMemories:
-        """Return the memories that a user has now in their orders. Raises NotHeld."""
+        """Return the memories that a user has now in their orders, in one go. Raises NotHeld."""
         return self._ranked.of(self._shards.state(owner))
 
-    def memories(
+    async def memories(
         self,
         state: UserState,
         filters: Filters,
@@ -90,14 +108,24 @@ class Queries:
 
         `status` None is each.
         """
-        memories = [
-            m
-            for m in state.memories.values()
-            if status in (None, m.status_at(at)) and scope in (None, m.scope) and filters.passes(m, state.owner, at)
-        ]
-        memories.sort(key=lambda m: m.memory_id)
-        memories.sort(key=lambda m: (m.importance, m.last_accessed_at), reverse=True)
-        return memories
+
+        def passes(memory: Memory) -> bool:
+            is_asked = status in (None, memory.status_at(at)) and scope in (None, memory.scope)
+            return is_asked and filters.passes(memory, state.owner, at)
+
+        found = await in_turns(chosen(state.memories.values(), passes))
+        return await in_turns(ordered(found, key=place_of))
+
+    async def page(
+        self, owner: Owner, agent_id: str | None, *, now: datetime, begin: int, end: int
+    ) -> tuple[list[Memory], int]:
+        """Return some of the active memories that an agent knows, or of all, by the order of `memories`.
+
+        And how many there are. What is kept in order is not looked through.
+        """
+        ranked = await self.ranked(owner, now)
+        shown = ranked.best(now, agent_id, Visibility.EVERYTHING, end)[begin:]
+        return shown, ranked.total(now, agent_id, Visibility.EVERYTHING)
 
     def owner_of(self, tenant: str, memory_id: str) -> Owner:
         """Return whose memory it is. Raises UnknownMemory."""
@@ -145,6 +173,10 @@ class Queries:
 
     async def _pool(self, owner: Owner, question: Question, now: datetime, visibility: Visibility) -> Pool:
         views = await self.index_search.views(question.text)
+        for one in (owner, Owner(owner.tenant, GLOBAL_USER)):
+            await self._shards.load(one)
+        if visibility is Visibility.NOTHING_SENSITIVE:
+            await self.ranked(owner, now, visibility=visibility)
         sees = self.sees(owner, visibility)
         return await self.index_search.pool(owner, question, views, now=now, sees=sees)
 
@@ -159,16 +191,17 @@ class Queries:
         """Return a session's most recent turns, of all or of those with an agent, oldest first."""
         return self._shards.of(owner).observations.turns(owner, session_id, limit, agent_id)
 
-    def profile(
+    async def profile(
         self,
-        state: UserState,
+        owner: Owner,
         now: datetime,
         as_of: datetime | None,
         agent_id: str | None,
         visibility: Visibility = Visibility.EVERYTHING,
     ) -> dict[str, Any]:
         """Return the profile of a user, as an agent sees it, with the patterns of use that were counted."""
-        owner, found = state.owner, self.ranked_memories(state).profile(as_of or now, agent_id, visibility)
+        ranked = await self.ranked(owner, now, as_of, visibility)
+        found = ranked.profile(as_of or now, agent_id, visibility)
         if visibility is Visibility.NAME_ONLY:
             return found
         return with_usage(found, patterns(self.turn_statistics(owner).usage(owner, agent_id, as_of)))
@@ -188,6 +221,7 @@ class Queries:
         """Return every event about a memory, and its lineage: the candidates and observations it came from."""
         owner = self.owner_of(tenant, memory_id)
         shard = self._shards.of(owner)
+        await self._shards.load(owner)
         decisions = await self._decisions_naming(owner, memory_id)
         partition = 0 if owner.is_global else shard.partition
         events = history(owner, memory_id, decisions, partition)

@@ -14,7 +14,18 @@ from projections.shard.rows.memories import Vectors, decision_naming, decision_o
 from projections.shard.rows.wakes import WakeChanges, WakeRows
 from projections.shard.tables import COVERED, PROVISIONAL, REJECTED, name_of
 from projections.shard.user_states import UserStates
-from projections.state.evolve import Unfit, counts, events_of, evolve, is_decided, item_key
+from projections.state.evolve import (
+    Unfit,
+    after_item,
+    counts,
+    events_in,
+    events_of,
+    evolve,
+    evolve_some,
+    is_decided,
+    item_key,
+)
+from projections.turns import stepwise
 from schemas import codec
 from schemas.identity import Owner, partition_owner
 from schemas.messages.decision import MAX_CHANGES, Decision
@@ -33,7 +44,7 @@ from schemas.messages.inbox import TICKS
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from projections.shard.tables import ShardConnection
@@ -44,6 +55,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog.shard")
 MANY_DECISIONS: Final = 2_000
 """More are not decoded one by one: so many, of an event or two each, take a tenth of a second."""
+EVENTS_A_STEP: Final = 64
+"""Of a decision with many events: some milliseconds."""
 _SINCE: Final = "from decisions where offset >= ?"
 _OF_USERS: Final = (
     f"select owner, memory_id from memories where owner in (select owner {_SINCE}) order by owner, sequence"  # noqa: S608
@@ -69,6 +82,8 @@ class Batch:
     """What the states were."""
     memories: dict[Owner, dict[str, int]] = field(default_factory=dict)
     """The memories changed, each with its place in the order of forming."""
+    memory_rows: list[tuple[str, str, int, bytes]] = field(default_factory=list)
+    """The rows of these memories, made when all records are gathered."""
     vectors: list[tuple[str, str, bytes]] = field(default_factory=list)
     decisions: list[tuple[str, int, int, str, bytes]] = field(default_factory=list)
     items: list[tuple[str, bytes]] = field(default_factory=list)
@@ -258,10 +273,10 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
                     return event
         return None
 
-    def gather(self, records: Sequence[Record]) -> Batch:
-        """Fold records in memory. Records that do not count are void; `batch.void` counts the decisions among them.
+    def gather(self, records: Sequence[Record]) -> Generator[None, None, Batch]:
+        """Fold records in memory, in steps. What does not count is void; `batch.void` counts the decisions among that.
 
-        Raises UnknownSchema for what only a newer version knows: it may count there.
+        Nothing may be folded meanwhile. Raises UnknownSchema for what only a newer version knows: it may count there.
         """
         batch = Batch()
         for record in records:
@@ -269,15 +284,16 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
             try:
                 decision = codec.decode_as(record.value, Decision)
                 is_decision = True
-                batch.void += not self._gather(batch, record, decision)
+                batch.void += not (yield from self._gather(batch, record, decision))
             except codec.UnknownSchema:
                 raise
             except (codec.Undecodable, Unfit) as error:
                 log.warning("the record at %s is void: %s", record.position, error)
                 batch.void += is_decision
+        yield from self._gather_memory_rows(batch)
         return batch
 
-    def _gather(self, batch: Batch, record: Record, decision: Decision) -> bool:
+    def _gather(self, batch: Batch, record: Record, decision: Decision) -> Generator[None, None, bool]:
         """Fold one record; return whether it counts. Raises Undecodable, Unfit."""
         owner = decision.envelope.owner
         if not self._belongs(owner):
@@ -286,9 +302,13 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         foreseen = self.foreseen.take(state, decision)
         if not counts(state, decision) or self._is_closed(batch, decision):
             return False
-        events = events_of(decision)
+        if len(decision.events) <= EVENTS_A_STEP:
+            events = events_of(decision)
+            after = foreseen or evolve(state, decision, events)
+        else:
+            events, after = yield from self._evolving(state, decision, foreseen)
         batch.before.setdefault(owner, state)
-        batch.states[owner] = foreseen or evolve(state, decision, events)
+        batch.states[owner] = after
         for event in events:
             if isinstance(event, UserErased):
                 batch.erase(owner, event, (INBOX.name, decision.item_offset + 1), state.memories)
@@ -296,6 +316,30 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
                 batch.erase_memory(owner, event, decision)
         _gather_rows(batch, owner, decision, events, record)
         return True
+
+    @staticmethod
+    def _evolving(
+        state: UserState, decision: Decision, foreseen: UserState | None
+    ) -> Generator[None, None, tuple[tuple[LedgerEvent, ...], UserState]]:
+        """Return the many events of a decision and the state after them, in steps. Raises Undecodable, Unfit."""
+        events = list["LedgerEvent"]()
+        after = after_item(state, decision) if foreseen is None else foreseen
+        for begin in range(0, len(decision.events), EVENTS_A_STEP):
+            some = events_in(decision.events[begin : begin + EVENTS_A_STEP])
+            if foreseen is None:
+                after = evolve_some(after, decision, some)
+            events += some
+            yield
+        return tuple(events), after
+
+    @staticmethod
+    def _gather_memory_rows(batch: Batch) -> Generator[None, None, None]:
+        """Make the rows of the memories that a batch changes, in steps."""
+        for owner, ids in batch.memories.items():
+            name, memories = name_of(owner), batch.states[owner].memories
+            for some in stepwise(ids.items()):
+                batch.memory_rows += [(name, i, sequence, row_of_memory(memories[i])) for i, sequence in some]
+                yield
 
     def write(self, batch: Batch) -> None:
         """Write a batch into the file; the caller's transaction commits it."""
@@ -315,11 +359,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         )
         run(
             "insert into memories values(?,?,?,?) on conflict(owner, memory_id) do update set body=excluded.body",
-            [
-                (name_of(owner), i, sequence, row_of_memory(batch.states[owner].memories[i]))
-                for owner, ids in batch.memories.items()
-                for i, sequence in ids.items()
-            ],
+            batch.memory_rows,
         )
         run("insert or replace into vectors values(?,?,?)", batch.vectors)
         run("insert or replace into decisions values(?,?,?,?,?)", batch.decisions)

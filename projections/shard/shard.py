@@ -22,12 +22,14 @@ from projections.shard.tables import begin_build, connect, end_build, name_of
 from projections.shard.turn_statistics import TurnStatistics
 from projections.shard.turn_vectors import TurnVectors
 from projections.shard.wal import Checkpoints
+from projections.turns import in_turns, to_end
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from pathlib import Path
 
+    from projections.shard.ledger import Batch
     from projections.shard.observations import Removal
     from schemas.identity import Owner
     from schemas.log import Log, Record
@@ -80,6 +82,7 @@ class Shard:
         self.removed_before: dict[str, int] = {}
         """The offset before which each topic's observations were removed, as far as this process knows."""
         self._is_building = False
+        self._is_closed = False
         self._open()
 
     def _open(self) -> None:
@@ -97,6 +100,7 @@ class Shard:
 
     def close(self) -> None:
         """Close the file."""
+        self._is_closed = True
         self.ledger.forget()
         self.checkpoints.close()
         self._connection.close()
@@ -112,6 +116,7 @@ class Shard:
             put_in_place()
         finally:
             self._open()
+            self._is_closed = False
             self.ledger.void_decisions = void
 
     def begin_build(self) -> None:
@@ -244,17 +249,41 @@ class Shard:
 
     async def _fold_some(self, topic: str) -> int:
         records = await self._log.read(topic, self.partition, self.offset(topic), BATCH_RECORDS)
-        if records and not self.retired:
-            self.fold(topic, records)
-            self.checkpoints.committed()
+        if not records or self.retired:
+            return len(records)
+        batch = None
+        if topic == self.ledger_topic:
+            batch = await in_turns(self._while_open(self.ledger.gather(_kept(records))))
+            if batch is None:
+                return 0
+        self.fold(topic, records, batch)
+        self.checkpoints.committed()
         return len(records)
 
-    def fold(self, topic: str, records: Sequence[Record]) -> None:
-        """Fold records of a topic in one transaction; the next offset is the one after the last."""
+    def _while_open(self, steps: Generator[None, None, Batch]) -> Generator[None, None, Batch | None]:
+        """Gather a batch, in steps; None where the shard is closed or retired between two of them."""
+        ledger = self.ledger
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                batch: Batch = end.value
+                return batch
+            yield
+            if self.retired or ledger is not self.ledger or self._is_closed:
+                return None
+
+    def fold(self, topic: str, records: Sequence[Record], batch: Batch | None = None) -> None:
+        """Fold records of a topic in one transaction; the next offset is the one after the last.
+
+        `batch` is what those of the ledger were gathered in, if they were.
+        """
+        if batch is None and topic == self.ledger_topic:
+            batch = to_end(self.ledger.gather(_kept(records)))
         last = records[-1]
         next_offset = last.position.offset + 1
-        records = [record for record in records if not record.is_erased]
-        batch = self.ledger.gather(records) if topic == self.ledger_topic else None
+        records = _kept(records)
+        changes = {} if batch is None else batch.indexed_changes()
         with self._transaction():
             if batch is not None:
                 self.ledger.write(batch)
@@ -269,7 +298,7 @@ class Shard:
         self._offsets[topic] = next_offset
         if batch is not None:
             self.ledger.keep(batch)
-            for owner, ids in batch.indexed_changes().items():
+            for owner, ids in changes.items():
                 self._changed(owner, ids)
             if batch.erased or batch.erased_memories:
                 self._forget_folded()
@@ -313,6 +342,11 @@ class Shard:
             self.trouble = error
             raise
         self.trouble = None
+
+
+def _kept(records: Sequence[Record]) -> list[Record]:
+    """Return the records that were not erased."""
+    return [record for record in records if not record.is_erased]
 
 
 def _index_row(index: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import datetime
 from itertools import count, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from immutables import Map
@@ -14,11 +15,12 @@ from projections.shard.rows.memories import memory_of_row
 from projections.shard.tables import name_of
 from projections.state.memory import FORGOTTEN, UserState
 from projections.state.statement_index import StatementIndex
+from projections.turns import ITEMS_A_STEP, in_turns, ordered, stepwise, to_end
 from projections.user_cache import UserCache
 from schemas.text import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from projections.shard.rows.intimacies import IntimacyRows
     from projections.shard.rows.wakes import WakeRows
@@ -36,6 +38,10 @@ _SAMPLED: Final = 32
 """Memories whose texts are measured: a state is kept after each decision, and may have 10,000. No caller chooses which:
 they are in the order of their ids' hashes."""
 _BODIES: Final = "select body from memories where owner=? order by sequence"
+_NEXT_BODIES: Final = (
+    "select memory_id, sequence, body from memories where owner=? and memory_id>? order by memory_id limit ?"
+)
+_VERSION: Final = "select version from users where owner=?"
 
 
 _cached: Final = UserCache[tuple[int, "Owner"], "UserState"](SMALL_BYTES, MAX_BYTES)
@@ -54,9 +60,12 @@ class UserStates:
         self._wakes = wakes
         self._intimacy = intimacy
         self._number = next(_numbers)
+        self._forgotten = 0
+        """How often the cache was emptied."""
 
     def forget(self) -> None:
         """Empty the cache of this shard's states."""
+        self._forgotten += 1
         for number, owner in _cached:
             if number == self._number:
                 _cached.pop((number, owner))
@@ -72,6 +81,20 @@ class UserStates:
             known = self.read(owner)
             self.keep(owner, known)
         return known
+
+    async def load(self, owner: Owner) -> None:
+        """Cache a user's state, if it is not; of a large user's others have their turn while it is read.
+
+        Where a fold writes meanwhile it is read again. Raises as `read`, and ProgrammingError when the file is closed.
+        """
+        while (self._number, owner) not in _cached:
+            forgotten = self._forgotten
+            state = await in_turns(self._reading(owner))
+            if (self._number, owner) in _cached:
+                return
+            now = self._connection.execute(_VERSION, (name_of(owner),)).fetchone()
+            if self._forgotten == forgotten and state.version == (now[0] if now else 0):
+                self.keep(owner, state)
 
     def bodies(self, owner: Owner) -> list[bytes]:
         """Return the rows of a user's memories, in the order of forming."""
@@ -96,6 +119,10 @@ class UserStates:
 
     def read(self, owner: Owner) -> UserState:
         """Return a user's state as the file has it, without caching it."""
+        return to_end(self._reading(owner))
+
+    def _reading(self, owner: Owner) -> Generator[None, None, UserState]:
+        """Read a user's state in steps."""
         name, run = name_of(owner), self._connection.execute
         row = run(
             "select version, last_item, last_offset, last_part, last_part_closed, erased_at from users where owner=?",
@@ -103,17 +130,25 @@ class UserStates:
         ).fetchone()
         if row is None:
             return UserState(owner=owner)
-        memories = self._memories(self.bodies(owner))
+        memories = yield from self._reading_memories(name)
         by_digest: dict[bytes, tuple[str, ...]] = {}
         by_attribute: dict[str, tuple[str, ...]] = {}
         forgotten: dict[str, tuple[str, ...]] = {}
-        for memory in memories:
-            key = digest(memory.content)
-            by_digest[key] = tuple(sorted((*by_digest.get(key, ()), memory.memory_id)))
-            if memory.attribute:
-                by_attribute[memory.attribute] = (*by_attribute.get(memory.attribute, ()), memory.memory_id)
-            for piece in dict.fromkeys(memory.pieces if memory.status == FORGOTTEN else ()):
-                forgotten[piece] = tuple(sorted((*forgotten.get(piece, ()), memory.memory_id)))
+        statements = StatementIndex()
+        for some in stepwise(memories):
+            for memory in some:
+                key = digest(memory.content)
+                by_digest[key] = tuple(sorted((*by_digest.get(key, ()), memory.memory_id)))
+                if memory.attribute:
+                    by_attribute[memory.attribute] = (*by_attribute.get(memory.attribute, ()), memory.memory_id)
+                for piece in dict.fromkeys(memory.pieces if memory.status == FORGOTTEN else ()):
+                    forgotten[piece] = tuple(sorted((*forgotten.get(piece, ()), memory.memory_id)))
+                statements.note(memory)
+            yield
+        covered = {p: bool(r) for p, r in run("select piece, rejected from covered where owner=?", (name,))}
+        yield
+        items = {bytes(i): None for (i,) in run("select item from items where owner=?", (name,))}
+        yield
         return UserState(
             owner=owner,
             version=row[0],
@@ -124,15 +159,28 @@ class UserStates:
             erased_at=None if row[5] is None else datetime.fromisoformat(row[5]),
             cut=Map(run("select topic, before from erasures where owner=?", (name,)).fetchall()),
             memories=Map({m.memory_id: m for m in memories}),
-            covered=Map({p: bool(r) for p, r in run("select piece, rejected from covered where owner=?", (name,))}),
-            items=Map({bytes(i): None for (i,) in run("select item from items where owner=?", (name,))}),
+            covered=Map(covered),
+            items=Map(items),
             by_digest=Map(by_digest),
             by_attribute=Map(by_attribute),
             forgotten=Map(forgotten),
-            statements=StatementIndex(memories),
+            statements=statements,
             wakes=self._wakes.of(owner),
             intimacies=self._intimacy.of(owner),
         )
+
+    def _reading_memories(self, name: str) -> Generator[None, None, list[Memory]]:
+        """Read a user's memories in steps; return them in the order of forming."""
+        found, last = list[tuple[int, "Memory"]](), ""
+        while True:
+            rows = self._connection.execute(_NEXT_BODIES, (name, last, ITEMS_A_STEP)).fetchall()
+            memories = self._memories([body for _, _, body in rows])
+            found += zip((sequence for _, sequence, _ in rows), memories, strict=True)
+            if len(rows) < ITEMS_A_STEP:
+                break
+            last = rows[-1][0]
+            yield
+        return [memory for _, memory in (yield from ordered(found, key=itemgetter(0)))]
 
 
 def _size_of(state: UserState) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -39,7 +40,7 @@ from schemas.text import digest
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from schemas.messages.decision import Decision
@@ -61,7 +62,12 @@ Events: TypeAlias = "Sequence[LedgerEvent]"
 
 def events_of(decision: Decision) -> tuple[LedgerEvent, ...]:
     """Return a decision's events. Raises UnknownSchema for one that this version does not know."""
-    return tuple(codec.decode_as(data, *LEDGER_EVENTS) for data in decision.events)
+    return events_in(decision.events)
+
+
+def events_in(encoded: Iterable[bytes]) -> tuple[LedgerEvent, ...]:
+    """Return events as they were encoded in a decision. Raises UnknownSchema for one that is not known."""
+    return tuple(codec.decode_as(data, *LEDGER_EVENTS) for data in encoded)
 
 
 @lru_cache(maxsize=1_024)  # an item is asked about several times while it is decided and folded
@@ -111,13 +117,41 @@ def counts(state: UserState, decision: Decision) -> bool:
 
 def evolve(state: UserState, decision: Decision, events: Events) -> UserState:
     """Return the state after a decision that counts. Raises Unfit."""
+    if len(events) == 1 and isinstance(events[0], MemoryFormed):  # nearly always: one copy of the state, not two
+        with _fitting():
+            return replace(state, **_decided(state, decision), **_changes(state, None, formed(events[0])))
+    return evolve_some(after_item(state, decision), decision, events)
+
+
+def after_item(state: UserState, decision: Decision) -> UserState:
+    """Return the state after what a decision that counts says besides its events."""
+    return replace(state, **_decided(state, decision))
+
+
+def evolve_some(state: UserState, decision: Decision, events: Events) -> UserState:
+    """Return the state after some of a decision's events, which must come in their order. Raises Unfit."""
+    with _fitting():
+        return apply_all(state, events, decision.envelope.recorded_at)
+
+
+@contextmanager
+def _fitting() -> Iterator[None]:
+    """Raise Unfit for what cannot be made of a state."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unfit(f"the decision does not fit what is known: {describe(error)}") from error
+
+
+def _decided(state: UserState, decision: Decision) -> dict[str, Any]:
+    """Return the fields of a state that change with a decision, whatever its events are."""
     covered = state.covered
     if decision.covered:
         with covered.mutate() as change:
             for piece in decision.covered:
                 change[piece] = decision.rejected
             covered = change.finish()
-    decided: dict[str, Any] = {
+    return {
         "version": decision.version,
         "last_item": decision.item_id,
         "last_offset": decision.item_offset,
@@ -126,17 +160,17 @@ def evolve(state: UserState, decision: Decision, events: Events) -> UserState:
         "items": state.items.set(item_key(decision.item_id), None),
         "covered": covered,
     }
-    try:
-        if len(events) == 1 and isinstance(events[0], MemoryFormed):  # nearly always: one copy of the state, not two
-            return replace(state, **decided, **_changes(state, None, formed(events[0])))
-        return apply_all(replace(state, **decided), events, decision.envelope.recorded_at)
-    except (KeyError, TypeError, ValueError) as error:
-        raise Unfit(f"the decision does not fit what is known: {describe(error)}") from error
 
 
 def apply_all(state: UserState, events: Events, recorded_at: datetime | None) -> UserState:
     """Return the state after the events of one item whose log time is `recorded_at`."""
+    faded: list[MemoryDecayed] = []
     for event in events:
+        if isinstance(event, MemoryDecayed):  # of a tick there are many
+            faded.append(event)
+            continue
+        if faded:
+            state, faded = _faded(state, faded), []
         if isinstance(event, MEMORY_EVENTS):
             state = _apply(state, event, recorded_at)
         elif isinstance(event, WAKE_EVENTS):
@@ -148,7 +182,16 @@ def apply_all(state: UserState, events: Events, recorded_at: datetime | None) ->
             state = _erased(state, event)
         elif isinstance(event, MemoryErased):
             state = _without_memory(state, state.memories[event.memory_id])
-    return state
+    return _faded(state, faded) if faded else state
+
+
+def _faded(state: UserState, events: Sequence[MemoryDecayed]) -> UserState:
+    """Return the state after memories have decayed, by which they are found as before."""
+    with state.memories.mutate() as change:
+        for event in events:
+            change[event.memory_id] = _after_tick(change[event.memory_id], event)
+        memories = change.finish()
+    return replace(state, memories=memories)
 
 
 def _erased(state: UserState, event: UserErased) -> UserState:
@@ -191,11 +234,7 @@ def _apply(state: UserState, event: MemoryEvent, recorded_at: datetime | None) -
     if isinstance(event, MemoryImported):
         return _with(state, None, imported(event))
     before = state.memories[event.memory_id]
-    after = _after(before, event, recorded_at)
-    version = before.version + 1
-    rewritten = isinstance(event, (MemoryRevised, MemoryRestored))
-    after = replace(after, version=version, text_version=version if rewritten else before.text_version)
-    return _with(state, before, after)
+    return _with(state, before, _after(before, event, recorded_at))
 
 
 _Key = TypeVar("_Key")
@@ -205,14 +244,14 @@ _Change: TypeAlias = MemoryReinforced | MemoryRevised | MemorySuperseded | _ByTi
 
 
 def _after(before: Memory, event: _Change, recorded_at: datetime | None) -> Memory:
-    """Return the memory after an event about it, before the event is counted."""
+    """Return the memory after an event about it, one version later."""
     match event:
         case MemoryReinforced():
             return _reinforced(before, event)
         case MemoryRevised():
             return _revised(before, event)
         case MemorySuperseded():
-            return replace(before, status=SUPERSEDED, superseded_by=event.superseded_by)
+            return replace(before, version=before.version + 1, status=SUPERSEDED, superseded_by=event.superseded_by)
         case MemoryDecayed() | MemoryExpired():
             return _after_tick(before, event)
         case _:
@@ -220,13 +259,14 @@ def _after(before: Memory, event: _Change, recorded_at: datetime | None) -> Memo
 
 
 def _after_tick(before: Memory, event: _ByTick) -> Memory:
+    seen: dict[str, Any] = {"version": before.version + 1, "last_tick_id": event.tick_id}
     match event:
         case MemoryDecayed():
             if event.measure == "strength":
-                return replace(before, last_tick_id=event.tick_id, strength=event.after)
-            return replace(before, last_tick_id=event.tick_id, importance=event.after)
+                return replace(before, **seen, strength=event.after)
+            return replace(before, **seen, importance=event.after)
         case MemoryExpired():
-            return replace(before, status=EXPIRED, last_tick_id=event.tick_id)
+            return replace(before, **seen, status=EXPIRED)
         case _:
             assert_never(event)
 
@@ -234,10 +274,12 @@ def _after_tick(before: Memory, event: _ByTick) -> Memory:
 def _as_wished(before: Memory, event: _ByWish, recorded_at: datetime | None) -> Memory:
     match event:
         case MemoryForgotten():
-            return replace(before, status=FORGOTTEN, forgotten_at=recorded_at)
+            return replace(before, version=before.version + 1, status=FORGOTTEN, forgotten_at=recorded_at)
         case MemoryRestored():
             return replace(
                 before,
+                version=before.version + 1,
+                text_version=before.version + 1,
                 status=SUPERSEDED if event.superseded_by else ACTIVE,
                 superseded_by=event.superseded_by,
                 expires_at=event.expires_at,
@@ -252,6 +294,7 @@ def _as_wished(before: Memory, event: _ByWish, recorded_at: datetime | None) -> 
 def _reinforced(before: Memory, event: MemoryReinforced) -> Memory:
     return replace(
         before,
+        version=before.version + 1,
         access_count=event.access_count,
         recall_count=event.recall_count,
         last_accessed_at=event.last_accessed_at,
@@ -272,6 +315,8 @@ def _revised(before: Memory, event: MemoryRevised) -> Memory:
     shared_with = [agent] if event.reason == SHARED and (agent := event.envelope.agent_id) else []
     return replace(
         before,
+        version=before.version + 1,
+        text_version=before.version + 1,
         content=event.content.text if event.content else before.content,
         content_hash=event.content_hash or before.content_hash,
         embedding_model=event.embedding_model or before.embedding_model,
@@ -311,10 +356,11 @@ def _with(state: UserState, before: Memory | None, after: Memory) -> UserState:
 
 def _changes(state: UserState, before: Memory | None, after: Memory) -> dict[str, Any]:
     """Return the fields of a state that change with a memory."""
-    by_digest, by_attribute, key = state.by_digest, state.by_attribute, digest(after.content)
+    by_digest, by_attribute = state.by_digest, state.by_attribute
     if before is not None and before.content != after.content:
         by_digest = _without(by_digest, digest(before.content), before.memory_id)
     if before is None or before.content != after.content:
+        key = digest(after.content)
         by_digest = by_digest.set(key, tuple(sorted((*by_digest.get(key, ()), after.memory_id))))
     if before is None and after.attribute:
         by_attribute = by_attribute.set(after.attribute, (*by_attribute.get(after.attribute, ()), after.memory_id))

@@ -145,6 +145,8 @@ class Observe:
         lease = self._shards.assignment.lease(partition)
         await self._shards.assignment.wait_until_ready(partition)
         await catch_up(self._shards, position.topic, partition, position.offset + 1)
+        with suppress(NotHeld):
+            await self._shards.load(owner)
         if not lease.is_current(delivery):
             return  # revoked meanwhile: it is delivered again, and must not be pending here then
         first = self._shards.at(partition).observations.first(owner, message.envelope.event_id)

@@ -178,6 +178,7 @@ class Remember:
 
     async def decided(self, owner: Owner, item_id: str) -> None:
         """Wait until an item is decided and folded here."""
+        await self._shards.load(owner)
         while not is_decided(self._shards.state(owner), item_id):
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             waiting = self._waiters.setdefault((owner, item_id), [])
@@ -210,6 +211,7 @@ class Remember:
         """
         owner = items[0].owner
         left = deque(items)
+        await self._shards.load(owner)
         repeated = sum(is_decided(self._shards.state(owner), one.item.envelope.event_id) for one in items)
         for _ in range(repeated):
             self._counted("remember", "repeated")
@@ -400,6 +402,7 @@ class Remember:
     async def _meet_tick(self, owner: Owner, tick: Tick, record: Record) -> UserState:
         """Decide a tick for one user, part by part; return the user's state after it."""
         tick_id, place = tick.envelope.event_id, _place(record)
+        await self._shards.load(owner)
         while True:
             state = self._shards.state(owner)
             if is_decided(state, tick_id) or is_passed(state, tick_id, place.offset):

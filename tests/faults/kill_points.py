@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mnemolog.settings import Settings
+    from projections.shard.ledger import Batch
     from projections.shard.shard import Shard
     from schemas.log import Appended, NewRecord, Record
     from streams.delivery.delivery import Delivery
@@ -126,10 +127,10 @@ def make_mortal(shard: Shard, switch: KillSwitch) -> None:
     fold: Any = shard.fold
     folding: list[str] = []
 
-    def mortal_fold(topic: str, records: Sequence[Record]) -> None:
+    def mortal_fold(topic: str, records: Sequence[Record], batch: Batch | None = None) -> None:
         switch.passes(f"before fold {topic}")
         folding[:] = [topic]
-        fold(topic, records)
+        fold(topic, records, batch)
         switch.passes(f"after fold {topic}")
 
     def traced(statement: str) -> None:

@@ -18,6 +18,7 @@ from projections.shard.tables import connect
 from projections.state.digest import digests
 from projections.state.evolve import counts, events_of, evolve
 from projections.state.memory import UserState
+from projections.turns import to_end
 from schemas import codec
 from schemas.log import Position, Record
 from schemas.messages.erasure import Cut, EraseUser
@@ -96,7 +97,7 @@ def test_a_shard_keeps_no_row_of_before_whatever_the_batches(before: list[Step],
         ledger = LedgerFold(connection, 0)
         while rows:
             size = sizes[len(rows) % len(sizes)]
-            batch, rows = ledger.gather(rows[:size]), rows[size:]
+            batch, rows = to_end(ledger.gather(rows[:size])), rows[size:]
             ledger.write(batch)
             ledger.keep(batch)
         reopened = LedgerFold(connection, 0)

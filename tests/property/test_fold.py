@@ -17,6 +17,7 @@ from projections.shard.ledger import LedgerFold
 from projections.shard.tables import connect
 from projections.state.evolve import counts, events_of, evolve
 from projections.state.memory import UserState
+from projections.turns import to_end
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import Position, Record
@@ -94,7 +95,7 @@ def test_a_shard_holds_the_live_state_whatever_the_batches_and_the_neighbours(
         kept = LedgerFold(connection, 0)
         while rows:
             size = sizes[len(rows) % len(sizes)]
-            batch, rows = kept.gather(rows[:size]), rows[size:]
+            batch, rows = to_end(kept.gather(rows[:size])), rows[size:]
             kept.write(batch)
             kept.keep(batch)
         reopened = LedgerFold(connection, 0)

@@ -21,7 +21,7 @@ from streams.sealing.replacements import Replacements
 from streams.sealing.user_keys import LEASE_SECONDS, UserKeys
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from projections.partitions.assignment import Lease
     from projections.state.memory import UserState
@@ -123,13 +123,14 @@ class _MovesItsOffsetFirst(Shard):
 
 
 class _CountsEverything(LedgerFold):
-    def gather(self, records: Sequence[Record]) -> Batch:
+    def gather(self, records: Sequence[Record]) -> Generator[None, None, Batch]:
         batch = Batch()
         for record in records:
             decision = codec.decode_as(record.value, Decision)
             owner, events = decision.envelope.owner, events_of(decision)
             batch.states[owner] = evolve(batch.states.get(owner) or self.state(owner), decision, events)
             _gather_rows(batch, owner, decision, events, record)
+        yield from self._gather_memory_rows(batch)
         return batch
 
 

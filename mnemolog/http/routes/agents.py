@@ -27,7 +27,8 @@ from projections.queries.queries import Queries
 from projections.queries.validity import dated_view
 from projections.shard.errors import ShardUnavailable
 from projections.shard.observation_lookup import Turn
-from projections.state.memory import ACTIVE, SUPERSEDED
+from projections.state.memory import ACTIVE, SUPERSEDED, Memory
+from projections.turns import chosen, in_turns
 from schemas.identity import Owner, check_user_id
 from schemas.inputs.input_events import DEFAULT_USER
 from schemas.instant import instant
@@ -54,8 +55,8 @@ async def profile(
     if not worker.settings.user_profile:
         return answer(profile_of((), now))
     await fold_turns(worker.log, worker.shards, owner)  # how the user talks is counted from them
-    state, visibility = await worker.queries.state(owner, now, as_of), worker.contexts.visibility(owner, agent_id)
-    return answer(worker.queries.profile(state, now, as_of, agent_id, visibility))
+    visibility = worker.contexts.visibility(owner, agent_id)
+    return answer(await worker.queries.profile(owner, now, as_of, agent_id, visibility))
 
 
 @router.get("/users/{user_id:text}/episodes", response_model=responses.Memories)
@@ -66,7 +67,7 @@ async def episodes(
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
     filters = Filters(kind="episodic", agent_id=query.agent_id)
     state = await worker.queries.state(owner, now, query.as_of)
-    memories = worker.queries.memories(state, filters, query.as_of or now)
+    memories = await worker.queries.memories(state, filters, query.as_of or now)
     memories.sort(key=lambda memory: memory.occurred_at, reverse=True)
     known = {owner: state.memories}
     shown = [(owner, memory) for memory in memories]
@@ -121,13 +122,17 @@ async def _entities(worker: Worker, owner: Owner, agent_id: str | None, as_of: d
     """Return the entities in what an agent may see of a user: what is active, and what took its place."""
     now = worker.clock.now()
     at, filters = as_of or now, Filters(agent_id=agent_id)
-    state = await worker.queries.state(owner, now, as_of)
-    sees = worker.queries.ranked_memories(state).shows(worker.contexts.visibility(owner, agent_id))
-    seen = [
-        memory
-        for memory in state.memories.values()
-        if memory.status_at(at) in (ACTIVE, SUPERSEDED) and filters.accept(memory) and sees(memory)
-    ]
+    visibility = worker.contexts.visibility(owner, agent_id)
+    state, ranked = (
+        await worker.queries.state(owner, now, as_of),
+        await worker.queries.ranked(owner, now, as_of, visibility),
+    )
+    sees = ranked.shows(visibility)
+
+    def is_seen(memory: Memory) -> bool:
+        return memory.status_at(at) in (ACTIVE, SUPERSEDED) and filters.accept(memory) and sees(memory)
+
+    seen = await in_turns(chosen(state.memories.values(), is_seen))
     return await asyncio.to_thread(entities, owner, seen)  # names are read by rules, of up to 10,000 memories
 
 
@@ -147,7 +152,9 @@ def _entity_row(entity: Entity) -> dict[str, Any]:
 async def stats(user_id: str, worker: CurrentWorker, tenant: Tenant, agent_id: Id | None = None) -> Response:
     """Count a user's active memories: all, or those that an agent knows."""
     owner = Owner(tenant, check_user_id(user_id))
-    memories = worker.queries.memories(worker.shards.state(owner), Filters(agent_id=agent_id), worker.clock.now())
+    now = worker.clock.now()
+    state = await worker.queries.state(owner, now)
+    memories = await worker.queries.memories(state, Filters(agent_id=agent_id), now)
     return answer(
         {
             "total": len(memories),

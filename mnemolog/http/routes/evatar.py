@@ -113,4 +113,5 @@ async def deleted(memory_id: MemoryId, worker: CurrentWorker, tenant: Tenant, co
 async def _of_device(worker: CurrentWorker, owner: Owner, filters: Filters) -> list[Memory]:
     if owner.is_global:
         await worker.fold_globals()
-    return worker.queries.memories(worker.shards.state(owner), filters, worker.clock.now())
+    now = worker.clock.now()
+    return await worker.queries.memories(await worker.queries.state(owner, now), filters, now)

@@ -85,6 +85,7 @@ async def export(
         await worker.fold_globals()
     owner = Owner(tenant, GLOBAL_USER if scope == "global" else user_id)
     scoped = filters.within(session_id=session_id, app_id=app_id)
+    await worker.shards.load(owner)
     lines = export_of(worker.shards, owner, worker.clock.now(), Filters(**dict(scoped)))
     return StreamingResponse(_chunks(lines, worker.is_in_session), media_type=NDJSON[0])
 

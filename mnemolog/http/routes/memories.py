@@ -1,7 +1,7 @@
 """Memories over HTTP: list, read, remember, revise, forget, restore, and where each came from."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from http import HTTPStatus
@@ -117,7 +117,8 @@ async def forget_many(
     owner, now = Owner(tenant, query.user_id), worker.clock.now()
     # What was only forgotten is still kept.
     status = query.status or (None if query.forever else ACTIVE)
-    found = worker.queries.memories(worker.shards.state(owner), _filters(query), now, status=status)
+    state = await worker.queries.state(owner, now)
+    found = await worker.queries.memories(state, _filters(query), now, status=status)
     chosen = [memory.memory_id for memory in found[: query.limit]]
     gone: dict[str, Any] = {"items": chosen, "waiting": [], "left": len(found) - len(chosen), "receipts": []}
     if query.preview:
@@ -266,9 +267,14 @@ def paged(
 
     `known` are all memories of each owner, by id: they say until when one was true.
     """
-    shown = memories[(page - 1) * size : page * size]
-    items = [dated_view(owner, memory, known.get(owner, {}), at) for owner, memory in shown]
+    items = _dated(memories[(page - 1) * size : page * size], at, known)
     return {"items": items, "total": len(memories), "page": page, "page_size": size}
+
+
+def _dated(
+    memories: Iterable[tuple[Owner, Memory]], at: datetime, known: Mapping[Owner, Mapping[str, Memory]]
+) -> list[dict[str, Any]]:
+    return [dated_view(owner, memory, known.get(owner, {}), at) for owner, memory in memories]
 
 
 def _filters(query: MemoriesAsked | MemoriesUnwanted) -> Filters:
@@ -300,16 +306,22 @@ async def _listed(
         owners.append(global_owner)
     if global_owner in owners:
         await worker.fold_globals()
-    states = [await worker.queries.state(owner, now, asked.as_of) for owner in owners]
     at = asked.as_of or now
+    narrows = asked.scope is not None or asked.status != ACTIVE or filters != Filters(agent_id=filters.agent_id)
+    states = [await worker.queries.state(owner, now, asked.as_of) for owner in owners]
+    known = {state.owner: state.memories for state in states}
+    if len(owners) == 1 and asked.as_of is None and not narrows:
+        begin, end = (page - 1) * size, page * size
+        shown, total = await worker.queries.page(owners[0], filters.agent_id, now=now, begin=begin, end=end)
+        items = _dated(((owners[0], memory) for memory in shown), now, known)
+        return answer({"items": items, "total": total, "page": page, "page_size": size})
     memories = [
         (state.owner, memory)
         for state in states
-        for memory in worker.queries.memories(state, filters, at, status=asked.status, scope=asked.scope)
+        for memory in await worker.queries.memories(state, filters, at, status=asked.status, scope=asked.scope)
     ]
     if len(owners) > 1:
         memories.sort(key=lambda pair: (pair[1].importance, pair[1].last_accessed_at), reverse=True)
-    known = {state.owner: state.memories for state in states}
     return answer(paged(memories, page, size, at, known))
 
 

@@ -14,6 +14,7 @@ from projections.profile.dates import Ahead
 from projections.profile.dates import upcoming as ahead_of
 from projections.profile.relationship import feeling_view, feelings, feelings_summary
 from projections.profile.relationship import report as report_of
+from projections.turns import aside
 from schemas.identity import Owner, check_user_id
 from schemas.instant import instant
 
@@ -26,10 +27,10 @@ async def emotions(
 ) -> Response:
     """Return feelings over time, oldest first, with counts over all of them."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
-    memories = (await worker.queries.state(owner, now, query.as_of)).memories.values()
+    memories = (await worker.queries.state(owner, now, query.as_of)).memories
     felt = [
         memory
-        for memory in feelings(memories, query.as_of or now, query.agent_id)
+        for memory in await aside(len(memories), feelings, memories.values(), query.as_of or now, query.agent_id)
         if (query.since is None or memory.occurred_at >= query.since)
         and (query.until is None or memory.occurred_at <= query.until)
     ]
@@ -46,8 +47,8 @@ async def upcoming(
     """Return dated plans and days that come back every year, the nearest first; days are those of UTC."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
     at = query.as_of or now
-    memories = (await worker.queries.state(owner, now, query.as_of)).memories.values()
-    dates = ahead_of(memories, at, query.days, query.agent_id)
+    memories = (await worker.queries.state(owner, now, query.as_of)).memories
+    dates = await aside(len(memories), ahead_of, memories.values(), at, query.days, query.agent_id)
     items = [_ahead(ahead) for ahead in dates[: query.limit]]
     return answer({"items": items, "total": len(dates), "as_of": instant(at)})
 
@@ -60,9 +61,10 @@ async def report(
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
     await fold_turns(worker.log, worker.shards, owner)
     at = query.as_of or now
-    memories = (await worker.queries.state(owner, now, query.as_of)).memories.values()
+    memories = (await worker.queries.state(owner, now, query.as_of)).memories
     intimacies = worker.queries.turn_statistics(owner).intimacies(owner, query.agent_id, at)
-    return answer(report_of(memories, intimacies, at, query.agent_id, query.lang))
+    made = await aside(len(memories), report_of, memories.values(), intimacies, at, query.agent_id, query.lang)
+    return answer(made)
 
 
 def _ahead(ahead: Ahead) -> dict[str, Any]:

@@ -52,6 +52,7 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
             hops=body.hops,
         )
         results: list[Any]
+        await worker.shards.load(owner)
         visibility = worker.contexts.visibility(owner, body.agent_id)
         if "turns" in body.include:
             with_memories = "memories" in body.include

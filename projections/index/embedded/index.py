@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.index.embedded.table import UserTable
 from projections.index.protocol import Legs
+from projections.turns import MANY_MEMORIES
 from projections.user_cache import UserCache
 
 if TYPE_CHECKING:
@@ -27,9 +28,10 @@ class EmbeddedIndex:
     Nothing is stored: dropping a table is always safe, the next search loads it again. So when the tables need more
     than `max_bytes`, those searched longest ago are dropped; the one in use is kept however large it is.
 
-    A search of a loaded user runs to its end on the event loop, without waiting: it reads one state. It takes about as
-    long as one matrix product over the user's vectors; a load about 15 microseconds a memory, besides what the loader
-    takes. Long texts are taken apart between other work: others are answered during a load, and during a put of many.
+    A search of a loaded user reads one state, to its end on the event loop; where that has many memories, others
+    have their turn before. It takes about as long as one matrix product over the user's vectors; a load about 15
+    microseconds a memory, besides what the loader takes. Long texts are taken apart between other work: others are
+    answered during a load, and during a put of many.
 
     The shard must hold a change before it is put or removed here, or a load in between would not see it. A change
     during a load holds for what is loaded. Of what was removed nothing is kept, so a put that arrives after it, late,
@@ -89,10 +91,11 @@ class EmbeddedIndex:
     async def search(self, query: IndexQuery) -> Legs:
         """Search one user's memories; an unknown user has empty legs."""
         user = (query.tenant, query.user_id)
+        known = self._tables.peek(user)
+        if known is not None and len(known) >= MANY_MEMORIES:
+            await asyncio.sleep(0)  # a question may search several times, and look at all of them in between
         table = await self._table(user)
-        if table is None:
-            return Legs((), ())
-        return table.search(query)
+        return Legs((), ()) if table is None else table.search(query)
 
     async def _table(self, user: tuple[str, str]) -> UserTable | None:
         """Return a user's table, loaded if it is not, or None for a user without memories."""

@@ -64,6 +64,10 @@ class UserTable:
         self._blocks: dict[tuple[str, int], _Block] = {}
         self._bm25 = Bm25()
 
+    def __len__(self) -> int:
+        """Return how many rows there are, dead ones too."""
+        return len(self._ids)
+
     @property
     def nbytes(self) -> int:
         """Estimate of the memory in use."""

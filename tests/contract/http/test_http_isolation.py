@@ -181,8 +181,8 @@ def a_total_counts_what_is_not_shown(_: World, patch: pytest.MonkeyPatch) -> Non
 def words_are_logged(_: World, patch: pytest.MonkeyPatch) -> None:
     read = Queries.memories
 
-    def spoken(self: Queries, *given: Any, **more: Any) -> Any:
-        found = read(self, *given, **more)
+    async def spoken(self: Queries, *given: Any, **more: Any) -> Any:
+        found = await read(self, *given, **more)
         key_file.log.debug("found %s", [memory.content for memory in found])
         return found
 

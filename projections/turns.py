@@ -1,0 +1,91 @@
+"""Turns: long work on the event loop is cut into steps, and others have theirs between them."""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator
+
+Item = TypeVar("Item")
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+TURN_SECONDS: Final = 0.01
+"""How long steps go on before others have their turn."""
+ITEMS_A_STEP: Final = 256
+"""Memories that are looked at in one step: a millisecond or two."""
+MANY_MEMORIES: Final = 1_000
+"""So many take some milliseconds."""
+
+
+async def in_turns(steps: Generator[None, None, Result]) -> Result:
+    """Run a generator to its end and return what it returns; others have their turn after each TURN_SECONDS.
+
+    What it reads must not change between two of its steps, or it must see to that itself. A state of a user is one
+    value, and does not change.
+    """
+    began = monotonic()
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        if monotonic() - began > TURN_SECONDS:
+            await asyncio.sleep(0)
+            began = monotonic()
+
+
+async def aside(memories: int, work: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:
+    """Return what a computation over so many memories returns: where they are many it runs in a thread."""
+    return work(*args, **kwargs) if memories < MANY_MEMORIES else await asyncio.to_thread(work, *args, **kwargs)
+
+
+def to_end(steps: Generator[None, None, Result]) -> Result:
+    """Run a generator to its end, without turns, and return what it returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+
+def stepwise(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield items in lists of as many as one step takes."""
+    some: list[Item] = []
+    for item in items:
+        some.append(item)
+        if len(some) == ITEMS_A_STEP:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+def chosen(items: Iterable[Item], passes: Callable[[Item], bool]) -> Generator[None, None, list[Item]]:
+    """Return the items that pass, in steps."""
+    found: list[Item] = []
+    for some in stepwise(items):
+        found += filter(passes, some)
+        yield
+    return found
+
+
+def ordered(items: Iterable[Item], key: Callable[[Item], object]) -> Generator[None, None, list[Item]]:
+    """Return the items sorted by a key, in steps: the longest merges two sorted halves. Equal ones keep their order."""
+    runs = list[list[tuple[object, int, Item]]]()
+    for number, some in enumerate(stepwise(items)):
+        first = number * ITEMS_A_STEP
+        runs.append(sorted((key(item), place, item) for place, item in enumerate(some, first)))
+        yield
+    while len(runs) > 1:
+        merged = []
+        for place in range(0, len(runs), 2):
+            merged.append(sorted([entry for run in runs[place : place + 2] for entry in run]))
+            yield
+        runs = merged
+    return [item for _, _, item in runs[0]] if runs else []
