@@ -118,9 +118,7 @@ class OpenAIEmbedder:
             async with self._session.post(self._url, data=orjson.dumps(asked)) as answer:
                 status, content = answer.status, await answer.read()
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            raise EmbedderUnavailable(
-                f"the embedding endpoint {self._host} gives no answer: {type(error).__name__}"
-            ) from error
+            raise EmbedderUnavailable(f"the embedding endpoint {self._host} gives no answer: {_why(error)}") from error
         if status in _WAITED_OUT or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise EmbedderUnavailable(f"the embedding endpoint {self._host} answers {status}")
         if status >= HTTPStatus.BAD_REQUEST:
@@ -137,6 +135,21 @@ class OpenAIEmbedder:
             raise EmbedderUnavailable(f"the embedding endpoint {self._host} answers no vectors") from error
         self._dimensions = vectors.shape[1]
         return vectors
+
+
+def _why(error: Exception) -> str:
+    """Return why an endpoint gave no answer, without its URL, which may hold a secret."""
+    match error:
+        case aiohttp.ClientConnectorDNSError():
+            return "its name is not known"
+        case aiohttp.ClientConnectorError():
+            return "it cannot be reached"
+        case TimeoutError():
+            return "it took too long"
+        case aiohttp.ServerDisconnectedError():
+            return "it closed the connection"
+        case _:
+            return type(error).__name__
 
 
 def _proxy_of(url: str) -> str | None:
