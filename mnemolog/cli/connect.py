@@ -117,7 +117,7 @@ async def _running(settings: Settings, deadline: float, output: Output) -> str |
                 "or give the --url of a server"
             )
         if not announced:
-            output.say(f"waiting for process {note['pid']}, which holds {data_dir}")
+            output.say(f"waiting for process {note['pid']}, which holds {data_dir} and is not ready yet")
             announced = True
         await asyncio.sleep(LOOK_SECONDS)
     return None

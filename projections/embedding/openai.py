@@ -114,7 +114,7 @@ class OpenAIEmbedder:
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             is_away = isinstance(error, (aiohttp.ClientConnectorError, TimeoutError))
             kind = EmbedderUnavailable if is_away else EmbedderFailed
-            raise kind(f"the embedding endpoint {self._host} gives no answer: {type(error).__name__}") from error
+            raise kind(f"the embedding endpoint {self._host} gives no answer: {_why(error)}") from error
         if status in _WAITED_OUT:
             raise EmbedderUnavailable(f"the embedding endpoint {self._host} answers {status}")
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -137,6 +137,21 @@ class OpenAIEmbedder:
             raise EmbedderFailed(f"the embedding endpoint {self._host} answers more vectors than texts")
         self._dimensions = vectors.shape[1]
         return vectors
+
+
+def _why(error: Exception) -> str:
+    """Return why an endpoint gave no answer, without its URL, which may hold a secret."""
+    match error:
+        case aiohttp.ClientConnectorDNSError():
+            return "its name is not known"
+        case aiohttp.ClientConnectorError():
+            return "it cannot be reached"
+        case TimeoutError():
+            return "it took too long"
+        case aiohttp.ServerDisconnectedError():
+            return "it closed the connection"
+        case _:
+            return type(error).__name__
 
 
 def _row(embedding: Any) -> Any:  # noqa: ANN401 - any JSON

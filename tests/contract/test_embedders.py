@@ -352,6 +352,19 @@ class TestBehindAnEndpoint(EmbedderSuite):
         with pytest.raises(EmbedderUnavailable):
             await behind.embed(["long", "short"])
 
+    async def test_why_an_endpoint_gives_no_answer_is_said_in_words(self, endpoint):
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))  # and does not listen
+            nobody = OpenAIEmbedder(base_url=f"http://127.0.0.1:{unused.getsockname()[1]}/v1", api_key="k", model="m")
+            with pytest.raises(EmbedderUnavailable, match="gives no answer: it cannot be reached"):
+                await nobody.embed(["x"])
+            await nobody.close()
+        endpoint.delay_seconds = 1.0
+        slow = OpenAIEmbedder(base_url=endpoint.url, api_key="k", model="m", timeout_seconds=0.05)
+        with pytest.raises(EmbedderUnavailable, match="gives no answer: it took too long"):
+            await slow.embed(["x"])
+        await slow.close()
+
     async def test_credentials_in_the_url_take_the_keys_place(self, endpoint):
         url = endpoint.url.replace("://", "://ann:word@")
         named = OpenAIEmbedder(base_url=url, api_key="k", model="m", timeout_seconds=2)

@@ -153,7 +153,7 @@ def third_person(clause: Clause) -> str:
 
 
 _MANNER: Final = re.compile(
-    r"(?!(?:ap|com|im|mis|multi|re|sup|under)p?ly$|rely$|fly$|bully$|rally$)[a-z]{3,}ly", re.IGNORECASE
+    r"(?!(?:ap|com|im|mis|multi|re|sup|under)p?ly$|rely$|fly$|bully$|rally$)[a-z]{3,16}ly", re.IGNORECASE
 )
 """An adverb before the verb."""
 _AGO: Final = re.compile(r"(?:last|yesterday|the other)\b|[^\n]{0,60}\bago$", re.IGNORECASE)
