@@ -15,6 +15,7 @@ import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import faust
@@ -32,7 +33,7 @@ from schemas.topics import partition_of
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from projections.embedding.embedder import Embedder, Vectors
     from schemas.messages.observations import Observation
@@ -153,8 +154,10 @@ async def forwarding(said: Sequence[str]) -> float:
     return len(said) / seconds
 
 
-def forwarder(broker: str, folder: Path) -> faust.App:
-    """Return an app of two agents, set up as the worker's is."""
+def forwarder(
+    broker: str, folder: Path, work: Mapping[str, Callable[[bytes], bytes]] = MappingProxyType({})
+) -> faust.App:
+    """Return an app of two agents, set up as the worker's is; `work` is by topic what one does with a value first."""
     app = faust.App(
         "forwarding",
         broker=broker,
@@ -173,9 +176,13 @@ def forwarder(broker: str, folder: Path) -> faust.App:
 
     for source, target in (("first", "second"), ("second", "third")):
 
-        async def run(stream: Any, to: Any = channel(target)) -> None:  # noqa: ANN401, B008 - bound for each agent
+        async def run(
+            stream: Any,  # noqa: ANN401
+            to: Any = channel(target),  # noqa: ANN401, B008 - bound for each agent
+            done: Callable[[bytes], bytes] = work.get(source, bytes),  # noqa: B008
+        ) -> None:
             async for event in stream.noack().events():
-                await to.send(key=event.key, value=event.value)
+                await to.send(key=event.key, value=done(event.value))
                 event.ack()
 
         app.agent(channel(source), name=f"to-{target}")(run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 from dataclasses import dataclass, field
 
@@ -35,3 +36,8 @@ class Rounds:
             "measured_per_second": round(statistics.median(self.measured)),
             "compared_per_second": round(statistics.median(self.compared)),
         }
+
+
+def processor_seconds() -> float:
+    """Return the processor time of this process and of those of its children that have ended and were waited for."""
+    return sum(os.times()[:4])

@@ -5,10 +5,11 @@
 A ledger of so many decisions of 1 in 100 as many users, each with a vector of 512 dimensions, is written once, to the
 embedded log. Measured is `Shards.hold` of all partitions at once (four by default, one with `--copy`), which is what
 stands between an assignment and the answers for its last user; compared are `Log.read`, `codec.decode` and `events_of`
-over the same records on one core, before and after. Resident memory is the worker's, and disk that of the shards
-afterwards, a memory for each decision. With `--copy` a second worker takes the partition over from the first, whose
-file comes over a socket of this machine: `Shards.hold` again, of another process, with the lender in a process of its
-own.
+over the same records on one core, before and after. The ratio by processor time is what two cores that do nothing else
+would give at best: it says something on a machine that others use. Resident memory is the worker's, and disk that of
+the shards afterwards, a memory for each decision. With `--copy` a second worker takes the partition over from the
+first, whose file comes over a socket of this machine: `Shards.hold` again, of another process, with the lender in a
+process of its own.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import uvicorn
 
+from bench.rounds import processor_seconds
 from mnemolog.cluster.peers import Peers
 from mnemolog.cluster.shard_source import PeerShardSource
 from mnemolog.http.app import make_http
@@ -58,6 +60,7 @@ SIZES = (100_000,)
 PARTITIONS = 4
 MEMORIES_OF_A_USER = 100
 TARGET = 0.6
+CORES = 2
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -164,12 +167,15 @@ async def measure(
             await log.append(records)
             records.clear()
     await log.append(records) if records else None
+    began_at = processor_seconds()
     before = await decoding(log)
+    decoded_in = processor_seconds() - began_at
     shards = Shards(folder / "shards", log, partitions)
-    began = time.perf_counter()
+    began, began_at = time.perf_counter(), processor_seconds()
     await asyncio.gather(*map(shards.hold, range(partitions)))
     assert len(shards.state(Owner("default", "u0")).memories) == MEMORIES_OF_A_USER
-    seconds = time.perf_counter() - began
+    seconds, folded_in = time.perf_counter() - began, processor_seconds() - began_at
+    at_best = CORES * decoded_in / folded_in
     compared = (before + await decoding(log)) / 2
     began = time.perf_counter()
     for partition in range(partitions):
@@ -184,6 +190,8 @@ async def measure(
     print(
         f"{decisions:,} decisions: first answer after {seconds:.1f} s, {decisions / seconds:,.0f}/s; "
         f"reading and decoding {decisions / compared:,.0f}/s: ratio {compared / seconds:.2f} (target {TARGET}); "
+        f"by processor time {1e6 * folded_in / decisions:.0f} against {1e6 * decoded_in / decisions:.0f} microseconds: "
+        f"at most {at_best:.2f}; "
         f"again after {again:.2f} s; {disk / decisions:,.0f} bytes of shard a memory; "
         f"{resident / 1e6:,.0f} MB resident at most",
         flush=True,
@@ -199,6 +207,7 @@ async def measure(
         "seconds": round(seconds, 1),
         "again_seconds": round(again, 2),
         "ratio": round(compared / seconds, 3),
+        "ratio_by_processor_time": round(at_best, 3),
         "target": TARGET,
         "shard_bytes_a_memory": round(disk / decisions),
         "resident_mb": round(resident / 1e6),
