@@ -4,11 +4,11 @@
     python bench/latency.py OTHER_CHECKOUT ...        # and others (full paths), in turns, after `make install`
 
 Every round has each row once for each checkout. Compared are: remembering and waiting, by one caller and by eight, with
-the endpoint's own rate for one text by as many callers; the same for inferred turns, with a model that answers at once,
-of eight users; verbatim turns in batches of 500 with the endpoint's own rate by one httpx client and 64 texts a
-request; the time of a search in 1,000 memories beyond that of the endpoint's answer with that of `GET /health/live`;
-and `GET /health/live` with a bare Starlette route on uvicorn with uvloop and httptools. The noise is the least and the
-greatest ratio of the rounds.
+the endpoint's own rate for one text by as many callers; the same for inferred turns of eight users, with a model that
+answers at once (or after MODEL_SECONDS of the environment), and with eight times the rate of one user; verbatim turns in
+batches of 500 with the endpoint's own rate by one httpx client and 64 texts a request; the time of a search in 1,000
+memories beyond that of the endpoint's answer with that of `GET /health/live`; and `GET /health/live` with a bare
+Starlette route on uvicorn with uvloop and httptools. The noise is the least and the greatest ratio of the rounds.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ TARGETS = {
     "remember, one caller": None,
     "remember, eight callers": None,
     "inferred turns, eight users": None,
+    "inferred turns, eight users, against eight times one user": None,
     "verbatim turns in batches": 0.6,
     "search beyond the embedder": 2.0,
     "health": 0.7,
@@ -185,6 +186,17 @@ class Measured:
 
     async def inferred(self, turns: int = TURNS) -> tuple[float, float]:
         """Publish one turn and wait for its memories, against one vector."""
+        done = await self._inferred(CALLERS, turns)
+        return done, await rate(CALLERS, TURNS, self.endpoint, embedded)
+
+    async def apart(self) -> tuple[float, float]:
+        """Publish one turn and wait for its memories, against as many users of whom none waits for another's work.
+
+        With a model that takes MODEL_SECONDS that is the limit of a worker whose turns are what they are.
+        """
+        return await self._inferred(CALLERS, TURNS), CALLERS * await self._inferred(1, TURNS // CALLERS)
+
+    async def _inferred(self, callers: int, turns: int) -> float:
         tag = f"{self.tag}-{next(NUMBERS)}"
 
         async def infer(caller: Caller, who: int, n: int) -> None:
@@ -192,8 +204,7 @@ class Measured:
             answer = orjson.loads(await caller.ask("POST", "/v1/conversations?wait=60", body))
             assert answer["accepted"][0]["memory_ids"], answer
 
-        done = await rate(CALLERS, turns, self.url, infer)
-        return done, await rate(CALLERS, TURNS, self.endpoint, embedded)
+        return await rate(callers, turns, self.url, infer)
 
     async def batches(self) -> tuple[float, float]:
         """Publish many turns and drain, against the endpoint's own rate."""
@@ -227,6 +238,7 @@ class Measured:
             "remember, one caller": await self.remember(1),
             "remember, eight callers": await self.remember(CALLERS),
             "inferred turns, eight users": await self.inferred(),
+            "inferred turns, eight users, against eight times one user": await self.apart(),
             "verbatim turns in batches": await self.batches(),
             "search beyond the embedder": await self.search(),
             "health": await self.health(),
