@@ -5,7 +5,7 @@
 
 Every round has each row once for each checkout. Compared are: remembering and waiting, by one caller and by eight, with
 the endpoint's own rate for one text by as many callers; the same for inferred turns of eight users, with a model that
-answers at once (or after MODEL_SECONDS of the environment), and with eight times the rate of one user; verbatim turns in
+answers at once (or after MODEL_SECONDS of the environment), and with eight times one user's rate; verbatim turns in
 batches of 500 with the endpoint's own rate by one httpx client and 64 texts a request; the time of a search in 1,000
 memories beyond that of the endpoint's answer with that of `GET /health/live`; and `GET /health/live` with a bare
 Starlette route on uvicorn with uvloop and httptools. The noise is the least and the greatest ratio of the rounds.
