@@ -4,12 +4,13 @@
     python bench/latency.py OTHER_CHECKOUT ...        # and others (full paths), in turns, after `make install`
 
 Every round has each row once for each checkout. Compared are: remembering and waiting, by one caller and by eight, with
-the least that could do it here for as many (`Floor`); inferred turns of eight users, with a model that answers at once,
-with the endpoint's own rate for one text; verbatim turns in batches of 500 with the endpoint's own rate by one httpx
-client and 64 texts a request; the time of a search in 1,000 memories beyond that of the endpoint's answer with that of
-`GET /health/live`; likewise that of a route behind the same layers that embeds the question and has its answer ready
-(`bench/search.py`); and `GET /health/live` with a bare Starlette route on uvicorn with uvloop and httptools. The noise
-is the least and the greatest ratio of the rounds.
+the least that could do it here for as many (`Floor`); inferred turns of eight users, with a model that answers at once
+(or after MODEL_SECONDS of the environment), with the endpoint's own rate for one text and with eight times one user's
+rate; verbatim turns in batches of 500 with the endpoint's own rate by one httpx client and 64 texts a request; the time
+of a search in 1,000 memories beyond that of the endpoint's answer with that of `GET /health/live`; likewise that of a
+route behind the same layers that embeds the question and has its answer ready (`bench/search.py`); and
+`GET /health/live` with a bare Starlette route on uvicorn with uvloop and httptools. The noise is the least and the
+greatest ratio of the rounds.
 
     python -m bench.latency --floor ENDPOINT FOLDER PORT    # serves the floor
 """
@@ -59,6 +60,7 @@ TARGETS = {
     "remember, one caller": None,
     "remember, eight callers": None,
     "inferred turns, eight users": None,
+    "inferred turns, eight users, against eight times one user": None,
     "verbatim turns in batches": 0.6,
     "search beyond the embedder": 2.0,
     "search with a ready answer": None,
@@ -269,6 +271,17 @@ class Measured:
 
     async def inferred(self, turns: int = TURNS) -> tuple[float, float]:
         """Publish one turn and wait for its memories, against one vector."""
+        done = await self._inferred(CALLERS, turns)
+        return done, await rate(CALLERS, TURNS, self.endpoint, embedded)
+
+    async def apart(self) -> tuple[float, float]:
+        """Publish one turn and wait for its memories, against as many users of whom none waits for another's work.
+
+        With a model that takes MODEL_SECONDS that is the limit of a worker whose turns are what they are.
+        """
+        return await self._inferred(CALLERS, TURNS), CALLERS * await self._inferred(1, TURNS // CALLERS)
+
+    async def _inferred(self, callers: int, turns: int) -> float:
         tag = f"{self.tag}-{next(NUMBERS)}"
 
         async def infer(caller: Caller, who: int, n: int) -> None:
@@ -276,8 +289,7 @@ class Measured:
             answer = orjson.loads(await caller.ask("POST", "/v1/conversations?wait=60", body))
             assert answer["accepted"][0]["memory_ids"], answer
 
-        done = await rate(CALLERS, turns, self.url, infer)
-        return done, await rate(CALLERS, TURNS, self.endpoint, embedded)
+        return await rate(callers, turns, self.url, infer)
 
     async def batches(self) -> tuple[float, float]:
         """Publish many turns and drain, against the endpoint's own rate."""
@@ -311,6 +323,7 @@ class Measured:
             "remember, one caller": await self.remember(1),
             "remember, eight callers": await self.remember(CALLERS),
             "inferred turns, eight users": await self.inferred(),
+            "inferred turns, eight users, against eight times one user": await self.apart(),
             "verbatim turns in batches": await self.batches(),
             "search beyond the embedder": await self.search(),
             "search with a ready answer": await self.search(self.ready, "/v1/floor"),
