@@ -42,7 +42,7 @@ class Recalls:
     async def flush(self) -> None:
         """Report everything that is pending. What the log does not take stays pending."""
         for (owner, minute), ids in list(self._pending.items()):
-            reported = list(ids)
+            reported, known = list(ids), set(ids)
             for begin in range(0, len(reported), MAX_IDS):
                 batch = reported[begin : begin + MAX_IDS]
                 recall_id = derived_id("recall", owner.tenant, owner.user_id, minute.isoformat(), *batch)
@@ -51,7 +51,7 @@ class Recalls:
                 except LogUnavailable:
                     return
             if self._pending.get((owner, minute)) is ids:
-                came_meanwhile = [memory_id for memory_id in ids if memory_id not in set(reported)]
+                came_meanwhile = [memory_id for memory_id in ids if memory_id not in known]
                 if came_meanwhile:
                     self._pending[owner, minute] = dict.fromkeys(came_meanwhile)
                 else:

@@ -57,23 +57,6 @@ class Filters:
             self.condition is None or self.condition.accepts(Subject(memory, owner.user_id, at))
         )
 
-    @property
-    def narrows(self) -> bool:
-        """Return whether more decides than which agents know a memory, and that it is no document."""
-        return (
-            self.kind is not None
-            or self.session_id is not None
-            or self.memory_type is not None
-            or self.category is not None
-            or self.source_type is not None
-            or self.attribute is not None
-            or self.since is not None
-            or self.until is not None
-            or self.min_importance is not None
-            or self.condition is not None
-            or bool(self.exclude_sources)
-        )
-
     def accept(self, memory: Memory) -> bool:
         """Return whether a memory passes every filter but the condition."""
         return (

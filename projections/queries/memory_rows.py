@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from projections.index.embedded.table import microseconds
+from projections.queries.conditions.fields import Subject
 from projections.state.memory import ACTIVE
+from projections.state.provenance import provenance_of
 from projections.user_cache import UserCache
 from schemas.vocabulary.words import DOCUMENT, SHOWN
 
@@ -36,6 +38,8 @@ _BYTES_OF_A_USER: Final = 1_000
 _BYTES_OF_A_ROW: Final = 2_200
 """Its places in dict, list and table, some 200, and the memory, which the cache of states may have dropped."""
 _FIRST_ROWS: Final = 64
+_NAMES: Final = ("session_id", "kind", "memory_type", "category", "source_type", "slot")
+"""Of a memory; a filter names the same, but for the slot, which is its attribute."""
 _NEVER: Final = np.iinfo(np.int64).max
 _NONE: Final = -1
 _UNREAD: Final = -2
@@ -59,7 +63,17 @@ class _Table:
         self.importance: Shares = np.zeros(self.room, np.float64)
         self.looked_at: NDArray[np.int64] = np.zeros(self.room, np.int64)
         """The number of the state for which each was read, or found unchanged."""
+        self.occurred: NDArray[np.int64] = np.zeros(self.room, np.int64)
+        """In microseconds."""
         self.agents: NDArray[np.int32] = np.zeros(self.room, np.int32)
+        """By a number, as all names are."""
+        self.provenance: NDArray[np.int32] = np.zeros(self.room, np.int32)
+        self.session_id: NDArray[np.int32] = np.zeros(self.room, np.int32)
+        self.kind: NDArray[np.int32] = np.zeros(self.room, np.int32)
+        self.memory_type: NDArray[np.int32] = np.zeros(self.room, np.int32)
+        self.category: NDArray[np.int32] = np.zeros(self.room, np.int32)
+        self.source_type: NDArray[np.int32] = np.zeros(self.room, np.int32)
+        self.slot: NDArray[np.int32] = np.zeros(self.room, np.int32)
         self.turns: NDArray[np.int32] = np.zeros(self.room, np.int32)
         """The row of the turn that a memory came from, among the words that were asked about last."""
         self.are_active: Mask = np.zeros(self.room, np.bool_)
@@ -84,7 +98,7 @@ class MemoryRows:
         self._memories: list[Memory] = []
         self._row_of: dict[str, int] = {}
         self._table = _Table()
-        self._agents: dict[str | None, int] = {None: 0}
+        self._codes: dict[str | None, int] = {None: 0}
         self.of_memories = 0
         """How many memories the user had when last asked about."""
         self._state: UserState | None = None
@@ -158,26 +172,45 @@ class MemoryRows:
         self, rows: Rows, owner: Owner, at: datetime, filters: Filters, *, sees: Callable[[Memory], bool] = sees_all
     ) -> Rows:
         """Return those of some rows that are active at an instant, pass, and are seen."""
-        rows = rows[self.active(rows, at)]
-        narrows = filters.narrows
-        if not narrows:
-            rows = rows[self.open_to(rows, filters.agent_id)]
-            if sees is sees_all:
-                return rows
-        passing = ((not narrows or filters.passes(one, owner, at)) and sees(one) for one in self.memories(rows))
+        rows = rows[self.active(rows, at) & self.accepted(rows, filters)]
+        condition = filters.condition
+        if condition is None and sees is sees_all:
+            return rows
+        passing = (
+            (condition is None or condition.accepts(Subject(memory, owner.user_id, at))) and sees(memory)
+            for memory in self.memories(rows)
+        )
         return rows[np.fromiter(passing, np.bool_, len(rows))]
 
-    def open_to(self, rows: Rows, agent_id: str | None) -> Mask:
-        """Return which are no documents, and known to an agent, if one is named."""
-        is_open: Mask = ~self._table.are_documents[rows]
-        if agent_id is None:
-            return is_open
+    def accepted(self, rows: Rows, filters: Filters) -> Mask:
+        """Return which pass every filter but the condition, as `Filters.accept` says."""
+        table, accepted = self._table, np.ones(len(rows), np.bool_)
+        if filters.kind != DOCUMENT:  # only who asks for documents is shown any
+            accepted &= ~table.are_documents[rows]
+        for name in _NAMES:
+            wanted = filters.attribute if name == "slot" else getattr(filters, name)
+            if wanted is not None:
+                accepted &= getattr(table, name)[rows] == self._codes.get(wanted, _NONE)
+        if filters.exclude_sources:
+            excluded = [self._codes.get(source, _NONE) for source in filters.exclude_sources]
+            accepted &= ~np.isin(table.provenance[rows], excluded)
+        if filters.agent_id is not None:
+            accepted &= self.known_to(rows, filters.agent_id)
+        if filters.since is not None:
+            accepted &= table.occurred[rows] >= microseconds(filters.since)
+        if filters.until is not None:
+            accepted &= table.occurred[rows] <= microseconds(filters.until)
+        if filters.min_importance is not None:
+            accepted &= table.importance[rows] >= filters.min_importance
+        return accepted
+
+    def known_to(self, rows: Rows, agent_id: str) -> Mask:
+        """Return which an agent knows: its own, those shared with it, and those of no agent."""
         agents = self._table.agents[rows]
-        known: Mask = (agents == 0) | (agents == self._agents.get(agent_id, len(self._agents)))
+        known: Mask = (agents == self._codes[None]) | (agents == self._codes.get(agent_id, _NONE))
         for place in np.flatnonzero(self._table.are_shared[rows] & ~known).tolist():
             known[place] = self._memories[rows[place]].known_to(agent_id)
-        is_open &= known
-        return is_open
+        return known
 
     def importance(self, rows: Rows) -> Shares:
         """Return how important they are, 0 to 1."""
@@ -230,7 +263,11 @@ class MemoryRows:
         table.versions[row] = memory.text_version
         table.expiries[row] = _NEVER if memory.expires_at is None else microseconds(memory.expires_at)
         table.importance[row] = memory.importance
-        table.agents[row] = self._agents.setdefault(memory.agent_id, len(self._agents))
+        table.occurred[row] = microseconds(memory.occurred_at)
+        table.agents[row] = self._code(memory.agent_id)
+        table.provenance[row] = self._code(provenance_of(memory))
+        for name in _NAMES:
+            getattr(table, name)[row] = self._code(getattr(memory, name))
         table.turns[row] = _UNREAD
         table.are_active[row] = memory.status == ACTIVE
         table.are_documents[row] = memory.kind == DOCUMENT
@@ -238,6 +275,9 @@ class MemoryRows:
         table.are_screens[row] = memory.source_type in _SCREENS
         table.have_several[row] = len(memory.source_ids) > 1
         return row
+
+    def _code(self, name: str | None) -> int:
+        return self._codes.setdefault(name, len(self._codes))
 
 
 class MemoryRowsByUser:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from projections.pagination import all_pages
 from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser, place_of
 from projections.profile.visibility import Visibility
 from projections.queries.history import history
 from projections.queries.memory_rows import sees_all
-from projections.queries.pagination import all_pages
 from projections.queries.search import Found, IndexSearch
 from projections.queries.views import memory_view
 from projections.state.intimacy import last_kept

@@ -18,11 +18,11 @@ from projections.index.centre import centre_of
 from projections.index.embedded.state_search import search_state
 from projections.index.encoding import Chosen
 from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, IndexQuery, Leg, Legs, VectorRows
+from projections.pagination import all_pages
 from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.memory_rows import MemoryRows, MemoryRowsByUser, sees_all
-from projections.queries.pagination import all_pages
 from projections.queries.ranking import NO_PARTS, POOL, Parts, rank, turn_scores
 from projections.queries.turn_index import MAX_CHARACTERS, TurnIndex, said_by, source_of, spoken, words_of
 from projections.queries.turn_meaning import TurnMeaning

@@ -54,6 +54,8 @@ def shown(filters: Filters, memories: Sequence[Memory]) -> list[Memory]:
         Filters(agent_id=LUNA, attribute="pet"),
         Filters(min_importance=0.9),
         Filters(until=later(days=-1)),
+        Filters(since=later(days=-1), until=later(days=1), session_id="s-1"),
+        Filters(since=later(days=1)),
         Filters(category="fact", source_type="manual", memory_type="long_term"),
     ],
 )
