@@ -7,6 +7,7 @@ vectors, which have a table of their own, compressed.
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
@@ -100,8 +101,8 @@ def row_of_memory(memory: Memory) -> bytes:
 
 def row_of_decision(value: bytes, vectors: Iterable[bytes]) -> bytes:
     """Return the row of a decision; `vectors` are those that its events bring, which the row leaves empty."""
-    for vector in vectors:
-        if len(vector) >= _LEAST_VECTOR and value.count(vector) == 1:
+    for vector, times in Counter(vectors).items():  # memories with the same words have the same
+        if len(vector) >= _LEAST_VECTOR and value.count(vector) == times:
             value = value.replace(vector, bytes(len(vector)))
     return zlib.compress(value, _LEVEL)
 
