@@ -68,6 +68,8 @@ SEARCHED = 10_000
 CALLERS = 8
 START_SECONDS = 3_600.0
 """At the first start everything is folded."""
+REST_SECONDS, RESTING_MS = 2.0, 100.0
+"""A worker that took less of the processor in so long is at rest."""
 SETTINGS = {"LOG_LEVEL": "error", "DECAY_POLICY": "off"}
 """At midnight every user's memories decay, which is another row: the worker's processor time would be of both."""
 TARGET, COLD_TARGET_MS = 1.3, 10.0
@@ -216,6 +218,15 @@ class Measured:
         """Remember one text."""
         await caller.ask("POST", "/v1/memories", {"user_id": name_of(user), "content": SAID[number % len(SAID)]})
 
+    async def settle(self) -> None:
+        """Wait until the worker does nothing: after the first start it is delivered all that it has folded."""
+        until, last = time.monotonic() + START_SECONDS, processor_ms(self.pid)
+        while time.monotonic() < until:
+            await asyncio.sleep(REST_SECONDS)
+            last, before = processor_ms(self.pid), last
+            if last - before < RESTING_MS:
+                return
+
     async def prepare(self) -> None:
         """Use both routes for each text once, for a user of its own."""
         async with Caller(self.url) as caller:
@@ -289,6 +300,7 @@ async def measure(
             worker = running_worker(folder / str(users), START_SECONDS, **SETTINGS)
             workers.append(Measured(users, *running.enter_context(worker), searched, seed))
         for one in workers:
+            await one.settle()
             one.note_memory("ready")
             await one.prepare()
             one.note_memory("embedder loaded")
