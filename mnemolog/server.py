@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from mnemolog.http.bounds.connections import ConnectionLimits
     from mnemolog.settings import Settings
     from mnemolog.tls import CertificateFiles
-    from schemas.clock import Clock
+    from schemas.instant import Clock
 
 GRACE_SECONDS: Final = 5
 """How long requests in progress may go on after a signal."""

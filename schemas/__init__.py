@@ -3,5 +3,5 @@
 `messages` has a class for each message; `codec` encodes them as single-object Avro after the released files of `avro/`
 and decodes them, with `decoded_cache`. `inputs` reads what producers publish, and `vocabulary` has the closed lists of
 words. `topics` names where messages travel, `log` is the protocol of an engine, and `record_size` bounds a record.
-`identity` derives every id from its cause. `clock`, `instant` and `text` are about times and texts.
+`identity` derives every id from its cause. `instant` and `text` are about times and texts. `fast_init` builds messages.
 """

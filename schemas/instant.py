@@ -1,10 +1,10 @@
-"""Times as text: how they are read in events, requests and on the command line, and written in answers."""
+"""Times: the clock, and how times are read in events, requests and on the command line, and written in answers."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Protocol
 
 _RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d))?", re.ASCII | re.IGNORECASE)
 YEARS: Final = range(1000, 9001)
@@ -15,6 +15,22 @@ _DATE_CHARACTERS: Final = len("2026-01-05")
 _WANTED: Final = (
     "must be an RFC 3339 time with an offset, such as 2026-01-05T08:00:00Z, or a date (its beginning in UTC)"
 )
+
+
+class Clock(Protocol):
+    """Returns the time in UTC: edges read it, and rules are passed the time."""
+
+    def now(self) -> datetime:
+        """Return the present instant, aware, in UTC."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """Return the machine's time in UTC."""
+        return datetime.now(UTC)
 
 
 def read_instant(value: object) -> datetime:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mnemolog.access.key import Key
-    from schemas.clock import Clock
+    from schemas.instant import Clock
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from streams.extraction.protocol import Window
 

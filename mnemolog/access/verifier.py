@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Final
 from mnemolog.access.failures import Failures
 from mnemolog.access.key import id_of, new_key
 from mnemolog.access.principal import Role
-from schemas.clock import SystemClock
+from schemas.instant import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mnemolog.access.key import Key
     from mnemolog.access.key_file import KeyFile
-    from schemas.clock import Clock
+    from schemas.instant import Clock
 
 MAX_REMEMBERED: Final = 65_536
 """Keys whose text is not hashed again for as long as the file has them as they were."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mnemolog.cluster.peers import Peers
     from projections.partitions.shards import Shards
     from projections.shard.shard import Shard
-    from schemas.clock import Clock
+    from schemas.instant import Clock
     from schemas.messages.decision import Decision
 
 ASK_SECONDS: Final = 5.0

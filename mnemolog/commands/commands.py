@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from projections.embedding.embedder import Embedder
     from projections.partitions.shards import Shards
-    from schemas.clock import Clock
+    from schemas.instant import Clock
     from schemas.log import Appended, Log
     from schemas.messages.decision import Decision, Outcome
     from schemas.messages.inbox import MemoryWish, Tick, UserItem

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from mnemolog.commands.commands import Commands
     from projections.partitions.shards import Shards
     from projections.state.memory import Memory
-    from schemas.clock import Clock
     from schemas.identity import Owner
+    from schemas.instant import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mnemolog.imports.wakes import WakeImporter
     from mnemolog.log.word_ids import WordIds
     from projections.partitions.shards import Shards
-    from schemas.clock import Clock
+    from schemas.instant import Clock
 
 MARGIN_SECONDS: Final = 30.0
 """How much longer than the caller's wait another worker is waited for."""

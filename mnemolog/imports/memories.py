@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from mnemolog.imports.snapshot import Importable
     from projections.embedding.embedder import Embedder
     from projections.partitions.shards import Shards
-    from schemas.clock import Clock
     from schemas.identity import Owner
+    from schemas.instant import Clock
     from schemas.messages.decision import Decision
     from schemas.messages.inbox import UserItem
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from mnemolog.imports.wake_lines import ImportableWake
     from projections.embedding.embedder import Embedder
     from projections.partitions.shards import Shards
-    from schemas.clock import Clock
     from schemas.identity import Owner
+    from schemas.instant import Clock
     from schemas.messages.inbox import UserItem
 
 EMBEDDED_AT_ONCE: Final = 64

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mnemolog.publishing.publisher import Publisher
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
-    from schemas.clock import Clock
+    from schemas.instant import Clock
     from schemas.log import Log
     from schemas.topics import Topic
     from streams.agents.observe import Observe

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from mnemolog.cluster.peers import Peers
     from projections.partitions.shards import Shards
-    from schemas.clock import Clock
+    from schemas.instant import Clock
 
 LOOK_EVERY_SECONDS: Final = 0.5
 HEARTBEAT_SECONDS: Final = 15.0

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mnemolog.webhooks.receivers import Receivers
     from mnemolog.webhooks.registered import Webhook, Webhooks
     from projections.partitions.shards import Shards
-    from schemas.clock import Clock
+    from schemas.instant import Clock
     from schemas.log import Log
     from schemas.messages.webhooks import WebhookProgress
 

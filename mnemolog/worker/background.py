@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
     from projections.partitions.assignment import Assignment
     from projections.partitions.shards import Shards
-    from schemas.clock import Clock
+    from schemas.instant import Clock
     from streams.extraction.policies import Policies
     from streams.sealing.user_keys import UserKeys
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from mnemolog.cluster.scatter_gather import ScatterGather
     from projections.partitions.shards import Shards
-    from schemas.clock import Clock
+    from schemas.instant import Clock
     from schemas.log import Log
 
 STEPS: Final = {**{topic.name: "extract" for topic in INPUTS}, INBOX.name: "remember", LEDGER.name: "project"}

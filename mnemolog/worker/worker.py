@@ -80,9 +80,9 @@ from projections.partitions.receiver import ShardReceiver
 from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
 from projections.shard.errors import ShardDamaged, ShardUnavailable
-from schemas.clock import SystemClock
 from schemas.disclosure import describe
 from schemas.identity import Owner
+from schemas.instant import SystemClock
 from schemas.policy import Policy
 from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, leave_group, make_app, member_id, owners, urls
@@ -114,7 +114,7 @@ if TYPE_CHECKING:
 
     from mnemolog.settings import Settings
     from projections.embedding.embedder import Embedder
-    from schemas.clock import Clock
+    from schemas.instant import Clock
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from streams.extraction.protocol import Extractor, Window
 

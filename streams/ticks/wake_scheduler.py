@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.partitions.shards import Shards
-    from schemas.clock import Clock
+    from schemas.instant import Clock
     from schemas.log import Log
 
 CHECK_EVERY_SECONDS: Final = 0.5

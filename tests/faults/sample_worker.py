@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from projections.embedding.embedder import Embedder
-    from schemas.clock import Clock
+    from schemas.instant import Clock
     from schemas.log import Record
     from schemas.messages.observations import Observation
     from streams.extraction.protocol import Extractor

@@ -15,8 +15,8 @@ from faults.test_model_trouble import MoodyModel, answers, asking, say, state
 
 from mnemolog.http.app import make_http
 from mnemolog.operations.reextraction import WINDOWS_AT_ONCE, DecisionsStalled, Reextraction, Rejections
-from schemas.clock import SystemClock
 from schemas.identity import Owner
+from schemas.instant import SystemClock
 from schemas.messages.inbox import ExtractionRejected
 from schemas.topics import INBOX
 from streams.extraction.rules.extractor import RuleExtractor

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hashlib import blake2b
     from random import Random
 
-    from schemas.clock import Clock
+    from schemas.instant import Clock
     from schemas.log import NewRecord
 
 

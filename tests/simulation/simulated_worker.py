@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 
     from mnemolog.cluster.peers import WorkerAnswer
     from projections.partitions.assignment import Lease
-    from schemas.clock import Clock
     from schemas.identity import Owner
+    from schemas.instant import Clock
     from schemas.log import Record
 
 ROUNDS = 3

@@ -6,7 +6,7 @@ import pytest
 from contract.log_suite import LogSuite
 from simulation.simulated_log import SimulatedLog
 
-from schemas.clock import SystemClock
+from schemas.instant import SystemClock
 
 
 class TestSimulatedLog(LogSuite):

@@ -37,9 +37,9 @@ from projections.queries.filters import Filters
 from projections.queries.queries import Queries, UnknownMemory
 from projections.queries.validity import dated_view
 from projections.state.memory import ACTIVE, Memory
-from schemas.clock import Clock
 from schemas.identity import GLOBAL_USER, Owner, derived_id
 from schemas.inputs.input_events import Fault
+from schemas.instant import Clock
 from schemas.messages.observations import APP_ID
 from schemas.vocabulary.refusals import Refusal, refusal_of
 from streams.agents.observe import ErasureRunning

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
     from projections.state.memory import Memory
-    from schemas.clock import Clock
     from schemas.identity import Owner
+    from schemas.instant import Clock
     from schemas.log import TrimmedLog
     from streams.agents.observe import Observe
 
