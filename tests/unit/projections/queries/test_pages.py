@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.examples import LUNA, XIAOMING, later, remember
@@ -24,7 +24,7 @@ MANY = 23
 async def test_a_page_is_a_part_of_the_list(tmp_path: Path, agent_id: str | None):
     bench = Workbench(tmp_path)
     for number in range(MANY):
-        more = {"memory_type": "short_term"} if number % 5 == 0 else {}
+        more: dict[str, Any] = {"memory_type": "short_term"} if number % 5 == 0 else {}
         agent = LUNA if number % 2 else None
         await bench.decides(remember(f"事实{number}", f"c-{number}", agent_id=agent, importance=number % 4 / 4, **more))
     queries = Queries(bench.shards, IndexSync(EmbeddedIndex, ShardIndexSource(bench.shards)), CharacterEmbedder())
