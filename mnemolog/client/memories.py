@@ -31,6 +31,7 @@ def add(
     wait_seconds: float = 0.0,
     app_id: str | None = None,
     metadata: Mapping[str, Any] | None = None,
+    instructions: str | None = None,
 ) -> Call[Json]:
     """Publish a conversation `[{role, content}]`; sending a whole context again adds only what is new.
 
@@ -38,8 +39,9 @@ def add(
     `session_id`, or each message an `event_id`. A request has at most 1,000 messages. Those of other roles than user
     and assistant, and those whose content is not text, are left out; with none left nothing is sent, and
     `session_id` is the one given here. `metadata` are those of each message, and of what is remembered of it; an
-    `expires_at` in them is when that expires. Returns `{accepted, session_id}`; `wait_seconds` (at most 60) waits for
-    the final states. Raises Refused for what is no list of messages.
+    `expires_at` in them is when that expires. `instructions` are words for the model about these messages, behind the
+    policy; they want a key of all users and agents. Returns `{accepted, session_id}`; `wait_seconds` (at most 60)
+    waits for the final states. Raises Refused for what is no list of messages.
     """
     messages = [
         given(**{name: message.get(name) for name in MESSAGE_FIELDS}, metadata=metadata or None)
@@ -49,6 +51,7 @@ def add(
     if not messages:
         return Call(method="", read=lambda _: {"accepted": [], "session_id": session_id})
     body = given(user_id=user_id, agent_id=agent_id, session_id=session_id, app_id=app_id)
+    body |= given(instructions=instructions or None)
     return Call(
         method="POST",
         path="/v1/conversations",

@@ -7,6 +7,7 @@ vectors, which have a table of their own, compressed.
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
@@ -100,14 +101,16 @@ def row_of_memory(memory: Memory) -> bytes:
 
 def row_of_decision(value: bytes, vectors: Iterable[bytes]) -> bytes:
     """Return the row of a decision; `vectors` are those that its events bring, which the row leaves empty."""
-    for vector in vectors:
+    for vector, times in Counter(vectors).items():  # memories with the same words have the same
+        if (size := len(vector)) < _LEAST_VECTOR:
+            continue
         # Looked for by its beginning: to look for all of a long text takes Python four times as long.
-        size, beginning = len(vector), vector[:_LEAST_VECTOR]
-        at = value.find(beginning)
-        if at >= 0 and value.find(beginning, at + 1) >= 0:
-            at = value.find(vector) if value.count(vector) == 1 else -1
-        if at >= 0 and size >= _LEAST_VECTOR and value[at : at + size] == vector:
-            value = b"".join((value[:at], bytes(size), value[at + size :]))
+        at = value.find(vector[:_LEAST_VECTOR])
+        if times == 1 and at >= 0 and value.find(vector[:_LEAST_VECTOR], at + 1) < 0:
+            if value[at : at + size] == vector:
+                value = b"".join((value[:at], bytes(size), value[at + size :]))
+        elif value.count(vector) == times:
+            value = value.replace(vector, bytes(size))
     return zlib.compress(value, _LEVEL)
 
 

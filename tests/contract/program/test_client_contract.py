@@ -53,6 +53,13 @@ async def test_what_is_added_has_its_metadata_and_expires_when_they_say(memory: 
     assert (found["metadata"], found["expires_at"]) == ({"channel": "web"}, "2090-05-01T00:00:00Z")
 
 
+async def test_instructions_go_with_what_is_added(memory: AsyncClient) -> None:
+    added = await memory.add(CONVERSATION[:2], user_id="u1", instructions="Remember the mountains.")
+    assert added["accepted"]
+    with pytest.raises(Refused, match="instructions"):
+        await memory.add(CONVERSATION[:2], user_id="u1", instructions="x" * 4_001)
+
+
 async def test_a_search_takes_filters_with_null_and_with_times(memory: AsyncClient) -> None:
     await memory.remember("likes oat milk", "filtered", metadata={"shelf": 2})
     await memory.remember("likes rye bread", "filtered")

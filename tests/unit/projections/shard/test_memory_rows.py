@@ -34,6 +34,18 @@ def test_the_row_of_a_decision_has_no_vector_and_all_else():
     assert replace(decision_of_row(row), events=[]) == replace(decision, events=[])
 
 
+def test_a_vector_that_two_memories_of_a_decision_have_is_left_out_of_both():
+    [decision] = REMEMBERED.decisions
+    [formed] = [event for event in events_of(decision) if isinstance(event, MemoryFormed)]
+    vector = vector_bytes([n % 17 - 8 for n in range(512)])
+    event = codec.encode(replace(formed, vector=Sealed.clear(vector)))
+    value = codec.encode(replace(decision, events=[event, event]))
+
+    found = events_of(decision_of_row(row_of_decision(value, [vector, vector])))
+
+    assert list(found) == [replace(formed, vector=Sealed.clear(bytes(len(vector))))] * 2
+
+
 def test_bytes_that_stand_in_a_decision_twice_are_no_vector_to_leave_out():
     [decision] = REMEMBERED.decisions
     words = b"a text that is a vector's bytes too, by chance"
