@@ -123,7 +123,9 @@ class KafkaLog:
                     for record in records:
                         sent.append(await self._send(producer, record))  # noqa: PERF401 - kept if the next fails
                     # One after the other: `gather` takes a fifth of an append. `_keep` looks at those not waited for.
-                    return [_appended(await one) for one in sent]
+                    appended = [_appended(await one) for one in sent]
+                    await asyncio.sleep(0)  # until `_keep` was called of the last one
+                    return appended
         except (LogError, asyncio.CancelledError):  # a caller that gave up waiting learns no more
             if sent:  # records that were refused have taken sequence numbers, too
                 self._doubt(producer)
