@@ -89,3 +89,16 @@ def ordered(items: Iterable[Item], key: Callable[[Item], object]) -> Generator[N
             yield
         runs = merged
     return [item for _, _, item in runs[0]] if runs else []
+
+
+async def all_pages(read: Callable[[int], tuple[list[Item], int | None]]) -> list[Item]:
+    """Return what all pages have; others have their turn between two.
+
+    `read` returns what follows a place, from 0 on, and the next place, or None where no more follows.
+    """
+    found, after = read(0)
+    while after is not None:
+        await asyncio.sleep(0)
+        some, after = read(after)
+        found += some
+    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from projections.pagination import all_pages
 from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser, place_of
@@ -16,7 +15,7 @@ from projections.queries.views import memory_view
 from projections.state.intimacy import last_kept
 from projections.state.memory import ACTIVE
 from projections.state.time_travel import life_of, memory_at
-from projections.turns import chosen, in_turns, ordered
+from projections.turns import all_pages, chosen, in_turns, ordered
 from schemas import codec
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import observation_of_record

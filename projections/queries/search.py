@@ -18,7 +18,6 @@ from projections.index.centre import centre_of
 from projections.index.embedded.state_search import search_state
 from projections.index.encoding import Chosen
 from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, IndexQuery, Leg, Legs, VectorRows
-from projections.pagination import all_pages
 from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
@@ -31,6 +30,7 @@ from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
 from projections.text.forms import forms_asked, forms_of
 from projections.text.time_spans import named_span
+from projections.turns import all_pages
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
 
