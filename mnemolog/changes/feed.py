@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 ASK_SECONDS: Final = 5.0
 DECISIONS_AT_ONCE: Final = 500
 """Of one partition. Their owners are known only after reading, so a page may be empty without being the last."""
-DECISIONS_OF_A_TURN: Final = 50
-"""After so many, five milliseconds, others have their turn. One for each partition would be more waiting than work."""
 NOW: Final = "now"
 """In place of a cursor: after everything that exists."""
 ERASURES: Final = (MemoryErased, UserErased)
@@ -132,23 +130,12 @@ class ChangeFeed:
         """Return what `changes_here` does when it is this caller's turn among those of its tenant."""
         parts: dict[str, Any] = {}
         async with self._turns[wanted.tenant]:
-            # Decisions come in runs of one partition: those that have nothing new leave their share to the others.
-            share = limit * len(since) // max(1, sum(self._is_behind(*one) for one in since.items()))
-            read = 0
             for partition, offset in since.items():
-                found = self.changes_here(wanted, {partition: offset}, share)
+                found = self.changes_here(wanted, {partition: offset}, limit)
                 parts |= found
-                read += sum(part["reached"] - (offset or 0) for part in found.values())
-                if read >= DECISIONS_OF_A_TURN:
-                    read = 0
-                    await asyncio.sleep(0)
+                if any(part["reached"] != offset for part in found.values()):
+                    await asyncio.sleep(0)  # many decisions may have been read
         return parts
-
-    def _is_behind(self, partition: int, offset: int | None) -> bool:
-        if offset is None or partition not in self._shards.held():
-            return False
-        shard = self._shards.at(partition)
-        return offset < shard.offset(shard.ledger_topic)
 
     def changes_here(self, wanted: ChangesWanted, since: Mapping[int, int | None], limit: int) -> dict[str, Any]:
         """Return what this worker's partitions have since an offset of each ledger, and how far that reaches.
