@@ -173,7 +173,7 @@ async def phoned(client: MonthClient) -> None:
     assert "青藤文化" in text
     assert "林小满" not in text
     mine = [m for m in (await memories(client)).values() if m["agent_id"] == VOICE]
-    assert sorted(m["content"] for m in mine) == ["用户喜欢喝桂花乌龙", "用户在青藤文化工作", "用户的最好的朋友叫苏晴"]
+    assert sorted(m["content"] for m in mine) == ["用户喜欢喝桂花乌龙", "用户在青藤文化工作", "用户最好的朋友叫苏晴"]
     assert {m["access_count"] for m in mine} == {0}, "a context that is sent again says nothing again"
 
 
