@@ -71,7 +71,7 @@ class Contexts:
 
     async def context(self, owner: Owner, asked: ContextAsked, now: datetime) -> MemoryContext:
         """Return the context. Raises NotHeld, IndexUnavailable, EmbedderUnavailable, EmbedderRefused."""
-        await self._queries.ranked(owner, now)  # first: what is not held here is not worth a vector
+        await self._queries.state(owner, now)  # first: what is not held here is not worth a vector
         visibility = self._visibility(owner, asked)
         ranked = await self._queries.ranked(owner, now, visibility=visibility)
         memories: list[Found] = []
