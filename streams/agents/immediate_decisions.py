@@ -25,6 +25,7 @@ from schemas.messages.erasure import EraseMemory, EraseUser
 from schemas.topics import INBOX
 from streams.agents.remember import Undecidable, decision_record, memories_made, outcome_of, state_after
 from streams.decisions.draft import ItemPosition
+from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import catch_up, fold_with_retry, retry
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 MOST_TOGETHER: Final = 64
 BYTES_TOGETHER: Final = 1 << 20
 """Commands of one transaction: so many, or so many bytes and one more."""
+PATIENCE_SECONDS: Final = 0.1
+"""A command waits so long for what is being decided before it; then it goes behind it, into the inbox."""
 FOLD_SECONDS: Final = 5.0
 """After so long a command is answered although its decision is not folded: its shard's disk is full, for one."""
 
@@ -139,12 +142,7 @@ class ImmediateDecisions:
         owner = item.envelope.owner
         if isinstance(item, (EraseUser, EraseMemory)):  # of which more is done than a decision
             return None
-        turn = self._turns.get(owner)
-        if turn is None:
-            if (hold := self._pool.hold(record.partition, owner)) is None:
-                return None
-            turn = self._turns[owner] = _Turn(hold)
-        elif turn.hold.is_wanted:  # else callers who follow each other would keep it waiting
+        if (turn := await self._turn(owner, record.partition)) is None:
             return None
         turn.commands += 1
         [record] = telemetry.with_trace([record])
@@ -154,6 +152,26 @@ class ImmediateDecisions:
             self._is_writing = True
             self._start(self._write())
         return await command.answer
+
+    async def _turn(self, owner: Owner, inbox: int) -> _Turn | None:
+        """Return a user's turn; None where what comes before takes longer than PATIENCE_SECONDS."""
+        end = self._log.next_place(INBOX.name, inbox).position.offset
+        if not self._remember.has_handled(inbox, end) or self._is_busy(inbox, owner):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    await self._remember.until_handled(inbox, end)
+                    while self._is_busy(inbox, owner):
+                        await self._pool.until_changed()
+        if (turn := self._turns.get(owner)) is not None:
+            return None if turn.hold.is_wanted else turn  # callers who follow each other must not keep it waiting
+        if (hold := self._pool.hold(inbox, owner)) is None:
+            return None
+        turn = self._turns[owner] = _Turn(hold)
+        return turn
+
+    def _is_busy(self, inbox: int, owner: Owner) -> bool:
+        """Return whether the agent is at a user."""
+        return owner not in self._turns and self._pool.is_busy(inbox, owner)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -182,12 +200,17 @@ class ImmediateDecisions:
         some, self._waiting = self._waiting[:taken], self._waiting[taken:]
         return some
 
-    async def _write_some(self, commands: Sequence[_Command]) -> None:
-        """Decide commands, and append them with their decisions in one transaction."""
+    def _decide_some(self, commands: Sequence[_Command]) -> tuple[list[_Made], dict[int, Appended]]:
+        """Return decisions on commands, and the place of the first of each inbox. What is left is decided later."""
         first: dict[int, Appended] = {}
         last: dict[Owner, _Made] = {}
         made: list[_Made] = []
-        for command in commands:
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        for n, command in enumerate(commands):
+            if clock() - began > LONGEST_TURN_SECONDS:  # nobody may append between the first decision and the append
+                self._waiting[:0] = commands[n:]
+                break
             inbox = command.record.partition
             if inbox not in first:
                 first[inbox] = self._log.next_place(INBOX.name, inbox)
@@ -198,6 +221,11 @@ class ImmediateDecisions:
             else:
                 made.append(one)
                 last[command.owner] = one
+        return made, first
+
+    async def _write_some(self, commands: Sequence[_Command]) -> None:
+        """Decide commands, and append them with their decisions in one transaction."""
+        made, first = self._decide_some(commands)
         if not made:
             return
         inboxes = {one.command.record.partition for one in made}

@@ -134,6 +134,7 @@ class Remember:
         self._destroy = destroy
         self._resume = resume
         self._erased = erased
+        self._progress = asyncio.Event()
         self._handled_to: dict[int, int] = {}
         """For each inbox, the offset before which everything has been handled here, and nothing is delivered again."""
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
@@ -148,10 +149,17 @@ class Remember:
     def handled(self, partition: int, offset: int) -> None:
         """Take in that the record at an offset of an inbox waits for its user's turn, or is done with."""
         self._handled_to[partition] = offset + 1
+        self._progress.set()
 
     def has_handled(self, partition: int, end: int) -> bool:
         """Return whether every record of an inbox before an offset waits for its user's turn, or is done with."""
         return self._handled_to.get(partition) == end
+
+    async def until_handled(self, partition: int, end: int) -> None:
+        """Wait until `has_handled`; not where nothing of the inbox was delivered yet, for nothing may be."""
+        while self._handled_to.get(partition, end) < end:
+            self._progress.clear()
+            await self._progress.wait()
 
     async def _handle(self, delivery: Delivery) -> bool:
         """Handle one record; return whether it was: else it is delivered again."""
