@@ -70,25 +70,41 @@ def log(bench: Workbench) -> PacedLog:
     return bench.log
 
 
-@pytest.fixture
-def immediate(bench: Workbench) -> ImmediateDecisions:
+class BrokenIndex:
+    """An index that fails as nobody expects."""
+
+    async def try_flush(self) -> None:
+        """Fail."""
+        raise RuntimeError("the index is broken")
+
+
+def deciding(bench: Workbench, index_sync: Any = None) -> ImmediateDecisions:
+    """Return what decides at once for a workbench, perhaps with another index."""
     return ImmediateDecisions(
         log=bench.log,
         remember=bench.remember,
         shards=bench.shards,
-        index_sync=bench.index_sync,
+        index_sync=index_sync or bench.index_sync,
         pool=bench.deciding_pool,
         failed=bench.failures.append,
     )
+
+
+@pytest.fixture
+def immediate(bench: Workbench) -> ImmediateDecisions:
+    return deciding(bench)
+
+
+def recorded(item: Any, partition: int = 0) -> NewRecord:
+    """Return an item as a record of an inbox."""
+    return NewRecord(topic=INBOX.name, partition=partition, key=item.envelope.owner.key, value=codec.encode(item))
 
 
 async def given(immediate: ImmediateDecisions, *items: Any) -> list[Decided | None]:
     """Give commands at the same time."""
 
     async def give(item: Any) -> Decided | None:
-        owner = item.envelope.owner
-        record = NewRecord(topic=INBOX.name, partition=0, key=owner.key, value=codec.encode(item))
-        return await immediate.decide(item, record)
+        return await immediate.decide(item, recorded(item))
 
     return list(await asyncio.gather(*map(give, items)))
 
@@ -306,3 +322,65 @@ async def test_observations_do_not_stand_in_the_way(bench: Workbench, immediate:
     await bench.says("t-1")
     assert await bench.log.end(CONVERSATIONS.name, 0) == 1
     assert await given(immediate, remember(CAT, "c-1")) != [None]
+
+
+async def test_after_deliveries_have_begun_anew_no_command_is_decided_beside_what_is_delivered(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    async with bench.shards.at(0).folding:  # so that the turn lasts
+        first = asyncio.create_task(given(immediate, remember(RUNNING, "c-1")))
+        while not log.settled:  # noqa: ASYNC110 - it ends by itself
+            await asyncio.sleep(0)
+        bench.remember.revoke(0)
+        again = await log.read(INBOX.name, 0, 0)
+        for record in (*again, await bench.asks(remember(CAT, "x-2"))):
+            await bench.remember.handle(bench._delivery(record))
+        assert await given(immediate, remember("用户住在上海", "c-3")) == [None]
+    assert await first != [None]
+    await bench.deciding_pool.settle()
+    assert contents(bench) == {COFFEE, RUNNING, CAT}
+    assert await bench.dead() == []
+
+
+async def test_a_shard_that_cannot_be_folded_holds_up_no_other(tmp_path: Path):
+    bench = Workbench(tmp_path, MemoryLog(2), partitions=2, is_only_writer=True)
+    users = {bench.shards.partition(owner): owner for owner in (Owner("default", f"u{n}") for n in range(20))}
+    immediate = deciding(bench)
+    for n, owner in users.items():
+        await bench.decides(owned(remember(COFFEE, f"c-{n}"), owner.user_id))
+    async with bench.shards.at(0).folding:
+        items = [owned(remember(CAT, f"d-{n}"), owner.user_id) for n, owner in sorted(users.items())]
+        both = [asyncio.create_task(immediate.decide(item, recorded(item, n))) for n, item in enumerate(items)]
+        other = await both[1]
+        assert other is not None
+        assert other.is_folded
+        await bench.deciding_pool.settle(1)
+    assert await both[0] is not None
+    bench.close()
+
+
+async def test_a_caller_is_answered_although_nobody_can_fold_any_more(bench: Workbench, log: PacedLog):
+    immediate = deciding(bench, index_sync=BrokenIndex())
+    await bench.decides(remember(COFFEE, "c-0"))
+    [decided] = await given(immediate, remember(CAT, "c-1"))
+    assert decided is not None
+    assert not decided.is_folded
+    assert [str(error) for error in bench.failures] == ["the index is broken"]
+    bench.failures.clear()
+    assert log.settled == [2]
+
+
+async def test_whoever_loses_the_partition_meanwhile_leaves_the_fold_to_the_next_one(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    async with bench.shards.at(0).folding:
+        giving = asyncio.create_task(given(immediate, remember(RUNNING, "c-1"), remember(CAT, "c-2")))
+        while not log.settled:  # noqa: ASYNC110 - it ends by itself
+            await asyncio.sleep(0)
+        bench.revoke()
+        bench.shards.release(0)
+        bench.shards.unassign()
+    assert [decided is not None and decided.is_folded for decided in await giving] == [False, False]
+    assert not bench.deciding_pool.is_busy(0, XIAOMING)
