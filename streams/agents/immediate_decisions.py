@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, defaultdict
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -69,8 +69,6 @@ class _Turn:
     """Decisions that the log has, and which are not folded yet."""
     state: UserState | None = None
     """The user's state after them; None where there are none."""
-    vectors: dict[str, bytes] = field(default_factory=dict)
-    """The vectors that they bring."""
 
 
 @dataclass(slots=True)
@@ -103,8 +101,6 @@ class _Made:
     record: NewRecord
     traceparent: str | None
     after: UserState
-    vectors: dict[str, bytes]
-    """Those that it brings, and those of the decisions before it that are not folded yet."""
 
 
 class _Written(NamedTuple):
@@ -128,6 +124,8 @@ class ImmediateDecisions:
         pool: KeyedPool,
         failed: Callable[[BaseException], None],
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
+        patience_seconds: float = PATIENCE_SECONDS,
+        fold_seconds: float = FOLD_SECONDS,
     ) -> None:
         """Take the agent that decides otherwise, and its pool. An error that nothing expects goes to `failed`."""
         self._log = log
@@ -137,6 +135,8 @@ class ImmediateDecisions:
         self._pool = pool
         self._failed = failed
         self._counted = counted
+        self._patience_seconds = patience_seconds
+        self._fold_seconds = fold_seconds
         self._turns: dict[Owner, _Turn] = {}
         self._waiting: list[_Asked] = []
         self._is_writing = False
@@ -163,11 +163,11 @@ class ImmediateDecisions:
         return await asked.answer
 
     async def _turn(self, owner: Owner, inbox: int) -> _Turn | None:
-        """Return a user's turn; None where what comes before takes longer than PATIENCE_SECONDS."""
+        """Return a user's turn; None where what comes before takes longer than the patience."""
         end = self._log.next_place(INBOX.name, inbox).position.offset
         if not self._remember.has_handled(inbox, end) or self._is_busy(inbox, owner):
             with suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE_SECONDS):
+                async with asyncio.timeout(self._patience_seconds):
                     await self._remember.until_handled(inbox, end)
                     while self._is_busy(inbox, owner):
                         await self._pool.until_changed()
@@ -276,20 +276,19 @@ class ImmediateDecisions:
         place = ItemPosition(inbox, first.position.offset + before, first.recorded_at)
         try:
             state = last.after if last else turn.state or self._shards.state(owner)
-            vectors = last.vectors if last else dict(turn.vectors)
             if is_decided(state, item_id) or item_id == state.last_item:
                 return None
             with telemetry.following("decide", {"mnemolog.item": type(item).__name__}, asked.record.headers) as span:
-                decision = self._remember.decision(owner, item, place, state, vectors)
+                decision = self._remember.decision(owner, item, place, state, {})  # no command looks at vectors
                 span.note({"mnemolog.outcome": outcome_of(decision)})
             if not decision.last_part:
                 return None
-            after = state_after(state, decision, vectors)
+            after = state_after(state, decision, {})
             self._shards.of(owner).ledger.foreseen.add(state, decision, after)
             record = decision_record(*self._shards.ledger_of(owner), owner, decision, span.traceparent)
         except (Undecidable, Unfit, NotHeld, ShardDamaged, ShardUnavailable):
             return None  # the agent meets it again, and does what is to be done then
-        return _Made(asked, decision, record, span.traceparent, after, vectors)
+        return _Made(asked, decision, record, span.traceparent, after)
 
     def _note(self, written: Sequence[_Written]) -> None:
         """Take in what the log has."""
@@ -298,7 +297,7 @@ class ImmediateDecisions:
             if self._remember.has_handled(place.partition, place.offset):  # else deliveries have begun anew meanwhile
                 self._remember.handled(place.partition, place.offset)
             turn.unfolded += 1
-            turn.state, turn.vectors = made.after, made.vectors
+            turn.state = made.after
             self._counted("remember", outcome_of(made.decision))
             telemetry.made(memories_made(made.decision), made.traceparent)
 
@@ -309,7 +308,7 @@ class ImmediateDecisions:
             for one in written:
                 one.made.asked.say(Decided(one.command, one.made.decision, is_folded))
 
-        timer = asyncio.get_running_loop().call_later(FOLD_SECONDS, partial(answer, is_folded=False))
+        timer = asyncio.get_running_loop().call_later(self._fold_seconds, partial(answer, is_folded=False))
         try:
             with telemetry.following("fold", {"mnemolog.decisions": len(written)}, written[-1].made.record.headers):
                 await catch_up(self._shards, topic, partition, written[-1].decision.position.offset + 1)
@@ -330,7 +329,7 @@ class ImmediateDecisions:
     def _folded(turn: _Turn) -> None:
         turn.unfolded -= 1
         if not turn.unfolded:
-            turn.state, turn.vectors = None, {}
+            turn.state = None
 
     def _give_back(self, asked: _Asked) -> None:
         """Leave a command to be delivered."""
