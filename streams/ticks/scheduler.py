@@ -82,17 +82,28 @@ def slots_between(first: datetime, last: datetime, every: timedelta) -> list[dat
     return [datetime.fromtimestamp(slot * period, UTC) for slot in range(newest, oldest - 1, -1)]
 
 
+def always(_partition: int) -> bool:
+    """Have each partition checked."""
+    return True
+
+
 async def check_regularly(
     shards: Shards,
     check: Callable[[int], Awaitable[object]],
     every_seconds: float,
     check_seconds: float = CHECK_SECONDS,
+    is_due: Callable[[int], bool] = always,
 ) -> None:
-    """Check each assigned partition, without end; one whose log or shard is down delays the others only shortly."""
+    """Check each assigned partition, without end; one whose log or shard is down delays the others only shortly.
+
+    `is_due` says of a partition whether it needs a look at all: it waits for nothing, and raises as `check` does.
+    """
     while True:
         await asyncio.sleep(every_seconds)
         for partition in shards.held():
             try:
+                if not is_due(partition):
+                    continue
                 async with asyncio.timeout(check_seconds):
                     await check(partition)
             except (TimeoutError, LogUnavailable, NotHeld, ShardUnavailable):

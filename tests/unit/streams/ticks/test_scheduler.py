@@ -12,12 +12,14 @@ from support.examples import later, remember
 from support.memory_log import MemoryLog
 from support.workbench import Workbench
 
+from projections.shard.errors import ShardUnavailable
 from schemas.messages.inbox import DecayDue
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.ticks.scheduler import (
     MAX_MISSED_SLOTS,
     RETENTION_EVERY,
     TickScheduler,
+    check_regularly,
     decay_due,
     retention_due,
     slots_between,
@@ -238,4 +240,27 @@ async def test_a_silent_partition_does_not_stop_the_clock_of_the_others(tmp_path
         while await bench.log.end(INBOX.name, 1) == 1:  # noqa: ASYNC110 - the log has no event for it
             await asyncio.sleep(0.05)
     running.cancel()
+    bench.close()
+
+
+async def test_only_what_is_due_is_checked_and_what_cannot_say_so_holds_up_nobody(tmp_path: Path):
+    bench = Workbench(tmp_path / "three", MemoryLog(3), partitions=3)
+    checked: list[int] = []
+    twice = asyncio.Event()
+
+    def is_due(partition: int) -> bool:
+        if partition == 0:
+            raise ShardUnavailable("the disk is full")
+        return partition == 2
+
+    async def check(partition: int) -> None:
+        checked.append(partition)
+        if len(checked) == 2:
+            twice.set()
+
+    running = asyncio.ensure_future(check_regularly(bench.shards, check, 0.001, is_due=is_due))
+    async with asyncio.timeout(60):
+        await twice.wait()
+    running.cancel()
+    assert checked[:2] == [2, 2]
     bench.close()
