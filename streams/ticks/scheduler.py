@@ -30,6 +30,7 @@ CHECK_SECONDS: Final = 5.0
 """How long the check of one partition may take; then the others are checked first."""
 RETENTION_EVERY: Final = timedelta(hours=24)
 """Evatar removes once a day what is older than its retention."""
+EMPTY_EVERY: Final = timedelta(seconds=5)
 MAX_MISSED_SLOTS: Final = 4_000
 """How many missed slots are caught up at most; at one a day about ten years."""
 
@@ -140,18 +141,23 @@ class TickScheduler:
         self._check_seconds = check_seconds
         self._emitted: dict[int, str] = {}
         self._begins: dict[int, datetime] = {}
+        self._not_before: dict[int, datetime] = {}
+        """By partition, before when no slot can be due."""
 
     async def run(self) -> None:
         """Check all assigned partitions regularly, without end."""
         every_seconds = min(CHECK_EVERY_SECONDS, self._every.total_seconds() / 4)
-        await check_regularly(self._shards, self.append_due, every_seconds, self._check_seconds)
+        await check_regularly(self._shards, self.append_due, every_seconds, self._check_seconds, self._may_be_due)
 
     async def append_due(self, partition: int) -> list[datetime]:
         """Append the oldest due slot once all observations before it are extracted; return what was appended."""
+        now = self._clock.now()
         due = await self.due(partition)
         if due:  # another worker may have applied them while it had the partition
             await self._shards.up_to(LEDGER.name, partition, await self._log.end(LEDGER.name, partition))
             due = await self.due(partition)
+        if not due:
+            self._not_before[partition] = self._next_slot(partition, now)
         if self._make is None or not due or not await self._is_extracted(partition, due[0]):
             return []
         tick = self._make(partition, due[0])
@@ -160,6 +166,20 @@ class TickScheduler:
         await self._log.append([tick_record(partition, tick)])
         self._emitted[partition] = tick.envelope.event_id
         return due[:1]
+
+    def _may_be_due(self, partition: int) -> bool:
+        not_before = self._not_before.get(partition)
+        return self._make is not None and (not_before is None or self._clock.now() >= not_before)
+
+    def _next_slot(self, partition: int, now: datetime) -> datetime:
+        """Return when a slot may be due where none was: what is applied stays so, also when it is reverted.
+
+        A partition without a record is looked at again in EMPTY_EVERY: by its log's clock its first one may come before
+        a slot that has passed by this machine's.
+        """
+        period = self._every.total_seconds()
+        slot = datetime.fromtimestamp((now.timestamp() // period + 1) * period, UTC)
+        return slot if partition in self._begins else min(slot, now + EMPTY_EVERY)
 
     async def due(self, partition: int) -> list[datetime]:
         """Return the slots that are due and not applied, oldest first.
