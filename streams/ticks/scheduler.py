@@ -141,8 +141,8 @@ class TickScheduler:
         self._check_seconds = check_seconds
         self._emitted: dict[int, str] = {}
         self._begins: dict[int, datetime] = {}
-        self._not_before: dict[int, datetime] = {}
-        """By partition, before when no slot can be due."""
+        self._nothing_due: dict[int, tuple[datetime, datetime]] = {}
+        """By partition, from when until when no slot can be due."""
 
     async def run(self) -> None:
         """Check all assigned partitions regularly, without end."""
@@ -157,7 +157,7 @@ class TickScheduler:
             await self._shards.up_to(LEDGER.name, partition, await self._log.end(LEDGER.name, partition))
             due = await self.due(partition)
         if not due:
-            self._not_before[partition] = self._next_slot(partition, now)
+            self._nothing_due[partition] = now, self._next_slot(partition, now)
         if self._make is None or not due or not await self._is_extracted(partition, due[0]):
             return []
         tick = self._make(partition, due[0])
@@ -168,8 +168,10 @@ class TickScheduler:
         return due[:1]
 
     def _may_be_due(self, partition: int) -> bool:
-        not_before = self._not_before.get(partition)
-        return self._make is not None and (not_before is None or self._clock.now() >= not_before)
+        if self._make is None:
+            return False
+        between = self._nothing_due.get(partition)
+        return between is None or not between[0] <= self._clock.now() < between[1]  # a clock may be set back
 
     def _next_slot(self, partition: int, now: datetime) -> datetime:
         """Return when a slot may be due where none was: what is applied stays so, also when it is reverted.

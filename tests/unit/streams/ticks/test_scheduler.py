@@ -309,3 +309,24 @@ async def test_a_slot_is_appended_when_its_time_comes_after_looks_that_found_non
             await asyncio.sleep(0.05)
     running.cancel()
     bench.close()
+
+
+async def test_a_clock_that_was_a_year_ahead_and_is_set_right_is_followed(tmp_path: Path):
+    bench, clock = Workbench(tmp_path / "one"), CountedClock(midnight(6) + 365 * DAY, 4)
+    scheduler = TickScheduler(
+        log=bench.log,
+        shards=bench.shards,
+        handled=lambda _topic, _partition: 1_000,
+        clock=clock,
+        make=lambda partition, slot: decay_due(partition, "ladder", slot),
+        every=DAY,
+    )
+    running = asyncio.ensure_future(scheduler.run())
+    async with asyncio.timeout(60):
+        await clock.was_asked.wait()
+        await bench.publish(INBOX.name, {}, partition=0)
+        clock.instant = midnight(6)
+        while await bench.log.end(INBOX.name, 0) == 1:  # noqa: ASYNC110 - the log has no event for it
+            await asyncio.sleep(0.05)
+    running.cancel()
+    bench.close()
