@@ -8,4 +8,5 @@
    `long_texts` says how much of a text both read.
 4. `languages` puts one encoder for each language beside the multilingual one; `anchors` bring their cosines to one
    scale.
+5. `serving` is whichever serves now; `question_views` says what a question means, and does without while it is away.
 """
