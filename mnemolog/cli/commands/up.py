@@ -14,7 +14,6 @@ from mnemolog.cli.logs import start_logging
 from mnemolog.cluster.membership import FORGOTTEN
 from mnemolog.telemetry.start import telemetry
 from projections.embedding.choice import BUILTIN
-from projections.embedding.encoder_process import start_ahead
 from schemas.log import LogLocked
 
 if TYPE_CHECKING:
@@ -48,6 +47,8 @@ def up(
 
             forgotten.append(await forget_former_process(settings))
         if settings.embedding_model == BUILTIN:  # it loads its model as long as this process its modules
+            from projections.embedding.encoder_process import start_ahead  # noqa: PLC0415 - no other command needs numpy
+
             start_ahead()
         # It takes seconds, in which a command may take the folder: so one looks afterwards.
         import mnemolog.server  # noqa: F401, PLC0415 - and --help needs none of it
