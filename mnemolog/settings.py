@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
-from mnemolog.environment import OF_COMMANDS, PREFIX, SettingsError, named_settings
+from mnemolog.environment import DEFAULT_DATA_DIR, OF_COMMANDS, PREFIX, SettingsError, named_settings
 from mnemolog.reminder_template import REMINDER_TEMPLATE, check_template
 from projections.embedding.choice import ENDPOINT, EmbedderUnusable, read_choice
 from projections.index.registry import INDEXES
@@ -80,7 +80,7 @@ class Settings(BaseModel):
     kafka_ssl_keyfile: Path | None = None
     replication_factor: Annotated[int, Field(ge=-1, le=32767)] = -1
     schema_registry_url: str | None = None
-    data_dir: Path = Path("var")
+    data_dir: Path = Path(DEFAULT_DATA_DIR)
     partitions: Annotated[int, Field(ge=1, le=1024)] = 8
     extractor: Literal["model", "rules", "verbatim"] | None = None
     llm_base_url: str | None = None

@@ -108,11 +108,12 @@ class Surroundings:
         """Return the URL of the server that was named, else of the ready worker that holds the data directory.
 
         None where there is none, and where the environment has settings that do not help to find it: these are to be
-        checked first.
+        checked first. Raises SettingsError.
         """
         if self.url is not None or set(named_settings(self.environment)) - {DATA_DIR_VARIABLE, CA_FILE_VARIABLE}:
             return self.url
         folder = self.data or Path(self.environment.get(DATA_DIR_VARIABLE) or DEFAULT_DATA_DIR)
+        check_folder(folder)
         return await announced(folder, self.ca_file)
 
 

@@ -18,7 +18,14 @@ from typing import Final
 
 FORKS: Final = get_context("forkserver")
 FORKS.set_forkserver_preload(
-    ["mnemolog.cli.program", "mnemolog.settings", "mnemolog.server", "mnemolog.worker.components"]
+    [
+        "mnemolog.cli.program",
+        "mnemolog.settings",
+        "mnemolog.server",
+        "mnemolog.worker.components",
+        "rich.progress",
+        "rich.table",
+    ]
 )
 
 
