@@ -20,10 +20,10 @@ import uvloop
 from threadpoolctl import threadpool_limits
 
 from mnemolog.access.key_file import KeyFileError
+from mnemolog.environment import SettingsError
 from mnemolog.http.app import make_http
 from mnemolog.http.bounds.connections import limits_of_process, protocol_settings, raise_file_limit
 from mnemolog.http.peer_door import PeerDoor
-from mnemolog.settings import SettingsError
 from mnemolog.tls import TlsFailed, server_context
 from mnemolog.worker.components import certificate_files
 from mnemolog.worker.worker import Worker

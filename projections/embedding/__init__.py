@@ -1,6 +1,6 @@
 """Embedders: texts go in, unit vectors come out.
 
-1. `embedder` is the protocol; `choice` reads the setting and makes the embedder that it means.
+1. `embedder` is the protocol; `choice` reads the setting, and `factory` makes the embedder that it means.
 2. `local` computes on this machine, in a process of its own: `encoder_process` starts and feeds it, `encoder` is the
    program that runs there. `builtin` is the one that is always there, `rows_on_disk` its table. `onnx` runs models in
    a folder.
