@@ -40,8 +40,7 @@ class IndexRegistry:
             try:
                 version(adapter.package)
             except PackageNotFoundError:
-                advice = "" if adapter.extra is None else f": pip install 'mnemolog[{adapter.extra}]'"
-                raise ValueError(f"needs the package {adapter.package}, which is not installed{advice}") from None
+                raise ValueError(f"needs the package {adapter.package}, which is not installed") from None
         return adapter
 
     @contextmanager
