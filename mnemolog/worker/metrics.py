@@ -57,12 +57,12 @@ class Metrics:
             registry=registry,
         )
         self._requests = Counter("mnemolog_model_requests", "Requests to the model", ("outcome",), registry=registry)
-        self._tokens = Counter(
-            "mnemolog_model_tokens", "Tokens of the model, in and out", ("direction",), registry=registry
-        )
-        self._tokens_by_model = Counter(
+        tokens = Counter("mnemolog_model_tokens", "Tokens of the model, in and out", ("direction",), registry=registry)
+        self._tokens = cache(tokens.labels)
+        tokens_of = Counter(
             "mnemolog_tokens_by_model", "Tokens of each model, in and out", ("model", "direction"), registry=registry
         )
+        self._tokens_of = cache(tokens_of.labels)
         self._index_errors = Counter("mnemolog_index_errors", "Failed writes to the index", registry=registry)
         self._ticks = Counter(
             "mnemolog_ticks", "Ticks by what became of them", ("policy", "outcome"), registry=registry
@@ -123,11 +123,11 @@ class Metrics:
 
     def extracted(self, item: CandidatesExtracted | ExtractionRejected) -> None:
         """Count the tokens of an extraction, and why it was rejected if it was."""
-        self._tokens.labels("in").inc(item.tokens_in)
-        self._tokens.labels("out").inc(item.tokens_out)
+        self._tokens("in").inc(item.tokens_in)
+        self._tokens("out").inc(item.tokens_out)
         for took in tokens_by_model(item):
-            self._tokens_by_model.labels(took.model, "in").inc(took.tokens_in)
-            self._tokens_by_model.labels(took.model, "out").inc(took.tokens_out)
+            self._tokens_of(took.model, "in").inc(took.tokens_in)
+            self._tokens_of(took.model, "out").inc(took.tokens_out)
         if isinstance(item, ExtractionRejected):
             reason = next((r for r in REASONS if item.reason.startswith(r)), "other")
             self._rejections.labels(reason).inc()

@@ -39,12 +39,13 @@ async def retry(
     on_retry: Callable[[Exception], None] = lambda _: None,
 ) -> Result:
     """Repeat the action while it raises `waits_for`, and return its result; other errors go to the caller."""
-    pause = pauses()
+    pause: Callable[[], float] | None = None
     while True:
         try:
             return await action()
         except waits_for as error:
             on_retry(error)
+            pause = pause or pauses()
             await asyncio.sleep(pause())
 
 

@@ -184,10 +184,10 @@ async def test_retry_after_is_kept_to(tmp_path: Path):
 
 async def test_a_model_that_comes_up_after_the_worker_was_started_again_loses_nothing(tmp_path: Path):
     url = f"http://127.0.0.1:{PORT}/v1"
-    async with asking(tmp_path, url) as worker:
+    async with asking(tmp_path, url, llm_timeout_seconds=SECONDS) as worker:
         before = [await say(worker, "anna", "alpha"), await say(worker, "ben", "bravo")]
         assert all("cannot be reached" in why for why in await until_waiting(worker, before))
-    async with asking(tmp_path, url) as worker:
+    async with asking(tmp_path, url, llm_timeout_seconds=SECONDS) as worker:
         said = [*before, await say(worker, "anna", "charlie")]
         await until_waiting(worker, before)
         assert await is_ready(worker)
