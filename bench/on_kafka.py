@@ -6,9 +6,10 @@ Needs Kafka in the cache (`make engines`). (a) As `bench/pipeline.py` (b), on on
 two chained Faust agents that only forward the bytes of the same turns, on the same transport and the same topics'
 partitions; and the least that a turn needs, two agents that decode and encode its messages and commit its memory to a
 shard's file, 64 at once, without any rule, state, retry or answer. The processor time of each is that of the process,
-without the broker's, until the last record is on its way. (b) A turn each of 400 users, so 400 windows, through one worker and through two, each a process
-of its own, with a model that takes 50 ms an answer and is asked one window at a time (`LLM_CONCURRENCY=1`): from the
-first request to everything remembered. A model's waiting is what workers share, so two should be nearly twice as fast.
+without the broker's, until the last record is on its way. (b) A turn each of 400 users, so 400 windows, through one
+worker and through two, each a process of its own, with a model that takes 50 ms an answer and is asked one window at a
+time (`LLM_CONCURRENCY=1`): from the first request to everything remembered. A model's waiting is what workers share, so
+two should be nearly twice as fast.
 """
 
 from __future__ import annotations
