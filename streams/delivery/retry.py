@@ -39,13 +39,17 @@ async def retry(
     on_retry: Callable[[Exception], None] = lambda _: None,
 ) -> Result:
     """Repeat the action while it raises `waits_for`, and return its result; other errors go to the caller."""
+    try:
+        return await action()  # as nearly always, so nothing is prepared for failures
+    except waits_for as error:
+        on_retry(error)
     pause = pauses()
     while True:
+        await asyncio.sleep(pause())
         try:
             return await action()
         except waits_for as error:
             on_retry(error)
-            await asyncio.sleep(pause())
 
 
 async def append_with_retry(log: Log, records: Sequence[NewRecord]) -> list[Appended]:
@@ -64,7 +68,8 @@ async def fold_with_retry(action: Callable[[], Awaitable[None]]) -> None:
 
 async def catch_up(shards: Shards, topic: str, partition: int, end: int) -> None:
     """Fold a topic's partition up to the offset `end`, when its shard's file can be written. Raises NotHeld."""
-    await fold_with_retry(lambda: shards.up_to(topic, partition, end))
+    if not shards.has_folded(topic, partition, end):
+        await fold_with_retry(lambda: shards.up_to(topic, partition, end))
 
 
 class RetryingReads:
