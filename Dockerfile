@@ -9,9 +9,10 @@ FROM python:3.11.14-slim-bookworm AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /build
 # The dependencies come first: they change less often than the code, and their layer is kept.
-COPY requirements.txt requirements-onnx.txt requirements-fastembed.txt requirements-otel.txt requirements-build.txt ./
+COPY requirements.txt requirements-weaviate.txt requirements-build.txt ./
+COPY requirements-onnx.txt requirements-fastembed.txt requirements-otel.txt ./
 RUN python -m venv /opt/mnemolog && \
-    /opt/mnemolog/bin/pip install --require-hashes --only-binary :all: -r requirements.txt
+    /opt/mnemolog/bin/pip install --require-hashes --only-binary :all: -r requirements.txt -r requirements-weaviate.txt
 # What EMBEDDING_MODEL=onnx:… or fastembed:… needs besides; the model's files are mounted. And what OTEL_* need.
 ARG EXTRA=""
 RUN for one in $EXTRA; do \

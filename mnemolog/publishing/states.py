@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from projections.shard.observation_lookup import NOT_WORTH_REMEMBERING
+from projections.text.reminders import asks_for_reminder
 from schemas.topics import DEAD_LETTERS, INPUTS, Topic
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ PAUSE_FACTOR: Final = 9
 """A pause after a look at more events is at least so many times as long as the look took."""
 
 
+REMINDER_ASKED: Final = "it asks for a reminder, which is no memory: schedule it by POST /v1/users/{user_id}/reminders"
 ERASED: Final = "it was erased with a memory, and nothing that has its id is kept: publish under another id"
 
 
@@ -79,7 +82,7 @@ class EventStates:
         So are those that were erased, unless `with_erased`: whoever has just sent one again is told.
 
         Where some agents are given, so is what was not said to one of them. Whoever looks often has no redactions
-        counted.
+        counted, and no reasons that are read from the words.
         """
         partition = self._shards.partition(owner)
         for topic in INPUTS:
@@ -102,6 +105,8 @@ class EventStates:
                 state, reason = "waiting", waits_for
             if state == "accepted" and not self._observe.memorizes:
                 state, reason = "nothing", "MEMORIZE is off"
+            if reason == NOT_WORTH_REMEMBERING and with_redactions and self._asks_for_reminder(owner, event_id):
+                reason = REMINDER_ASKED
             states[event_id] = {
                 "event_id": event_id,
                 "state": state,
@@ -169,6 +174,10 @@ class EventStates:
             states = await self.of(owner, event_ids, with_redactions=False, with_erased=True)
             pending.extend((owner, i) for i in event_ids if states.get(i, {}).get("state") not in FINAL)
         return pending
+
+    def _asks_for_reminder(self, owner: Owner, event_id: str) -> bool:
+        found = self._shards.of(owner).observations.turn(owner, event_id)
+        return found is not None and found.message.role == "user" and asks_for_reminder(found.message.content)
 
     def _redacted(self, owner: Owner, event_id: str) -> dict[str, int]:
         """Return how often what was replaced in an event at the door, by its mark.

@@ -67,6 +67,11 @@ class Metrics:
         self._ticks = Counter(
             "mnemolog_ticks", "Ticks by what became of them", ("policy", "outcome"), registry=registry
         )
+        self._by_words = Counter(
+            "mnemolog_searches_by_words",
+            "Searches and contexts that were answered by words alone, because the embedder was away",
+            registry=registry,
+        )
         answers = Counter("mnemolog_http_requests", "HTTP requests", ("route", "status"), registry=registry)
         self._answer = cache(answers.labels)
         answering = Histogram(
@@ -139,6 +144,10 @@ class Metrics:
         """Count an HTTP request by the template of its route."""
         self._answer(route, str(status)).inc()
         self._answering(route).observe(seconds)
+
+    def searched_by_words(self) -> None:
+        """Count a search or a context that was answered without the embedder."""
+        self._by_words.inc()
 
     def lagged(self, seconds: float) -> None:
         """Keep how much later than planned the event loop came to something."""

@@ -42,6 +42,8 @@ class IndexAdapter:
     """The field of Settings that has its key; None: it takes none."""
     package: str | None
     """The distribution in pyproject.toml that has its client; None: it needs none."""
+    extra: str | None = None
+    """The extra of mnemolog that brings the package; None: it is installed with mnemolog, or by who adds the index."""
     make: Callable[[IndexConfig, LoadEntries], Index]
     """Makes the index, importing its client. Connects at first use, and raises nothing of the server's."""
     probe: Callable[[IndexConfig], Awaitable[str]] | None

@@ -40,7 +40,8 @@ class IndexRegistry:
             try:
                 version(adapter.package)
             except PackageNotFoundError:
-                raise ValueError(f"needs the package {adapter.package}, which is not installed") from None
+                advice = "" if adapter.extra is None else f": pip install 'mnemolog[{adapter.extra}]'"
+                raise ValueError(f"needs the package {adapter.package}, which is not installed{advice}") from None
         return adapter
 
     @contextmanager

@@ -57,11 +57,14 @@ async def append_with_retry(log: Log, records: Sequence[NewRecord]) -> list[Appe
     return await retry(lambda: log.append(records), LogUnavailable)
 
 
-async def fold_with_retry(action: Callable[[], Awaitable[None]]) -> None:
-    """Fold, waiting while the shard's file cannot be written; readiness shows the reason meanwhile."""
+async def fold_with_retry(
+    action: Callable[[], Awaitable[None]], hindered: Callable[[Exception], None] = lambda _: None
+) -> None:
+    """Fold, waiting while the shard's file cannot be written; `hindered` is told the reason at each attempt."""
 
     def warn(error: Exception) -> None:
         log.warning("waiting: %s", error)
+        hindered(error)
 
     await retry(action, ShardUnavailable, warn)
 

@@ -17,7 +17,8 @@ from support.notebook_index import NOTEBOOK, NOTEBOOKS
 
 from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.checks import checked
-from mnemolog.settings import SettingsError, from_environment
+from mnemolog.environment import SettingsError
+from mnemolog.settings import from_environment
 from projections.index.adapter import IndexConfig
 from projections.index.registry import INDEXES
 

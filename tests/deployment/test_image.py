@@ -31,7 +31,7 @@ GRACE_S = 10
 BUILD, FINAL = stages(ROOT / "Dockerfile")
 CONTEXT = context(ROOT / ".dockerignore", ROOT)
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-OF_WORKERS = ("onnx", "fastembed", "otel")
+OF_WORKERS = ("onnx", "fastembed", "otel", "weaviate")
 """Extras that an image can be built with; the others are for the programs of agents."""
 
 

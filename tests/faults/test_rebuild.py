@@ -71,7 +71,7 @@ class GuardedEmbedder(HashEmbedder):
 
 async def found(worker: Worker) -> list[str]:
     hits = await worker.queries.search(LIN, Question(text="咖啡"), now=START)
-    return [hit.memory.memory_id for hit in hits]
+    return [hit.memory.memory_id for hit in hits.found]
 
 
 async def digest_of(folder: Path, encryption: str = "on") -> dict[str, str]:

@@ -17,7 +17,16 @@ from subprocess import CompletedProcess, TimeoutExpired
 from typing import Final
 
 FORKS: Final = get_context("forkserver")
-FORKS.set_forkserver_preload(["mnemolog.cli", "mnemolog.server", "mnemolog.worker.components"])
+FORKS.set_forkserver_preload(
+    [
+        "mnemolog.cli.program",
+        "mnemolog.settings",
+        "mnemolog.server",
+        "mnemolog.worker.components",
+        "rich.progress",
+        "rich.table",
+    ]
+)
 
 
 def mnemolog(

@@ -35,6 +35,7 @@ WEAVIATE: Final = IndexAdapter(
     parse=WeaviateAddress.parse,
     secret="weaviate_api_key",  # noqa: S106 - the name of a setting
     package="weaviate-client",
+    extra="weaviate",
     make=_make,
     probe=_probe,
 )

@@ -342,6 +342,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     for path in ("/health/live", "/health/ready", "/metrics", "/v1/admin/checks"):
         await asks("GET", path, 200)
 
+    monkeypatch.setattr(door.worker.immediate, "decide", not_at_once)
     monkeypatch.setattr(door.worker.remember, "decided", never_decided)
     await asks("POST", "/v1/memories", 202, tea)
     await asks("PATCH", one, 202, {"importance": 0.8})
@@ -359,6 +360,10 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
         assert seen[place] - described == set(), place
         missing = described - seen[place] - everywhere
         assert missing <= {409} if place[1].startswith("/v1/memories/none") else missing == set(), place
+
+
+async def not_at_once(_item: object, _record: object) -> None:
+    """As if something of the user came before every command."""
 
 
 async def never_decided(_owner: object, _item_id: str) -> None:

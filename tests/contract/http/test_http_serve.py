@@ -145,3 +145,11 @@ async def test_what_is_asked_of_the_process_is_answered_before_it_has_started():
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
         for path, status in (("/health/live", 200), ("/metrics", 200), ("/health/ready", 503), ("/v1/memories", 503)):
             assert (await http.get(path, params={"user_id": "u1"} if "v1" in path else None)).status_code == status
+
+
+async def test_the_date_that_answers_carry_goes_on(tmp_path: Path):
+    async with served(tmp_path) as (_, http):
+        first = (await http.get("/health/live")).headers["date"]
+        async with asyncio.timeout(60):
+            while (await http.get("/health/live")).headers["date"] == first:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0.1)

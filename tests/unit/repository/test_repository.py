@@ -80,7 +80,7 @@ def test_pins_cover_what_pyproject_asks_for():
     assert names(project["build-system"]["requires"]) - names(pins("requirements-build.txt")) == set()
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-build.txt"])
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-weaviate.txt", "requirements-build.txt"])
 def test_the_pinned_files_agree_with_those_of_development_on_what_they_share(name: str):
     others, development = (
         {pin.split()[0].partition("==")[0]: pin.split()[0] for pin in pins(file)}

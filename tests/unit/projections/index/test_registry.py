@@ -8,13 +8,13 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 import pytest
 from support.notebook_index import NOTEBOOK
 
-from mnemolog.settings import Settings, SettingsError, from_environment
+from mnemolog.environment import SettingsError
+from mnemolog.settings import Settings, from_environment
 from projections.index.adapter import IndexAdapter, IndexConfig
 from projections.index.registry import INDEXES, IndexRegistry
 
@@ -53,6 +53,8 @@ def test_an_index_whose_package_is_not_installed_says_so():
     assert str(refused.value) == (
         "MNEMOLOG_INDEX='notebook://desk' needs the package no-such-package-of-anybody, which is not installed"
     )
+    with INDEXES.including(replace(absent, extra="paper")), pytest.raises(SettingsError, match=r"'mnemolog\[paper\]'"):
+        from_environment({"MNEMOLOG_INDEX": "notebook://desk"})
 
 
 def test_one_more_index_is_known_only_meanwhile():
@@ -72,7 +74,7 @@ def test_a_key_is_refused_where_another_index_is_used():
 @pytest.mark.parametrize("index", list(INDEXES), ids=lambda index: index.title)
 def test_what_an_entry_names_is_there(index):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    wanted = [*project["dependencies"], *chain.from_iterable(project.get("optional-dependencies", {}).values())]
+    wanted = project["dependencies"] if index.extra is None else project["optional-dependencies"][index.extra]
     assert index.package is None or index.package in {re.split(r"[^\w.-]", one)[0] for one in wanted}
     assert index.secret is None or index.secret in Settings.model_fields
     assert (index.probe is None) == (index.schemes == ())
