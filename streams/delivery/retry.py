@@ -42,7 +42,7 @@ async def retry(
     pause: Callable[[], float] | None = None
     while True:
         try:
-            return await action()
+            return await action()  # as nearly always, so nothing is prepared for failures
         except waits_for as error:
             on_retry(error)
             pause = pause or pauses()
@@ -68,7 +68,8 @@ async def fold_with_retry(
 
 async def catch_up(shards: Shards, topic: str, partition: int, end: int) -> None:
     """Fold a topic's partition up to the offset `end`, when its shard's file can be written. Raises NotHeld."""
-    await fold_with_retry(lambda: shards.up_to(topic, partition, end))
+    if not shards.has_folded(topic, partition, end):
+        await fold_with_retry(lambda: shards.up_to(topic, partition, end))
 
 
 class RetryingReads:
