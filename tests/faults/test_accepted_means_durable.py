@@ -111,7 +111,7 @@ async def test_what_a_log_stored_before_it_went_silent_is_once_when_the_caller_t
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
         log.held.set()
-        answer = await http.post("/v1/events?wait=20", json=BERLIN)
+        answer = await http.post("/v1/events?wait=60", json=BERLIN)
         assert answer.json()["accepted"][0]["state"] == "remembered"
         await worker.drain.run_local(DRAIN_SECONDS)
         memories = (await http.get("/v1/memories", params={"user_id": "u1"})).json()["items"]

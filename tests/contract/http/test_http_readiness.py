@@ -47,7 +47,7 @@ async def test_at_the_moment_that_a_worker_turns_ready_every_request_is_answered
     [port] = free_ports(1)
     up = Up(tmp_path, port)
     try:
-        async with httpx.AsyncClient(base_url=up.url, timeout=30) as http:
+        async with httpx.AsyncClient(base_url=up.url, timeout=120) as http:
             assert await until_ready(http) > 0, "it listens before it is ready"
             facts = [{"user_id": user, "content": f"{user} drinks coffee"} for user in USERS]
             for answer in await asyncio.gather(*(http.post("/v1/memories", json=fact) for fact in facts)):
@@ -57,7 +57,7 @@ async def test_at_the_moment_that_a_worker_turns_ready_every_request_is_answered
         up.end()
     up = Up(tmp_path, port)
     try:
-        async with httpx.AsyncClient(base_url=up.url, timeout=30) as http:
+        async with httpx.AsyncClient(base_url=up.url, timeout=120) as http:
             await until_ready(http)
             found = await asyncio.gather(*(searched(http, user) for user in USERS))
             assert found == [[fact["content"]] for fact in facts]
