@@ -86,6 +86,7 @@ from schemas.instant import SystemClock
 from schemas.policy import Policy
 from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, leave_group, make_app, member_id, owners, urls
+from streams.agents.immediate_decisions import ImmediateDecisions
 from streams.agents.observe import Observe
 from streams.agents.project import Project
 from streams.agents.reencode import Reencoder
@@ -432,8 +433,23 @@ class Worker:
     def _build_services(self) -> None:
         """Build what else HTTP routes call: commands, sharing, imports, wakes, contexts and greetings."""
         settings, shards, peers, clock = self.settings, self.shards, self.peers, self.clock
+        immediate = ImmediateDecisions(
+            log=self.log,
+            remember=self.remember,
+            shards=shards,
+            index_sync=self.index_sync,
+            pool=self.remember_pool,
+            failed=self.fail,
+            counted=self.metrics.counted,
+        )
         self.commands = Commands(
-            self.log, shards, self.remember, self.embedder, clock, suspend_deadline=suspend_deadline
+            self.log,
+            shards,
+            self.remember,
+            self.embedder,
+            clock,
+            immediate=immediate if settings.is_embedded else None,  # its directory is locked
+            suspend_deadline=suspend_deadline,
         )
         self.recalls = Recalls(self.commands)
         self.sharer = Sharer(shards, self.commands, peers, clock)
