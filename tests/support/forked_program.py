@@ -21,7 +21,7 @@ FORKS.set_forkserver_preload(["mnemolog.cli", "mnemolog.server", "mnemolog.worke
 
 
 def mnemolog(
-    *arguments: str, environment: dict[str, str], said: bytes = b"", timeout: float = 60.0
+    *arguments: str, environment: dict[str, str], said: bytes = b"", timeout: float = 300.0
 ) -> CompletedProcess[bytes]:
     """Run a command to its end. Raises TimeoutExpired, and ends it then."""
     with tempfile.TemporaryDirectory() as name:

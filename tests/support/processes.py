@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-GONE_SECONDS = 60.0
+GONE_SECONDS = 240.0
 
 
 def wait_until_gone(pid: int) -> None:

@@ -28,7 +28,7 @@ HEAD = b"POST /v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: applicatio
 DOCUMENT = b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 CLOSING = LIVE[:-2] + b"Connection: close\r\n\r\n"
 MIB = 1 << 20
-PATIENCE = 20
+PATIENCE = 120
 
 
 @asynccontextmanager

@@ -22,7 +22,7 @@ from streams.transports.directory_lock import DirectoryLock, read_note
 if TYPE_CHECKING:
     from pathlib import Path
 
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 300
 COMMANDS = (
     "up", "publish", "drain", "search", "memories", "memory", "history", "profile", "context", "remember",
     "revise", "forget", "restore", "digest", "rebuild", "doctor", "topics", "tick", "dead-letters",
