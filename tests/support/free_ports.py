@@ -2,7 +2,7 @@
 
 They lie below those that the kernel gives to connections: there a port that a test's server has left for a moment, to
 come back to it, could be taken by any connection of any process, and who knocks at a server that is not up yet could be
-connected with himself. Each process of pytest has a part of them for itself.
+connected with himself. What one process was given no other is given while that one lives.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ import socket
 from itertools import count as count_from
 from typing import Final
 
-FIRST, PARTS, PART = 24_000, 8, 1_000
-"""The first port, and how many each process of pytest has. Linux gives ports from 32768 on to connections."""
-_BEGIN: Final = FIRST + PART * (int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % PARTS)
-_TURNS: Final = count_from(os.getpid())
-"""Another process with the same ports begins elsewhere; what was given is not given again soon."""
+FIRST, PORTS = 24_000, 8_000
+"""Linux gives ports from 32768 on to connections."""
+_TURNS: Final = count_from(os.getpid() * 97)
+"""Each process begins elsewhere; what was given is not given again soon."""
 
 
 def free_ports(count: int) -> list[int]:
     """Return ports that are free now, no two the same. Raises RuntimeError when there are not so many."""
     found: list[int] = []
-    for _ in range(PART):
-        port = _BEGIN + next(_TURNS) % PART
-        if is_free(port):
+    for _ in range(PORTS):
+        port = FIRST + next(_TURNS) % PORTS
+        if is_free(port) and _is_ours(port):
             found.append(port)
         if len(found) == count:
             return found
-    raise RuntimeError(f"no {count} free ports from {_BEGIN} on")
+    raise RuntimeError(f"no {count} free ports from {FIRST} on")
 
 
 def is_free(port: int) -> bool:
@@ -40,3 +39,15 @@ def is_free(port: int) -> bool:
         except OSError:
             return False
         return True
+
+
+def _is_ours(port: int) -> bool:
+    """Take the port's name, which no two processes can have; return whether nobody had it."""
+    name = socket.socket(socket.AF_UNIX)
+    try:
+        name.bind(f"\0mnemolog-test-port-{port}")
+    except OSError:
+        name.close()
+        return False
+    name.detach()  # it stays open, and the name taken, until this process ends
+    return True
