@@ -1,11 +1,10 @@
-"""Immediate decisions: a command is decided before it is appended, and both records are one transaction.
+"""Immediate decisions: an inbox item is decided before it is appended, and both records are one transaction.
 
-A command that goes through the inbox is durable twice, one after the other: when the log has it, and when the log has
-the decision on it, which is made after it was delivered. Where no other process appends, the place that a command will
-get is known beforehand, and with it everything that its decision depends on. Then it need not be delivered. The log
-holds the same in the end, to the offset and the millisecond.
+An item that is delivered is written twice, one after the other: first itself, then the decision on it. Where no other
+process appends, the place that an item will get is known beforehand, and with it everything that its decision depends
+on. Then it need not be delivered. The log holds the same in the end, to the offset and the millisecond.
 
-Commands that come while others are being written are written together afterwards.
+Items that come while others are being written are written together afterwards.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from projections.state.evolve import Unfit, is_decided
 from schemas import telemetry
 from schemas.log import LogError, LogMoved, LogUnavailable, RecordTooLarge
 from schemas.messages.erasure import EraseMemory, EraseUser
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.topics import INBOX
 from streams.agents.remember import Undecidable, decision_record, memories_made, outcome_of, state_after
 from streams.decisions.draft import ItemPosition
@@ -42,14 +42,26 @@ if TYPE_CHECKING:
 
 MOST_TOGETHER: Final = 64
 BYTES_TOGETHER: Final = 1 << 20
-"""Commands of one transaction: so many, or so many bytes and one more."""
+"""Items of one transaction: so many, or so many bytes and one more."""
+DECIDING_SECONDS: Final = 0.01
+"""After so long the rest is left to the next transaction, and the event loop runs something else."""
+PATIENCE_SECONDS: Final = 0.1
+"""An item waits so long for what is being decided before it; then it goes behind it, into the inbox."""
 FOLD_SECONDS: Final = 5.0
-"""After so long a command is answered although its decision is not folded: its shard's disk is full, for one."""
+"""After so long the caller is answered although the decision is not folded: the shard's disk is full, for one."""
+
+
+_ANSWERS: Final = (CandidatesExtracted, ExtractionRejected)
+
+
+def always() -> bool:
+    """Return True: nothing changes what was asked."""
+    return True
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A command that the log has, and the decision on it."""
+    """An item that the log has, and the decision on it."""
 
     appended: Appended
     decision: Decision
@@ -58,10 +70,10 @@ class Decided:
 
 @dataclass(slots=True)
 class _Turn:
-    """A user's turn in the agent's pool, held as long as commands of the user are written here."""
+    """A user's turn in the agent's pool, held as long as items of the user are written here."""
 
     hold: Hold
-    commands: int = 0
+    items: int = 0
     unfolded: int = 0
     """Decisions that the log has, and which are not folded yet."""
     state: UserState | None = None
@@ -71,14 +83,18 @@ class _Turn:
 
 
 @dataclass(slots=True)
-class _Command:
-    """A command that waits for its decision."""
+class _Asked:
+    """An item that waits for its decision."""
 
     owner: Owner
     item: UserItem
     record: NewRecord
     turn: _Turn
+    holds: Callable[[], bool]
+    behind: _Asked | None
+    """What the same caller asked before: this one must not come before it."""
     answer: asyncio.Future[Decided | None]
+    is_given_back: bool = False
 
     def say(self, answer: Decided | None) -> None:
         """Answer the caller who waits, if one still does."""
@@ -93,9 +109,9 @@ class _Command:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A decision on a command, its record, and what it leads to."""
+    """A decision on an item, its record, and what it leads to."""
 
-    command: _Command
+    asked: _Asked
     decision: Decision
     record: NewRecord
     traceparent: str | None
@@ -104,7 +120,7 @@ class _Made:
 
 
 class ImmediateDecisions:
-    """Decides commands, and appends each with its decision, where nothing of its user comes before it."""
+    """Decides items, and appends each with its decision, where nothing of its user comes before it."""
 
     def __init__(
         self,
@@ -126,34 +142,59 @@ class ImmediateDecisions:
         self._failed = failed
         self._counted = counted
         self._turns: dict[Owner, _Turn] = {}
-        self._waiting: list[_Command] = []
+        self._waiting: list[_Asked] = []
         self._is_writing = False
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def decide(self, item: UserItem, record: NewRecord) -> Decided | None:
-        """Append a command, given as its record too, with the decision on it; return when that is folded.
+    async def decide(
+        self, items: Sequence[UserItem], records: Sequence[NewRecord], holds: Callable[[], bool] = always
+    ) -> list[Decided]:
+        """Append items of one user, given as their records too, with the decisions on them; return when all is folded.
 
-        None where it must be delivered: something of its user waits to be decided, or it is not decided in one step.
-        Nothing was appended then. Raises LogUnavailable, as an append does.
+        Fewer may be decided, always the first ones. The others are to be appended to the inbox and delivered: something
+        of the user waits to be decided before them, or they are not decided in one step. Nothing of them was appended.
+        `holds` returns, at the moment of appending, whether the items still are what they should be. Raises
+        LogUnavailable, as an append does.
         """
-        owner = item.envelope.owner
-        if isinstance(item, (EraseUser, EraseMemory)):  # of which more is done than a decision
-            return None
-        turn = self._turns.get(owner)
-        if turn is None:
-            if (hold := self._pool.hold(record.partition, owner)) is None:
-                return None
-            turn = self._turns[owner] = _Turn(hold)
-        elif turn.hold.is_wanted:  # else callers who follow each other would keep it waiting
-            return None
-        turn.commands += 1
-        [record] = telemetry.with_trace([record])
-        command = _Command(owner, item, record, turn, asyncio.get_running_loop().create_future())
-        self._waiting.append(command)
+        owner = items[0].envelope.owner
+        if isinstance(items[0], (EraseUser, EraseMemory)):  # of which more is done than a decision
+            return []
+        if isinstance(items[0], CandidatesExtracted):
+            await self._shards.load(owner)
+            await self._remember.read_texts(owner)
+        if (turn := await self._turn(owner, records[0].partition)) is None:
+            return []
+        turn.items += len(items)
+        asked: list[_Asked] = []
+        for item, record in zip(items, telemetry.with_trace(records), strict=True):
+            answer: asyncio.Future[Decided | None] = asyncio.get_running_loop().create_future()
+            asked.append(_Asked(owner, item, record, turn, holds, asked[-1] if asked else None, answer))
+        self._waiting += asked
         if not self._is_writing:
             self._is_writing = True
             self._start(self._write())
-        return await command.answer
+        answers = [await asked[0].answer] if len(asked) == 1 else await asyncio.gather(*(one.answer for one in asked))
+        return [decided for decided in answers if decided is not None]
+
+    async def _turn(self, owner: Owner, inbox: int) -> _Turn | None:
+        """Return a user's turn; None where what comes before takes longer than PATIENCE_SECONDS."""
+        end = self._log.next_place(INBOX.name, inbox).position.offset
+        if not self._remember.has_handled(inbox, end) or self._is_busy(inbox, owner):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    await self._remember.until_handled(inbox, end)
+                    while self._is_busy(inbox, owner):
+                        await self._pool.until_changed()
+        if (turn := self._turns.get(owner)) is not None:
+            return None if turn.hold.is_wanted else turn  # callers who follow each other must not keep it waiting
+        if (hold := self._pool.hold(inbox, owner)) is None:
+            return None
+        turn = self._turns[owner] = _Turn(hold)
+        return turn
+
+    def _is_busy(self, inbox: int, owner: Owner) -> bool:
+        """Return whether the agent is at a user."""
+        return owner not in self._turns and self._pool.is_busy(inbox, owner)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -166,14 +207,14 @@ class ImmediateDecisions:
             self._failed(error)
 
     async def _write(self) -> None:
-        """Write what waits, some commands at a time, until nothing does."""
+        """Write what waits, some items at a time, until nothing does."""
         try:
             while self._waiting:
                 await self._write_some(self._take())
         finally:
             self._is_writing = False
 
-    def _take(self) -> list[_Command]:
+    def _take(self) -> list[_Asked]:
         """Return those that have waited longest."""
         taken = size = 0
         while taken < min(len(self._waiting), MOST_TOGETHER) and size <= BYTES_TOGETHER:
@@ -182,46 +223,58 @@ class ImmediateDecisions:
         some, self._waiting = self._waiting[:taken], self._waiting[taken:]
         return some
 
-    async def _write_some(self, commands: Sequence[_Command]) -> None:
-        """Decide commands, and append them with their decisions in one transaction."""
+    def _decide_some(self, some: Sequence[_Asked]) -> tuple[list[_Made], dict[int, Appended]]:
+        """Return decisions on items, and the place of the first of each inbox. What is left is decided later."""
         first: dict[int, Appended] = {}
         last: dict[Owner, _Made] = {}
         made: list[_Made] = []
-        for command in commands:
-            inbox = command.record.partition
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        for n, asked in enumerate(some):
+            if clock() - began > DECIDING_SECONDS:  # nobody may append between the first decision and the append
+                self._waiting[:0] = some[n:]
+                break
+            inbox = asked.record.partition
             if inbox not in first:
                 first[inbox] = self._log.next_place(INBOX.name, inbox)
-            before = sum(one.command.record.partition == inbox for one in made)
-            one = self._decide(command, first[inbox], before, last.get(command.owner))
+            before = sum(one.asked.record.partition == inbox for one in made)
+            one = self._decide(asked, first[inbox], before, last.get(asked.owner))
             if one is None:
-                self._give_back(command)
+                self._give_back(asked)
             else:
                 made.append(one)
-                last[command.owner] = one
+                last[asked.owner] = one
+        return made, first
+
+    async def _write_some(self, some: Sequence[_Asked]) -> None:
+        """Decide items, and append them with their decisions in one transaction."""
+        made, first = self._decide_some(some)
         if not made:
             return
-        inboxes = {one.command.record.partition for one in made}
-        records = [record for one in made for record in (one.command.record, one.record)]
+        inboxes = {one.asked.record.partition for one in made}
+        records = [record for one in made for record in (one.asked.record, one.record)]
         try:
             appended = await self._log.append_settled(records, [first[inbox] for inbox in inboxes])
         except (LogMoved, RecordTooLarge):  # delivered, each meets its own fate
             for one in made:
-                self._give_back(one.command)
+                self._give_back(one.asked)
         except LogError as error:
             for one in made:
-                one.command.refuse(error)
-                self._start(self._come_to_end(one.command))
+                one.asked.refuse(error)
+                self._start(self._come_to_end(one.asked))
         else:
             self._note(made, appended)
             self._start(self._fold(made, appended))  # while the next ones are on their way to the disk
 
-    def _decide(self, command: _Command, first: Appended, before: int, last: _Made | None) -> _Made | None:
-        """Decide a command that will stand so many records behind a place; None where it must be delivered.
+    def _decide(self, asked: _Asked, first: Appended, before: int, last: _Made | None) -> _Made | None:
+        """Decide an item that will stand so many records behind a place; None where it must be delivered.
 
         `last` is what was decided on the same user for the same transaction.
         """
-        owner, item, turn, inbox = command.owner, command.item, command.turn, first.position.partition
-        if turn.hold.is_wanted or not self._remember.has_handled(inbox, first.position.offset):
+        owner, item, turn, inbox = asked.owner, asked.item, asked.turn, first.position.partition
+        if (asked.behind is not None and asked.behind.is_given_back) or turn.hold.is_wanted or not asked.holds():
+            return None
+        if not self._remember.has_handled(inbox, first.position.offset):
             return None  # what comes before it may be of this user, or a tick that all users meet
         item_id = item.envelope.event_id
         place = ItemPosition(inbox, first.position.offset + before, first.recorded_at)
@@ -230,7 +283,7 @@ class ImmediateDecisions:
             vectors = dict(last.vectors if last else turn.vectors)
             if is_decided(state, item_id) or item_id == state.last_item:
                 return None
-            with telemetry.following("decide", {"mnemolog.item": type(item).__name__}, command.record.headers) as span:
+            with telemetry.following("decide", {"mnemolog.item": type(item).__name__}, asked.record.headers) as span:
                 decision = self._remember.decision(owner, item, place, state, vectors)
                 span.note({"mnemolog.outcome": outcome_of(decision)})
             if not decision.last_part:
@@ -240,12 +293,12 @@ class ImmediateDecisions:
             record = decision_record(*self._shards.ledger_of(owner), owner, decision, span.traceparent)
         except (Undecidable, Unfit, NotHeld, ShardDamaged, ShardUnavailable):
             return None  # the agent meets it again, and does what is to be done then
-        return _Made(command, decision, record, span.traceparent, after, vectors)
+        return _Made(asked, decision, record, span.traceparent, after, vectors)
 
     def _note(self, made: Sequence[_Made], appended: Sequence[Appended]) -> None:
         """Take in what the log has."""
         for one, place in zip(made, appended[::2], strict=True):
-            inbox, offset, turn = place.position.partition, place.position.offset, one.command.turn
+            inbox, offset, turn = place.position.partition, place.position.offset, one.asked.turn
             if self._remember.has_handled(inbox, offset):  # not where deliveries have begun anew meanwhile
                 self._remember.handled(inbox, offset)
             turn.unfolded += 1
@@ -259,9 +312,11 @@ class ImmediateDecisions:
 
         def answer(*, is_folded: bool) -> None:
             for one, place in zip(made, items, strict=True):
-                one.command.say(Decided(place, one.decision, is_folded))
+                one.asked.say(Decided(place, one.decision, is_folded))
 
-        ends = {(one.position.topic, one.position.partition): one.position.offset + 1 for one in decisions}
+        # The answers to windows first: who waits for what becomes of one is told after the fold of the decision.
+        answers = [p for one, p in zip(made, items, strict=True) if isinstance(one.asked.item, _ANSWERS)]
+        ends = {(p.position.topic, p.position.partition): p.position.offset + 1 for p in (*answers, *decisions)}
         timer = asyncio.get_running_loop().call_later(FOLD_SECONDS, partial(answer, is_folded=False))
         try:
             with telemetry.following("fold", {"mnemolog.decisions": len(made)}, made[-1].record.headers):
@@ -274,9 +329,9 @@ class ImmediateDecisions:
         finally:
             timer.cancel()
             for one in made:
-                self._folded(one.command.turn)
-                self._release(one.command)
-                self._remember.notify(one.command.owner, one.decision.item_id)
+                self._folded(one.asked.turn)
+                self._release(one.asked)
+                self._remember.ended(one.asked.owner, one.asked.item)
 
     @staticmethod
     def _folded(turn: _Turn) -> None:
@@ -284,24 +339,25 @@ class ImmediateDecisions:
         if not turn.unfolded:
             turn.state, turn.vectors = None, {}
 
-    def _give_back(self, command: _Command) -> None:
-        """Leave a command to be delivered."""
-        self._release(command)
-        command.say(None)
+    def _give_back(self, asked: _Asked) -> None:
+        """Leave an item to be delivered."""
+        asked.is_given_back = True
+        self._release(asked)
+        asked.say(None)
 
-    def _release(self, command: _Command) -> None:
-        """Give a user's turn back when this was the last command of it."""
-        command.turn.commands -= 1
-        if not command.turn.commands:
-            del self._turns[command.owner]
-            command.turn.hold.release()
+    def _release(self, asked: _Asked) -> None:
+        """Give a user's turn back when this was the last item of it."""
+        asked.turn.items -= 1
+        if not asked.turn.items:
+            del self._turns[asked.owner]
+            asked.turn.hold.release()
 
-    async def _come_to_end(self, command: _Command) -> None:
+    async def _come_to_end(self, asked: _Asked) -> None:
         """Fold what the log has of a user of whom it is not known whether something was appended.
 
         Until then nothing is decided about the user: the next decision would not know of this one.
         """
         with suppress(LogError, NotHeld):
-            come_to_end = partial(self._shards.come_to_end, command.owner)
+            come_to_end = partial(self._shards.come_to_end, asked.owner)
             await fold_with_retry(lambda: retry(come_to_end, LogUnavailable))
-        self._release(command)
+        self._release(asked)

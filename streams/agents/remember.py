@@ -134,6 +134,7 @@ class Remember:
         self._destroy = destroy
         self._resume = resume
         self._erased = erased
+        self._progress = asyncio.Event()
         self._handled_to: dict[int, int] = {}
         """For each inbox, the offset before which everything has been handled here, and nothing is delivered again."""
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
@@ -148,10 +149,17 @@ class Remember:
     def handled(self, partition: int, offset: int) -> None:
         """Take in that the record at an offset of an inbox waits for its user's turn, or is done with."""
         self._handled_to[partition] = offset + 1
+        self._progress.set()
 
     def has_handled(self, partition: int, end: int) -> bool:
         """Return whether every record of an inbox before an offset waits for its user's turn, or is done with."""
         return self._handled_to.get(partition) == end
+
+    async def until_handled(self, partition: int, end: int) -> None:
+        """Wait until `has_handled`; not where nothing of the inbox was delivered yet, for nothing may be."""
+        while self._handled_to.get(partition, end) < end:
+            self._progress.clear()
+            await self._progress.wait()
 
     async def _handle(self, delivery: Delivery) -> bool:
         """Handle one record; return whether it was: else it is delivered again."""
@@ -237,7 +245,7 @@ class Remember:
         while left:
             first = left[0]
             if isinstance(first.item, CandidatesExtracted):
-                await self._read_texts(owner)
+                await self.read_texts(owner)
             state = self._shards.state(owner)
             if is_decided(state, first.item.envelope.event_id):
                 await self._settle(left.popleft())
@@ -266,7 +274,7 @@ class Remember:
                 self._counted("remember", outcome_of(one.decision))
                 telemetry.made(memories_made(one.decision), one.traceparent)
 
-    async def _read_texts(self, owner: Owner) -> None:
+    async def read_texts(self, owner: Owner) -> None:
         """Read the texts of a user's memories that a decision looks at: of a large user's it takes half a second."""
         while matching.read_on(self._shards.state(owner)):  # noqa: ASYNC110 - others have their turn, nothing is awaited
             await asyncio.sleep(0)
@@ -277,7 +285,11 @@ class Remember:
         if isinstance(item, EraseUser):
             await self._destroy_keys(owner, item.envelope.event_id)
         one.delivery.ack()
-        self.notify(owner, item.envelope.event_id)
+        self.ended(owner, item)
+
+    def ended(self, owner: Owner, item: UserItem) -> None:
+        """Tell those who wait for it that an item needs nothing more here; an erasure may have made its answer void."""
+        self._notify(owner, item.envelope.event_id)
         if isinstance(item, ERASURES):
             self._erased(owner)
         if isinstance(item, ERASURES) or (
@@ -370,7 +382,7 @@ class Remember:
             else:
                 self._ticked(policy_of(tick), "applied")
         delivery.ack()
-        self.notify(closer, tick_id)
+        self._notify(closer, tick_id)
 
     async def _apply(self, record: Record, tick: Tick) -> tuple[int, int]:
         """Apply a tick to all that it concerns; return `decayed` and `expired` as TickApplied has them."""
@@ -488,8 +500,7 @@ class Remember:
         await put_aside(self._log, record, "failed", detail)
         self._counted("remember", "dead")
 
-    def notify(self, owner: Owner, item_id: str) -> None:
-        """Tell those who wait that an item of a user needs nothing more here."""
+    def _notify(self, owner: Owner, item_id: str) -> None:
         for listener in self._listeners.get(owner, ()):
             listener.set()
         for waiter in self._waiters.get((owner, item_id), ()):

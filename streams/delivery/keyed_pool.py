@@ -98,7 +98,7 @@ class KeyedPool:
     async def _queue(self, partition: int, key: Hashable, job: Job | _Shared) -> None:
         drops = self._drops[partition]
         while self._waiting >= MAX_QUEUED:
-            await self._wait_for_change()
+            await self.until_changed()
             if self._drops[partition] != drops:
                 return
         place = (partition, key)
@@ -128,10 +128,14 @@ class KeyedPool:
 
         return Hold(queue, release)
 
+    def is_busy(self, partition: int, key: Hashable) -> bool:
+        """Return whether a job of a key is queued or running, or its turn is held."""
+        return (partition, key) in self._queues
+
     async def settle(self, partition: int | None = None) -> None:
         """Wait until no job of the partition, or of any, is queued or running."""
         while any(partition is None or place[0] == partition for place in self._queues):
-            await self._wait_for_change()
+            await self.until_changed()
 
     def drop(self, partition: int) -> None:
         """Cancel all jobs of a partition, queued and running."""
@@ -142,7 +146,8 @@ class KeyedPool:
                 task.cancel()
         self._changed.set()
 
-    async def _wait_for_change(self) -> None:
+    async def until_changed(self) -> None:
+        """Wait until a job has ended, or was dropped."""
         self._changed.clear()
         await self._changed.wait()
 
