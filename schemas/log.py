@@ -156,7 +156,8 @@ class ExclusiveLog(Log, Protocol):
     async def append_settled(self, records: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
         """Append records that no agent of this process needs, and some of which must get the places foreseen for them.
 
-        `places` are the first ones wanted, one for each partition in question. As `append`, and raises LogMoved where
-        a partition ends elsewhere by now, or the log's time is later: then nothing was appended.
+        `places` are the first ones wanted, one for each partition in question, all of one time, which is that of all
+        records. As `append`, and raises LogMoved where a partition ends elsewhere by now, or one of the records'
+        partitions has a later time: then nothing was appended.
         """
         ...

@@ -231,7 +231,8 @@ class Commands:
         if is_decided(state, command_id) or state.last_item == command_id:
             await self._check_repeat(item, self._decisions(item))
         elif self._immediate is not None:
-            for decided in await self._immediate.decide([item], [self._record(item)]):
+            decided = await self._immediate.decide(item, self._record(item))
+            if decided is not None:
                 self._note(decided.appended)
                 return Answer(command_id, tuple(decided.decision.outcomes) if decided.is_folded else None)
         [appended] = await self.append([item])

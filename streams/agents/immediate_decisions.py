@@ -1,17 +1,18 @@
-"""Immediate decisions: an inbox item is decided before it is appended, and both records are one transaction.
+"""Immediate decisions: a command is decided before it is appended, and both records are one transaction.
 
-An item that is delivered is written twice, one after the other: first itself, then the decision on it. Where no other
-process appends, the place that an item will get is known beforehand, and with it everything that its decision depends
-on. Then it need not be delivered. The log holds the same in the end, to the offset and the millisecond.
+A command that is delivered makes its caller wait for two transactions: its own, and that of the decision on it. Where
+no other process appends, the place that a command will get is known beforehand, and with it everything that its
+decision depends on. Then it need not be delivered. The log holds the same in the end, to the offset and millisecond.
 
-Items that come while others are being written are written together afterwards.
+Commands that come while others are being written are written together afterwards.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,10 +22,10 @@ from projections.state.evolve import Unfit, is_decided
 from schemas import telemetry
 from schemas.log import LogError, LogMoved, LogUnavailable, RecordTooLarge
 from schemas.messages.erasure import EraseMemory, EraseUser
-from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.topics import INBOX
 from streams.agents.remember import Undecidable, decision_record, memories_made, outcome_of, state_after
 from streams.decisions.draft import ItemPosition
+from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import catch_up, fold_with_retry, retry
 
 if TYPE_CHECKING:
@@ -42,26 +43,16 @@ if TYPE_CHECKING:
 
 MOST_TOGETHER: Final = 64
 BYTES_TOGETHER: Final = 1 << 20
-"""Items of one transaction: so many, or so many bytes and one more."""
-DECIDING_SECONDS: Final = 0.01
-"""After so long the rest is left to the next transaction, and the event loop runs something else."""
+"""Commands of one transaction: so many, or so many bytes and one more."""
 PATIENCE_SECONDS: Final = 0.1
-"""An item waits so long for what is being decided before it; then it goes behind it, into the inbox."""
+"""A command waits so long for what is being decided before it; then it goes behind it, into the inbox."""
 FOLD_SECONDS: Final = 5.0
 """After so long the caller is answered although the decision is not folded: the shard's disk is full, for one."""
 
 
-_ANSWERS: Final = (CandidatesExtracted, ExtractionRejected)
-
-
-def always() -> bool:
-    """Return True: nothing changes what was asked."""
-    return True
-
-
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """An item that the log has, and the decision on it."""
+    """A command that the log has, and the decision on it."""
 
     appended: Appended
     decision: Decision
@@ -70,10 +61,10 @@ class Decided:
 
 @dataclass(slots=True)
 class _Turn:
-    """A user's turn in the agent's pool, held as long as items of the user are written here."""
+    """A user's turn in the agent's pool, held as long as commands of the user are written here."""
 
     hold: Hold
-    items: int = 0
+    commands: int = 0
     unfolded: int = 0
     """Decisions that the log has, and which are not folded yet."""
     state: UserState | None = None
@@ -84,17 +75,13 @@ class _Turn:
 
 @dataclass(slots=True)
 class _Asked:
-    """An item that waits for its decision."""
+    """A command that waits for its decision."""
 
     owner: Owner
     item: UserItem
     record: NewRecord
     turn: _Turn
-    holds: Callable[[], bool]
-    behind: _Asked | None
-    """What the same caller asked before: this one must not come before it."""
     answer: asyncio.Future[Decided | None]
-    is_given_back: bool = False
 
     def say(self, answer: Decided | None) -> None:
         """Answer the caller who waits, if one still does."""
@@ -109,7 +96,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A decision on an item, its record, and what it leads to."""
+    """A decision on a command, its record, and what it leads to."""
 
     asked: _Asked
     decision: Decision
@@ -117,10 +104,11 @@ class _Made:
     traceparent: str | None
     after: UserState
     vectors: dict[str, bytes]
+    """Those that it brings, and those of the decisions before it that are not folded yet."""
 
 
 class ImmediateDecisions:
-    """Decides items, and appends each with its decision, where nothing of its user comes before it."""
+    """Decides commands, and appends each with its decision, where nothing of its user comes before it."""
 
     def __init__(
         self,
@@ -146,35 +134,25 @@ class ImmediateDecisions:
         self._is_writing = False
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def decide(
-        self, items: Sequence[UserItem], records: Sequence[NewRecord], holds: Callable[[], bool] = always
-    ) -> list[Decided]:
-        """Append items of one user, given as their records too, with the decisions on them; return when all is folded.
+    async def decide(self, item: UserItem, record: NewRecord) -> Decided | None:
+        """Append a command, given as its record too, with the decision on it; return when that is folded.
 
-        Fewer may be decided, always the first ones. The others are to be appended to the inbox and delivered: something
-        of the user waits to be decided before them, or they are not decided in one step. Nothing of them was appended.
-        `holds` returns, at the moment of appending, whether the items still are what they should be. Raises
-        LogUnavailable, as an append does.
+        None where it must be delivered: something of its user waits to be decided before it, or it is not decided in
+        one step. Nothing was appended then. Raises LogUnavailable, as an append does.
         """
-        owner = items[0].envelope.owner
-        if isinstance(items[0], (EraseUser, EraseMemory)):  # of which more is done than a decision
-            return []
-        if isinstance(items[0], CandidatesExtracted):
-            await self._shards.load(owner)
-            await self._remember.read_texts(owner)
-        if (turn := await self._turn(owner, records[0].partition)) is None:
-            return []
-        turn.items += len(items)
-        asked: list[_Asked] = []
-        for item, record in zip(items, telemetry.with_trace(records), strict=True):
-            answer: asyncio.Future[Decided | None] = asyncio.get_running_loop().create_future()
-            asked.append(_Asked(owner, item, record, turn, holds, asked[-1] if asked else None, answer))
-        self._waiting += asked
+        owner = item.envelope.owner
+        if isinstance(item, (EraseUser, EraseMemory)):  # of which more is done than a decision
+            return None
+        if (turn := await self._turn(owner, record.partition)) is None:
+            return None
+        turn.commands += 1
+        [record] = telemetry.with_trace([record])
+        asked = _Asked(owner, item, record, turn, asyncio.get_running_loop().create_future())
+        self._waiting.append(asked)
         if not self._is_writing:
             self._is_writing = True
             self._start(self._write())
-        answers = [await asked[0].answer] if len(asked) == 1 else await asyncio.gather(*(one.answer for one in asked))
-        return [decided for decided in answers if decided is not None]
+        return await asked.answer
 
     async def _turn(self, owner: Owner, inbox: int) -> _Turn | None:
         """Return a user's turn; None where what comes before takes longer than PATIENCE_SECONDS."""
@@ -207,7 +185,7 @@ class ImmediateDecisions:
             self._failed(error)
 
     async def _write(self) -> None:
-        """Write what waits, some items at a time, until nothing does."""
+        """Write what waits, some commands at a time, until nothing does."""
         try:
             while self._waiting:
                 await self._write_some(self._take())
@@ -223,32 +201,9 @@ class ImmediateDecisions:
         some, self._waiting = self._waiting[:taken], self._waiting[taken:]
         return some
 
-    def _decide_some(self, some: Sequence[_Asked]) -> tuple[list[_Made], dict[int, Appended]]:
-        """Return decisions on items, and the place of the first of each inbox. What is left is decided later."""
-        first: dict[int, Appended] = {}
-        last: dict[Owner, _Made] = {}
-        made: list[_Made] = []
-        clock = asyncio.get_running_loop().time
-        began = clock()
-        for n, asked in enumerate(some):
-            if clock() - began > DECIDING_SECONDS:  # nobody may append between the first decision and the append
-                self._waiting[:0] = some[n:]
-                break
-            inbox = asked.record.partition
-            if inbox not in first:
-                first[inbox] = self._log.next_place(INBOX.name, inbox)
-            before = sum(one.asked.record.partition == inbox for one in made)
-            one = self._decide(asked, first[inbox], before, last.get(asked.owner))
-            if one is None:
-                self._give_back(asked)
-            else:
-                made.append(one)
-                last[asked.owner] = one
-        return made, first
-
     async def _write_some(self, some: Sequence[_Asked]) -> None:
-        """Decide items, and append them with their decisions in one transaction."""
-        made, first = self._decide_some(some)
+        """Decide commands, and append them with their decisions in one transaction."""
+        made, first = await self._decide_some(some)
         if not made:
             return
         inboxes = {one.asked.record.partition for one in made}
@@ -266,21 +221,45 @@ class ImmediateDecisions:
             self._note(made, appended)
             self._start(self._fold(made, appended))  # while the next ones are on their way to the disk
 
+    async def _decide_some(self, some: Sequence[_Asked]) -> tuple[list[_Made], dict[int, Appended]]:
+        """Return decisions on commands, and the place of the first in each inbox. Others have their turn meanwhile."""
+        first: dict[int, Appended] = {}
+        last: dict[Owner, _Made] = {}
+        behind: Counter[int] = Counter()
+        made: list[_Made] = []
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        for asked in some:
+            if clock() - began > LONGEST_TURN_SECONDS:
+                await asyncio.sleep(0)
+                began = clock()
+            inbox = asked.record.partition
+            if inbox not in first:
+                place = self._log.next_place(INBOX.name, inbox)
+                at = next(iter(first.values()), place).recorded_at
+                first[inbox] = replace(place, recorded_at=at)
+            one = self._decide(asked, first[inbox], behind[inbox], last.get(asked.owner))
+            if one is None:
+                self._give_back(asked)
+                continue
+            made.append(one)
+            behind[inbox] += 1
+            last[asked.owner] = one
+        return made, first
+
     def _decide(self, asked: _Asked, first: Appended, before: int, last: _Made | None) -> _Made | None:
-        """Decide an item that will stand so many records behind a place; None where it must be delivered.
+        """Decide a command that will stand so many records behind a place; None where it must be delivered.
 
         `last` is what was decided on the same user for the same transaction.
         """
         owner, item, turn, inbox = asked.owner, asked.item, asked.turn, first.position.partition
-        if (asked.behind is not None and asked.behind.is_given_back) or turn.hold.is_wanted or not asked.holds():
-            return None
-        if not self._remember.has_handled(inbox, first.position.offset):
+        if turn.hold.is_wanted or not self._remember.has_handled(inbox, first.position.offset):
             return None  # what comes before it may be of this user, or a tick that all users meet
         item_id = item.envelope.event_id
         place = ItemPosition(inbox, first.position.offset + before, first.recorded_at)
         try:
             state = last.after if last else turn.state or self._shards.state(owner)
-            vectors = dict(last.vectors if last else turn.vectors)
+            vectors = last.vectors if last else dict(turn.vectors)
             if is_decided(state, item_id) or item_id == state.last_item:
                 return None
             with telemetry.following("decide", {"mnemolog.item": type(item).__name__}, asked.record.headers) as span:
@@ -314,9 +293,7 @@ class ImmediateDecisions:
             for one, place in zip(made, items, strict=True):
                 one.asked.say(Decided(place, one.decision, is_folded))
 
-        # The answers to windows first: who waits for what becomes of one is told after the fold of the decision.
-        answers = [p for one, p in zip(made, items, strict=True) if isinstance(one.asked.item, _ANSWERS)]
-        ends = {(p.position.topic, p.position.partition): p.position.offset + 1 for p in (*answers, *decisions)}
+        ends = {(one.position.topic, one.position.partition): one.position.offset + 1 for one in decisions}
         timer = asyncio.get_running_loop().call_later(FOLD_SECONDS, partial(answer, is_folded=False))
         try:
             with telemetry.following("fold", {"mnemolog.decisions": len(made)}, made[-1].record.headers):
@@ -340,15 +317,14 @@ class ImmediateDecisions:
             turn.state, turn.vectors = None, {}
 
     def _give_back(self, asked: _Asked) -> None:
-        """Leave an item to be delivered."""
-        asked.is_given_back = True
+        """Leave a command to be delivered."""
         self._release(asked)
         asked.say(None)
 
     def _release(self, asked: _Asked) -> None:
-        """Give a user's turn back when this was the last item of it."""
-        asked.turn.items -= 1
-        if not asked.turn.items:
+        """Give a user's turn back when this was the last command of it."""
+        asked.turn.commands -= 1
+        if not asked.turn.commands:
             del self._turns[asked.owner]
             asked.turn.hold.release()
 

@@ -25,7 +25,7 @@ from streams.transports.sqlite.file import (
     open_file,
 )
 from streams.transports.sqlite.growth import Growth
-from streams.transports.sqlite.rows import Ends, append_rows, from_row, spell
+from streams.transports.sqlite.rows import Ends, append_rows, from_row, moved, spell
 from streams.transports.sqlite.writer import Job, SqliteWriter
 
 if TYPE_CHECKING:
@@ -137,13 +137,16 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         contents = [spell(record) for record in records]
         if not contents:
             return []
-        # Not in the writer's thread: a later call must not get an earlier time, or no place could be foreseen.
-        at = wanted[0].recorded_at if wanted else self._clock()
 
         def write(connection: sqlite3.Connection) -> tuple[list[Appended], dict[Place, Tail]] | LogMoved:
-            if (moved := self._ends.moved(connection, wanted, ids, to_ms(at))) is not None:
-                return moved  # not raised: the others of the transaction are to be committed
-            return append_rows(connection, self._ends, places, contents, ids, to_ms(at))
+            if wanted:
+                # Not the time of now, which nobody has foreseen. In other partitions there may be a later one by now.
+                at_ms = to_ms(wanted[0].recorded_at)
+                if (refusal := moved(connection, self._ends, ids, wanted, at_ms)) is not None:
+                    return refusal  # not raised: the others of the transaction are to be committed
+            else:
+                at_ms = self._ends.time(connection, to_ms(self._clock()))
+            return append_rows(connection, self._ends, places, contents, ids, at_ms)
 
         def publish(answer: tuple[list[Appended], dict[Place, Tail]] | LogMoved) -> None:
             if not isinstance(answer, LogMoved):

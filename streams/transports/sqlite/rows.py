@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import orjson
 
 from schemas.log import Appended, LogDamaged, LogMoved, Position, Record
-from streams.transports.milliseconds import from_ms, to_ms
+from streams.transports.milliseconds import from_ms
 from streams.transports.sqlite.file import OFFSET_MASK, Tail
 
 if TYPE_CHECKING:
@@ -63,12 +63,12 @@ class Ends:
 
     def __init__(self) -> None:
         """Know nothing."""
-        self._next_offsets: dict[int, int] = {}
+        self._ends: dict[int, tuple[int, int]] = {}
         self._latest_ms: int | None = None
 
     def forget(self) -> None:
         """Know nothing again: what was noted in this transaction has not happened."""
-        self._next_offsets.clear()
+        self._ends.clear()
         self._latest_ms = None
 
     @property
@@ -77,38 +77,44 @@ class Ends:
         return self._latest_ms or 0
 
     def time(self, connection: sqlite3.Connection, now_ms: int) -> int:
-        """Return the time of what is appended now: never before what any partition has."""
+        """Return the time of what is appended now.
+
+        The log's time never goes back, even if the clock does, and is one for all partitions: an observation in one is
+        compared with a forgetting in another.
+        """
         if self._latest_ms is None:
             (self._latest_ms,) = connection.execute("select coalesce(max(last_ms), 0) from partitions").fetchone()
         self._latest_ms = latest = max(now_ms, self._latest_ms)
         return latest
 
-    def tail(self, connection: sqlite3.Connection, partition_id: int, now_ms: int) -> Tail:
+    def tail(self, connection: sqlite3.Connection, partition_id: int) -> Tail:
         """Return a partition's end."""
-        next_offset = self._next_offsets.get(partition_id)
-        if next_offset is None:
-            rows = connection.execute("select next_offset from partitions where id = ?", (partition_id,))
-            (next_offset,) = rows.fetchone()
-        return Tail(partition_id, next_offset, now_ms)
-
-    def moved(
-        self,
-        connection: sqlite3.Connection,
-        wanted: Iterable[Appended],
-        partition_ids: Mapping[tuple[str, int], int],
-        now_ms: int,
-    ) -> LogMoved | None:
-        """Return why the next records cannot get some places that were foreseen; None where they can."""
-        for place in wanted:
-            at = place.position
-            tail = self.tail(connection, partition_ids[at.topic, at.partition], self.time(connection, now_ms))
-            if tail.next_offset != at.offset or tail.last_ms != to_ms(place.recorded_at):
-                return LogMoved(f"{at} was wanted, and the log goes on at {tail.next_offset}")
-        return None
+        end = self._ends.get(partition_id)
+        if end is None:
+            rows = connection.execute("select next_offset, last_ms from partitions where id = ?", (partition_id,))
+            end = rows.fetchone()
+        return Tail(partition_id, *end)
 
     def note(self, tails: Iterable[Tail]) -> None:
         """Take in where partitions end now, in this transaction."""
-        self._next_offsets.update((tail.partition_id, tail.next_offset) for tail in tails)
+        self._ends.update((tail.partition_id, (tail.next_offset, tail.last_ms)) for tail in tails)
+
+
+def moved(
+    connection: sqlite3.Connection,
+    ends: Ends,
+    partition_ids: Mapping[tuple[str, int], int],
+    wanted: Iterable[Appended],
+    at_ms: int,
+) -> LogMoved | None:
+    """Return why records cannot be appended at places foreseen, as of a time; None where they can."""
+    tails = {place: ends.tail(connection, partition_id) for place, partition_id in partition_ids.items()}
+    for place in wanted:
+        end = tails[place.position.topic, place.position.partition].next_offset
+        if end != place.position.offset:
+            return LogMoved(f"{place.position} was wanted, and the log goes on at {end}")
+    latest_ms = max(tail.last_ms for tail in tails.values())
+    return LogMoved(f"{from_ms(at_ms)} was wanted, and the log has {from_ms(latest_ms)}") if latest_ms > at_ms else None
 
 
 def append_rows(  # noqa: PLR0917 - called in one place
@@ -117,15 +123,13 @@ def append_rows(  # noqa: PLR0917 - called in one place
     places: Iterable[tuple[str, int]],
     contents: Sequence[Content],
     partition_ids: dict[tuple[str, int], int],
-    now_ms: int,
+    at_ms: int,
 ) -> tuple[list[Appended], dict[tuple[str, int], Tail]]:
-    """Insert the contents, each at its place (topic, partition), inside the caller's transaction.
+    """Insert the contents, each at its place (topic, partition), inside the caller's transaction, as of a time.
 
-    Offsets and times are advanced in the same transaction. The log's time never goes back, even if the clock
-    does, and is one for all partitions: an observation in one is compared with a forgetting in another. Returns the
-    positions in the order of the contents, and the ends of the partitions once the transaction is committed.
+    Offsets and times are advanced in the same transaction. Returns the positions in the order of the contents, and the
+    ends of the partitions once the transaction is committed.
     """
-    now_ms = ends.time(connection, now_ms)
     tails: dict[tuple[str, int], Tail] = {}
     rows: list[object] = []
     appended: list[Appended] = []
@@ -133,7 +137,8 @@ def append_rows(  # noqa: PLR0917 - called in one place
     for place, content in zip(places, contents, strict=True):
         tail = tails.get(place)
         if tail is None:
-            tail = tails[place] = ends.tail(connection, partition_ids[place], now_ms)
+            tail = tails[place] = ends.tail(connection, partition_ids[place])
+            tail.last_ms = at_ms
         rows += (tail.first_row | tail.next_offset, tail.last_ms, *content)
         if tail.last_ms not in times:
             times[tail.last_ms] = from_ms(tail.last_ms)

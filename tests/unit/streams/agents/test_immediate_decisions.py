@@ -88,7 +88,7 @@ async def given(immediate: ImmediateDecisions, *items: Any) -> list[Decided | No
     async def give(item: Any) -> Decided | None:
         owner = item.envelope.owner
         record = NewRecord(topic=INBOX.name, partition=0, key=owner.key, value=codec.encode(item))
-        return next(iter(await immediate.decide([item], [record])), None)
+        return await immediate.decide(item, record)
 
     return list(await asyncio.gather(*map(give, items)))
 
