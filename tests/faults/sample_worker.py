@@ -93,6 +93,7 @@ class Gate:
         self._log = log
         self.before_bulk: Callable[[str, int], Awaitable[None]] | None = None
         self.create_topic, self.append = log.create_topic, log.append
+        self.next_place, self.append_settled = log.next_place, log.append_settled
         self.end, self.earliest, self.partitions = log.end, log.earliest, log.partitions
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
