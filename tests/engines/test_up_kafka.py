@@ -31,8 +31,8 @@ RESERVED = len(up_kafka.INNER)
 def port_row(length: int) -> int:
     """Return the first of some ports in a row that are free now."""
     for _ in range(100):
-        [first] = free_ports(1)
-        if first + length < 65_536 and all(is_free(first + more) for more in range(length)):
+        first, *_, last = free_ports(length)
+        if last == first + length - 1:
             return first
     raise RuntimeError(f"no {length} free ports in a row")
 
