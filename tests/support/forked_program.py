@@ -30,7 +30,7 @@ FORKS.set_forkserver_preload(
 
 
 def mnemolog(
-    *arguments: str, environment: dict[str, str], said: bytes = b"", timeout: float = 60.0
+    *arguments: str, environment: dict[str, str], said: bytes = b"", timeout: float = 300.0
 ) -> CompletedProcess[bytes]:
     """Run a command to its end. Raises TimeoutExpired, and ends it then."""
     with tempfile.TemporaryDirectory() as name:

@@ -253,7 +253,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("GET", "/v1/events/none", 404)
     await asks("POST", "/v1/events/status", 200, {"event_ids": []})
     await asks("POST", "/v1/conversations", 202, conversation)
-    await asks("POST", "/v1/conversations?wait=20", 200, conversation)
+    await asks("POST", "/v1/conversations?wait=60", 200, conversation)
     conversation["messages"] = [{"role": "user", "content": "y", "event_id": "codes-2"}]
     await asks("POST", "/v1/conversations", 409, conversation)
     await asks("POST", "/v1/memories", 200, tea)

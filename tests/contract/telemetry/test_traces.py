@@ -53,7 +53,7 @@ class Heard:
 
     async def until(self, name: str, trace: str) -> ReadableSpan:
         """Wait until a trace has a span of a name."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while not (found := self.named(name, trace)):  # noqa: ASYNC110 - the exporter tells nobody
                 await asyncio.sleep(0.02)
         return found[0]

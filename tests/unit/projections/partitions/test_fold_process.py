@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from support.workbench import Workbench
 
 FEW = 40
-SECONDS = 30.0
+SECONDS = 120.0
 
 
 class WatchedLog(CountedLog):
