@@ -60,6 +60,8 @@ class Record:
     headers: Headers = ()
     is_erased: bool = False
     """Whether its user's key was destroyed: then it has no key and no value any more, and is passed over."""
+    is_settled: bool = False
+    """Whether it was appended together with what its delivery would lead to, so that no agent needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,10 @@ class LogDamaged(LogError):
 
 class LogLocked(LogError):
     """Another process holds the log: stop it, or talk to it over HTTP."""
+
+
+class LogMoved(LogError):
+    """Somebody else's record came first to where a record was to stand. Nothing was appended."""
 
 
 class UnknownTopic(LogError):
@@ -136,5 +142,21 @@ class TrimmedLog(Log, Protocol):
         """Delete the partition's records before an offset; offsets stay. Deleting them again changes nothing.
 
         Raises LogUnavailable, UnknownTopic, and LogError where the log does not allow it.
+        """
+        ...
+
+
+class ExclusiveLog(Log, Protocol):
+    """A log that no other process appends to, so that a record's place can be known before it is appended."""
+
+    def next_place(self, topic: str, partition: int) -> Appended:
+        """Return the position and the time that a record appended now would get. Raises UnknownTopic."""
+        ...
+
+    async def append_settled(self, records: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
+        """Append records that no agent of this process needs, and some of which must get the places foreseen for them.
+
+        `places` are the first ones wanted, one for each partition in question. As `append`, and raises LogMoved where
+        a partition ends elsewhere by now, or the log's time is later: then nothing was appended.
         """
         ...

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from schemas.log import Appended, Log
     from schemas.messages.decision import Decision, Outcome
     from schemas.messages.inbox import MemoryWish, Tick, UserItem
+    from streams.agents.immediate_decisions import ImmediateDecisions
     from streams.agents.remember import Remember
 
 DECISION_SECONDS: Final = 5.0
@@ -124,10 +125,12 @@ class Commands:
         embedder: Embedder,
         clock: Clock,
         *,
+        immediate: ImmediateDecisions | None = None,
         suspend_deadline: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         """Take what commands are appended to, decided by and embedded with.
 
+        `immediate` decides those that need no delivery; None where other processes append to the same inboxes.
         `suspend_deadline` is entered while a caller waits for the embedder, which is not the log.
         """
         self._log = log
@@ -135,6 +138,7 @@ class Commands:
         self._remember = remember
         self._embedder = embedder
         self._clock = clock
+        self._immediate = immediate
         self._suspend_deadline = suspend_deadline
         self._last: dict[int, tuple[int, datetime]] = {}
         """The end of each inbox after our last append to it, and when that was."""
@@ -226,6 +230,10 @@ class Commands:
         state = self._shards.state(owner)
         if is_decided(state, command_id) or state.last_item == command_id:
             await self._check_repeat(item, self._decisions(item))
+        elif self._immediate is not None:
+            for decided in await self._immediate.decide([item], [self._record(item)]):
+                self._note(decided.appended)
+                return Answer(command_id, tuple(decided.decision.outcomes) if decided.is_folded else None)
         [appended] = await self.append([item])
         try:
             async with asyncio.timeout(DECISION_SECONDS):
@@ -240,11 +248,13 @@ class Commands:
         """Append commands to the inboxes of their users; return when the log has them. Raises LogUnavailable."""
         appended = await self._log.append([self._record(item) for item in items])
         for one in appended:
-            end = one.position.offset + 1
-            self._last[one.position.partition] = max(
-                (end, one.recorded_at), self._last.get(one.position.partition, (0, one.recorded_at))
-            )
+            self._note(one)
         return appended
+
+    def _note(self, appended: Appended) -> None:
+        """Take in where an inbox ends after an append of ours."""
+        partition, end = appended.position.partition, appended.position.offset + 1
+        self._last[partition] = max((end, appended.recorded_at), self._last.get(partition, (0, appended.recorded_at)))
 
     async def wait_until_decided(self, commands: Sequence[tuple[Owner, str]], until: float) -> None:
         """Wait for the decisions of commands, at most until a moment of the monotonic clock."""

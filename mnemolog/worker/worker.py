@@ -86,7 +86,8 @@ from schemas.instant import SystemClock
 from schemas.policy import Policy
 from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, leave_group, make_app, member_id, owners, urls
-from streams.agents.observe import Observe
+from streams.agents.immediate_decisions import ImmediateDecisions
+from streams.agents.observe import Observe, decide_none
 from streams.agents.project import Project
 from streams.agents.reencode import Reencoder
 from streams.agents.remember import Remember
@@ -344,6 +345,9 @@ class Worker:
             memorize=settings.memorize,
             counted=metrics.counted,
             extracted=self._count_extracted,
+            decide=(lambda *asked: self.immediate.decide(*asked))  # noqa: PLW0108 - it is built later
+            if settings.is_embedded
+            else decide_none,
         )
         self.retention = RetentionTask(self.log, self.shards, self.handled)
         self.remember = Remember(
@@ -359,6 +363,17 @@ class Worker:
             is_only_writer=settings.is_embedded,  # its directory is locked
             resume=self.observe.resume_later,
             erased=lambda owner: self.erasure_recovery.complete_later(owner),  # noqa: PLW0108 - it is built later
+        )
+        self.immediate = (
+            ImmediateDecisions(  # only for the embedded log: nobody else appends to a directory that is locked
+                log=self.log,
+                remember=self.remember,
+                shards=self.shards,
+                index_sync=self.index_sync,
+                pool=self.remember_pool,
+                failed=self.fail,
+                counted=metrics.counted,
+            )
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
         self._priority = AppendPriority()
@@ -433,7 +448,13 @@ class Worker:
         """Build what else HTTP routes call: commands, sharing, imports, wakes, contexts and greetings."""
         settings, shards, peers, clock = self.settings, self.shards, self.peers, self.clock
         self.commands = Commands(
-            self.log, shards, self.remember, self.embedder, clock, suspend_deadline=suspend_deadline
+            self.log,
+            shards,
+            self.remember,
+            self.embedder,
+            clock,
+            immediate=self.immediate if settings.is_embedded else None,
+            suspend_deadline=suspend_deadline,
         )
         self.recalls = Recalls(self.commands)
         self.sharer = Sharer(shards, self.commands, peers, clock)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from projections.partitions.assignment import NotHeld
 from projections.state.evolve import is_cut_off, is_decided
@@ -14,26 +14,27 @@ from schemas.identity import Owner, derived_id
 from schemas.inputs.decoding import ForeignKey, InRegistryAvro, digest_of, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
 from schemas.inputs.pieces import is_extractable
-from schemas.log import RecordTooLarge
+from schemas.log import LogUnavailable, RecordTooLarge
 from schemas.messages.dead_letters import first_position
 from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.agents.pending_observations import PendingObservations
 from streams.delivery.dead_letter import put_aside
-from streams.delivery.retry import catch_up
-from streams.extraction.request import append_answers, too_large
+from streams.delivery.retry import append_with_retry, catch_up
+from streams.extraction.request import answer_records, too_large
 from streams.extraction.window import OpenWindow, closes_before, pieces_of, window_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from contextlib import AbstractContextManager
 
     from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
     from projections.shard.observation_lookup import Answered
-    from schemas.log import Log, Position, Record
+    from schemas.log import Log, NewRecord, Position, Record
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from schemas.messages.observations import Observation
+    from streams.agents.immediate_decisions import Decided
     from streams.agents.reencode import Reencoder
     from streams.delivery.delivery import Delivery
     from streams.delivery.keyed_pool import KeyedPool
@@ -41,9 +42,20 @@ if TYPE_CHECKING:
     from streams.extraction.request import ExtractionService
     from streams.extraction.window import WindowLimits
 
+    Answer: TypeAlias = CandidatesExtracted | ExtractionRejected
+    DecideAtOnce: TypeAlias = Callable[
+        [Sequence[Answer], Sequence[NewRecord], Callable[[], bool]],
+        Awaitable[list[Decided]],
+    ]
+
 LONGEST_CHECK_SECONDS: Final = 1.0
 IDLE_CHECKS: Final = 4
 """How often open windows are checked within IDLE_SECONDS."""
+
+
+async def decide_none(_items: object, _records: object, _holds: object) -> list[Decided]:
+    """Decide nothing: answers are delivered."""
+    return []
 
 
 @dataclass(slots=True)
@@ -94,7 +106,9 @@ class Observe:
         memorize: bool = True,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
         extracted: Callable[[CandidatesExtracted | ExtractionRejected, Window], None] = lambda _item, _window: None,
+        decide: DecideAtOnce = decide_none,
     ) -> None:
+        """`decide` appends answers together with their decisions where it can, as `ImmediateDecisions.decide` does."""
         self._log = log
         self._shards = shards
         self._extraction = extraction
@@ -106,6 +120,7 @@ class Observe:
         self.memorizes = memorize
         self._counted = counted
         self._extracted = extracted
+        self._decide = decide
         self._sessions: dict[_SessionKey, _Session] = {}
         self._erasing: dict[Owner, asyncio.Event] = {}
         self._pending = PendingObservations()
@@ -409,8 +424,8 @@ class Observe:
         if items is None or owner in self._erasing or len(self._surviving(owner, pieces)) < len(pieces):
             return False
         try:
-            end = await append_answers(self._log, partition, items, [_traceparent(window) for window in windows])
-        except RecordTooLarge:
+            end = await self._append(partition, items, [_traceparent(window) for window in windows], pieces)
+        except (Erased, RecordTooLarge):
             return False
         for item, window in zip(items, windows, strict=True):
             self._counted("extract", type(item).__name__)
@@ -454,14 +469,37 @@ class Observe:
         if len(self._surviving(owner, window.pieces)) < len(window.pieces):
             raise Erased("some of the words were erased meanwhile")
         try:
-            end = await append_answers(self._log, partition, [item], traceparents)
+            end = await self._append(partition, [item], traceparents, window.pieces)
         except RecordTooLarge as error:
             item = too_large(window, extractor, item, error)
-            end = await append_answers(self._log, partition, [item], traceparents)
+            end = await self._append(partition, [item], traceparents, window.pieces)
         self._counted("extract", type(item).__name__)
         self._extracted(item, window)
         await catch_up(self._shards, INBOX.name, partition, end)
         return item, end
+
+    async def _append(
+        self, partition: int, items: Sequence[Answer], traceparents: Sequence[str | None], pieces: Sequence[Piece]
+    ) -> int:
+        """Append answers to a partition's inbox; return the offset behind the last. Raises RecordTooLarge.
+
+        Where they can be decided at once they are, and stand in the ledger too. Raises Erased where some of the pieces
+        that they are made of were erased before they were appended.
+        """
+        owner = items[0].envelope.owner
+
+        def survive() -> bool:
+            return owner not in self._erasing and len(self._surviving(owner, pieces)) == len(pieces)
+
+        records = answer_records(partition, items, traceparents)
+        decided: list[Decided] = []
+        with suppress(LogUnavailable):  # appended again below: of two equal answers one is decided
+            decided = await self._decide(items, records, survive)
+        if not (left := records[len(decided) :]):
+            return decided[-1].appended.position.offset + 1
+        if not survive():
+            raise Erased("some of the words were erased meanwhile")
+        return (await append_with_retry(self._log, left))[-1].position.offset + 1
 
     def _extractor_of(self, message: Observation) -> Extractor:
         """Return the extractor of an observation: turns may ask to be kept word for word."""

@@ -91,7 +91,7 @@ class _Decided:
     traceparent: str | None
 
 
-class _Undecidable(Exception):
+class Undecidable(Exception):
     """No decision about the item can be made; the message says why."""
 
 
@@ -134,11 +134,35 @@ class Remember:
         self._destroy = destroy
         self._resume = resume
         self._erased = erased
+        self._progress = asyncio.Event()
+        self._handled_to: dict[int, int] = {}
+        """For each inbox, the offset before which everything has been handled here, and nothing is delivered again."""
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
         self._listeners: dict[Owner, list[asyncio.Event]] = {}
 
     async def handle(self, delivery: Delivery) -> None:
         """Handle one record; return when the next may be delivered."""
+        position = delivery.record.position
+        if await self._handle(delivery) and delivery.is_current():
+            self.handled(position.partition, position.offset)
+
+    def handled(self, partition: int, offset: int) -> None:
+        """Take in that the record at an offset of an inbox waits for its user's turn, or is done with."""
+        self._handled_to[partition] = offset + 1
+        self._progress.set()
+
+    def has_handled(self, partition: int, end: int) -> bool:
+        """Return whether every record of an inbox before an offset waits for its user's turn, or is done with."""
+        return self._handled_to.get(partition) == end
+
+    async def until_handled(self, partition: int, end: int) -> None:
+        """Wait until `has_handled`; not where nothing of the inbox was delivered yet, for nothing may be."""
+        while self._handled_to.get(partition, end) < end:
+            self._progress.clear()
+            await self._progress.wait()
+
+    async def _handle(self, delivery: Delivery) -> bool:
+        """Handle one record; return whether it was: else it is delivered again."""
         record, partition = delivery.record, delivery.record.position.partition
         try:
             owner, item = item_of_record(record, self._shards.partitions)
@@ -148,7 +172,7 @@ class Remember:
             await put_aside(self._log, record, "decode", str(error))
             self._counted("remember", "dead")
             delivery.ack()
-            return
+            return True
         owners_partition = self._shards.partition(owner)
         if owners_partition != partition:
             copy = NewRecord(topic=record.position.topic, partition=owners_partition, key=owner.key, value=record.value)
@@ -159,21 +183,23 @@ class Remember:
                 await put_aside(self._log, record, TOO_LARGE, str(error))
                 self._counted("remember", "dead")
             delivery.ack()
-            return
+            return True
         lease = self._shards.assignment.lease(partition)
         await self._shards.assignment.wait_until_ready(partition)
         if isinstance(item, Tick):
             await self._pool.settle(partition)
         if not lease.is_current(delivery):
-            return  # the items before it were dropped with the lease, and it must not be decided before them
+            return False  # the items before it were dropped with the lease, and it must not be decided before them
         if isinstance(item, Tick):
             await self._pool.submit(partition, owner, lambda: self._apply_tick(delivery, item))
             await self._pool.settle(partition)
         else:
             await self._pool.share(partition, owner, self._remember, _Queued(delivery, owner, item))
+        return True
 
     def revoke(self, partition: int) -> None:
         """Drop the jobs of a revoked partition."""
+        self._handled_to.pop(partition, None)
         self._pool.drop(partition)
 
     async def decided(self, owner: Owner, item_id: str) -> None:
@@ -219,7 +245,7 @@ class Remember:
         while left:
             first = left[0]
             if isinstance(first.item, CandidatesExtracted):
-                await self._read_texts(owner)
+                await self.read_texts(owner)
             state = self._shards.state(owner)
             if is_decided(state, first.item.envelope.event_id):
                 await self._settle(left.popleft())
@@ -230,7 +256,7 @@ class Remember:
                 continue
             try:
                 made = await self._decide(owner, left, most)
-            except _Undecidable as error:
+            except Undecidable as error:
                 await self._give_up(first.delivery.record, str(error))
                 await self._settle(left.popleft())
                 continue
@@ -245,10 +271,10 @@ class Remember:
                     await self._settle(left.popleft())
                 continue
             for one in made:
-                self._counted("remember", _outcome(one.decision))
-                telemetry.made(_memories(one.decision), one.traceparent)
+                self._counted("remember", outcome_of(one.decision))
+                telemetry.made(memories_made(one.decision), one.traceparent)
 
-    async def _read_texts(self, owner: Owner) -> None:
+    async def read_texts(self, owner: Owner) -> None:
         """Read the texts of a user's memories that a decision looks at: of a large user's it takes half a second."""
         while matching.read_on(self._shards.state(owner)):  # noqa: ASYNC110 - others have their turn, nothing is awaited
             await asyncio.sleep(0)
@@ -259,6 +285,10 @@ class Remember:
         if isinstance(item, EraseUser):
             await self._destroy_keys(owner, item.envelope.event_id)
         one.delivery.ack()
+        self.ended(owner, item)
+
+    def ended(self, owner: Owner, item: UserItem) -> None:
+        """Tell those who wait for it that an item needs nothing more here; an erasure may have made its answer void."""
         self._notify(owner, item.envelope.event_id)
         if isinstance(item, ERASURES):
             self._erased(owner)
@@ -270,7 +300,7 @@ class Remember:
     async def _decide(self, owner: Owner, items: Iterable[_Queued], most: int) -> list[_Decided]:
         """Return decisions to append together, at least one: each is made of the state that the one before leaves.
 
-        Raises _Undecidable where the first item is.
+        Raises Undecidable where the first item is.
         """
         state, ledger = self._shards.state(owner), self._shards.of(owner).ledger
         decisions: list[_Decided] = []
@@ -287,13 +317,13 @@ class Remember:
                 continue
             try:
                 with _span_of(one) as span:
-                    last = self._decision(state, one, vectors)
-                    span.note({"mnemolog.outcome": _outcome(last)})
-                after = _after(state, last, vectors)
-            except (_Undecidable, Unfit) as error:
+                    last = self.decision(owner, one.item, _place(one.delivery.record), state, vectors)
+                    span.note({"mnemolog.outcome": outcome_of(last)})
+                after = state_after(state, last, vectors)
+            except (Undecidable, Unfit) as error:
                 if decisions:
                     break  # its turn as the first comes
-                raise _Undecidable(str(error)) from error
+                raise Undecidable(str(error)) from error
             ledger.foreseen.add(state, last, after)
             state = after
             decisions.append(_Decided(last, span.traceparent))
@@ -302,19 +332,20 @@ class Remember:
                 break
         return decisions
 
-    def _decision(self, state: UserState, one: _Queued, formed: dict[str, bytes]) -> Decision:
-        """Return the decision on an item. `formed` are vectors not folded yet. Raises _Undecidable."""
-        place = _place(one.delivery.record)
-        if is_passed(state, one.item.envelope.event_id, place.offset):
-            raise _Undecidable(f"the inbox item at {place.offset} came after {state.last_offset} was decided")
+    def decision(
+        self, owner: Owner, item: UserItem, place: ItemPosition, state: UserState, formed: dict[str, bytes]
+    ) -> Decision:
+        """Return the decision on an item. `formed` are vectors not folded yet. Raises Undecidable."""
+        if is_passed(state, item.envelope.event_id, place.offset):
+            raise Undecidable(f"the inbox item at {place.offset} came after {state.last_offset} was decided")
         try:
-            folded = self._shards.of(one.owner).ledger.vectors(one.owner)
+            folded = self._shards.of(owner).ledger.vectors(owner)
             vectors = ChainMap(formed, cast("dict[str, bytes]", folded)) if formed else folded
-            return decide(state, one.item, place, vectors, self._parameters)
+            return decide(state, item, place, vectors, self._parameters)
         except (ShardDamaged, ShardUnavailable, NotHeld):
             raise  # the item is decided once the shard is whole
         except Exception as error:
-            raise _Undecidable(describe(error)) from error
+            raise Undecidable(describe(error)) from error
 
     async def _destroy_keys(self, owner: Owner, item_id: str) -> None:
         """Destroy the keys that an erasure names: only now, for its decision is durable.
@@ -457,14 +488,7 @@ class Remember:
         """
         topic, partition = self._shards.ledger_of(owner)
         records = [
-            NewRecord(
-                topic=topic,
-                partition=partition,
-                key=owner.key,
-                value=codec.encode_cached(decision),
-                outlives_user=decision.item_type == ERASE,
-                headers=telemetry.headers_of(traceparent),
-            )
+            decision_record(topic, partition, owner, decision, traceparent)
             for decision, traceparent in zip_longest(decisions, traceparents)
         ]
         appended = await append_with_retry(self._log, records)
@@ -484,7 +508,19 @@ class Remember:
                 waiter.set_result(None)
 
 
-def _after(state: UserState, decision: Decision, vectors: dict[str, bytes]) -> UserState:
+def decision_record(topic: str, partition: int, owner: Owner, decision: Decision, traceparent: str | None) -> NewRecord:
+    """Return the record of a decision, in the trace of the span that made it."""
+    return NewRecord(
+        topic=topic,
+        partition=partition,
+        key=owner.key,
+        value=codec.encode_cached(decision),
+        outlives_user=decision.item_type == ERASE,
+        headers=telemetry.headers_of(traceparent),
+    )
+
+
+def state_after(state: UserState, decision: Decision, vectors: dict[str, bytes]) -> UserState:
     """Return the state that a decision leaves, and add the vectors that it brings. Raises Unfit."""
     events = events_of(decision)
     for event in events:
@@ -502,10 +538,11 @@ def _span_of(one: _Queued) -> AbstractContextManager[telemetry.Span]:
     return telemetry.following("decide", {"mnemolog.item": type(one.item).__name__}, one.delivery.record.headers)
 
 
-def _memories(decision: Decision) -> list[str]:
+def memories_made(decision: Decision) -> list[str]:
     """Return the memories that a decision made, or gave other words."""
     return [one.memory_id for one in decision.outcomes if one.memory_id is not None and one.action in MADE]
 
 
-def _outcome(decision: Decision) -> str:
+def outcome_of(decision: Decision) -> str:
+    """Return what a decision is counted as."""
     return decision.outcomes[0].action if decision.outcomes else "nothing"

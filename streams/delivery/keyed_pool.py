@@ -39,6 +39,19 @@ class _Shared:
     item: object
 
 
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A key's turn that is held without a job; `release` gives it back."""
+
+    _queue: deque[Job | _Shared]
+    release: Callable[[], None]
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a job of the key waits for it."""
+        return bool(self._queue)
+
+
 class KeyedPool:
     """Runs at most `slots` jobs at a time. A job takes a slot when it runs, not while it waits behind its own key.
 
@@ -85,7 +98,7 @@ class KeyedPool:
     async def _queue(self, partition: int, key: Hashable, job: Job | _Shared) -> None:
         drops = self._drops[partition]
         while self._waiting >= MAX_QUEUED:
-            await self._wait_for_change()
+            await self.until_changed()
             if self._drops[partition] != drops:
                 return
         place = (partition, key)
@@ -97,20 +110,44 @@ class KeyedPool:
         self._queues[place] = deque([job])
         self._tasks[place] = asyncio.get_running_loop().create_task(self._run(place))
 
+    def hold(self, partition: int, key: Hashable) -> Hold | None:
+        """Take a key's turn without a job; None where a job of the key is queued or running. Its jobs wait then."""
+        place = (partition, key)
+        if place in self._queues:
+            return None
+        queue = self._queues[place] = deque()
+
+        def release() -> None:
+            if self._queues.get(place) is not queue:
+                return  # dropped meanwhile
+            if queue:
+                self._tasks[place] = asyncio.get_running_loop().create_task(self._run(place))
+            else:
+                del self._queues[place]
+                self._changed.set()
+
+        return Hold(queue, release)
+
+    def is_busy(self, partition: int, key: Hashable) -> bool:
+        """Return whether a job of a key is queued or running, or its turn is held."""
+        return (partition, key) in self._queues
+
     async def settle(self, partition: int | None = None) -> None:
         """Wait until no job of the partition, or of any, is queued or running."""
         while any(partition is None or place[0] == partition for place in self._queues):
-            await self._wait_for_change()
+            await self.until_changed()
 
     def drop(self, partition: int) -> None:
         """Cancel all jobs of a partition, queued and running."""
         self._drops[partition] += 1
         for place in [p for p in self._queues if p[0] == partition]:
             self._waiting -= len(self._queues.pop(place))
-            self._tasks.pop(place).cancel()
+            if (task := self._tasks.pop(place, None)) is not None:  # else its turn is held
+                task.cancel()
         self._changed.set()
 
-    async def _wait_for_change(self) -> None:
+    async def until_changed(self) -> None:
+        """Wait until a job has ended, or was dropped."""
         self._changed.clear()
         await self._changed.wait()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from schemas import telemetry
 from schemas.identity import InvalidOwner, Owner
@@ -15,9 +15,9 @@ from streams.sealing import sealed_record
 from streams.sealing.user_keys import INSTALLATION, KeyUnknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
-    from schemas.log import Appended, TrimmedLog
+    from schemas.log import Appended, ExclusiveLog, TrimmedLog
     from streams.sealing.replacements import Replacements
     from streams.sealing.user_keys import UserKeys
 
@@ -67,9 +67,23 @@ class SealedLog:
 
         Also raises LogUnavailable where it took so long that an erasure may not have waited for it.
         """
+        return await self._append(records, self._log.append)
+
+    def next_place(self, topic: str, partition: int) -> Appended:
+        """See `ExclusiveLog.next_place`; only over such a log."""
+        return cast("ExclusiveLog", self._log).next_place(topic, partition)
+
+    async def append_settled(self, records: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
+        """See `ExclusiveLog.append_settled`; only over such a log. Raises LogUnavailable as `append` does."""
+        inner = cast("ExclusiveLog", self._log)
+        return await self._append(records, lambda sealed: inner.append_settled(sealed, places))
+
+    async def _append(
+        self, records: Sequence[NewRecord], append: Callable[[Sequence[NewRecord]], Awaitable[list[Appended]]]
+    ) -> list[Appended]:
         records = telemetry.with_trace(records)
         if not self._seals:
-            return await self._log.append(records)
+            return await append(records)
         if not self._keys.are_fresh:
             await self._keys.follow()
         owners = [owner_of(record) for record in records]
@@ -80,7 +94,7 @@ class SealedLog:
         appending = _Appending(frozenset(owners), asyncio.Event())
         self._appending.add(appending)
         try:
-            appended = await self._log.append(sealed)
+            appended = await append(sealed)
         finally:
             self._appending.discard(appending)
             appending.done.set()
@@ -145,7 +159,12 @@ class SealedLog:
             return record
         # Not `replace`, which costs as much as the opening itself.
         return Record(
-            position=record.position, recorded_at=record.recorded_at, key=key, value=value, headers=record.headers
+            position=record.position,
+            recorded_at=record.recorded_at,
+            key=key,
+            value=value,
+            headers=record.headers,
+            is_settled=record.is_settled,
         )
 
     def _sealed(self, record: NewRecord, owner: Owner) -> NewRecord:

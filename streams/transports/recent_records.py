@@ -64,7 +64,7 @@ class RecentRecords:
             self._bytes.pop((topic, partition), None)
 
 
-def as_read(record: NewRecord, appended: Appended) -> Record:
+def as_read(record: NewRecord, appended: Appended, *, is_settled: bool = False) -> Record:
     """Return an appended record as reading it returns it."""
     return Record(
         position=appended.position,
@@ -72,4 +72,5 @@ def as_read(record: NewRecord, appended: Appended) -> Record:
         key=record.key,
         value=record.value,
         headers=record.headers,
+        is_settled=is_settled,
     )

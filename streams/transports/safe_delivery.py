@@ -110,18 +110,21 @@ class SafeDelivery(Consumer):
         for tp, record in self.scheduler.iterate(records):
             if generation != self.app.consumer_generation_id or self.should_stop:
                 return  # the new generation sets its own positions
-            if tp in put_back:
-                continue
-            if not self.flow_active or tp in self._paused_partitions or self._is_crowded(tp, record):
-                put_back[tp] = record
-                continue
-            if tp in self._held or tp in self._buffered_partitions:
-                self._held.setdefault(tp, []).append(record)
-                continue
-            yield tp, self._to_message(tp, record)
+            if tp not in put_back and self._is_next(tp, record, put_back):
+                yield tp, self._to_message(tp, record)
         for tp, record in put_back.items():
             if generation == self.app.consumer_generation_id:
                 await self._rewind(tp, record)
+
+    def _is_next(self, tp: TP, record: Any, put_back: dict[TP, Any]) -> bool:  # noqa: ANN401 - the driver's record
+        """Return whether a record is to be delivered now; else put it back, hold it, or pass it over."""
+        if not self.flow_active or tp in self._paused_partitions or self._is_crowded(tp, record):
+            put_back[tp] = record
+            return False
+        if tp in self._held or tp in self._buffered_partitions:
+            self._held.setdefault(tp, []).append(record)
+            return False
+        return not self._passes_over(tp, record)
 
     async def _fetch(self, timeout: float) -> Mapping[TP, list[Any]]:  # noqa: ASYNC109
         self._partitions_changed.clear()
@@ -197,6 +200,19 @@ class SafeDelivery(Consumer):
             self._large.setdefault(tp, {})[message.offset] = size
             self._large_bytes += size
         await self.callback(message)
+
+    def _passes_over(self, tp: TP, record: Any) -> bool:  # noqa: ANN401 - the driver's record
+        """Count a record that no agent needs as delivered and done, in its turn behind those before it."""
+        if not getattr(record, "is_settled", False):
+            return False
+        offset, read = record.position.offset, self._read_offset[tp]
+        if read is None or offset >= read:
+            self._read_offset[tp] = offset
+            self._delivered.setdefault(tp, deque()).append(offset)
+            self._acked_index[tp].add(offset)
+            self._acked[tp].append(offset)
+            self._n_acked += 1
+        return True
 
     # -- acknowledgement and commit
 

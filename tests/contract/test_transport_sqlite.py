@@ -17,6 +17,7 @@ from contract.slow_transport import SEEK_SECONDS
 from contract.transport_suite import TransportSuite
 from contract.transport_worker import COMMIT_INTERVAL_S, PARTITIONS, Worker
 from faust.transport.drivers import TRANSPORTS
+from faust.types import TP
 from mode.utils.imports import symbol_by_name
 from support.log_file import writing_connection
 
@@ -66,6 +67,38 @@ class TestSqliteTransport(TransportSuite):
         async with worker().running() as w:
             assert await w.has(2) == [(0, b"8"), (0, b"other")]
         assert log.committed(w.group, topic, 0) == 10
+
+    async def test_settled_records_are_not_delivered_and_the_commit_passes_over_them_in_their_turn(
+        self, log: SqliteLog, topic: str, worker: Make
+    ):
+        await log.create_topic(topic, PARTITIONS)
+        async with worker(acknowledges=lambda event: event.value != b"held").running() as w:
+            for value in (b"held", b"settled", b"done", b"settled"):
+                if value == b"settled":
+                    await log.append_settled([new(topic, value)], [log.next_place(topic, 0)])
+                else:
+                    await log.append([new(topic, value)])
+            assert await w.has(2) == [(0, b"held"), (0, b"done")]
+            await w.app.consumer.commit()
+            assert log.committed(w.group, topic, 0) in {None, 0}
+            w.events[0].ack()
+            await w.app.consumer.commit()
+            await asyncio.sleep(5 * COMMIT_INTERVAL_S)
+            assert w.app.consumer.handled(TP(topic, 0)) == 4
+            assert w.seen() == [(0, b"held"), (0, b"done")]
+        assert log.committed(w.group, topic, 0) == 4
+
+    async def test_after_a_rebalance_settled_records_are_passed_over_again(
+        self, log: SqliteLog, topic: str, worker: Make
+    ):
+        await log.create_topic(topic, PARTITIONS)
+        async with worker(acknowledges=lambda event: event.value != b"held").running() as w:
+            await log.append([new(topic, b"held")])
+            await log.append_settled([new(topic, b"settled")], [log.next_place(topic, 0)])
+            await log.append([new(topic, b"done")])
+            await w.has(2)
+            await self.rebalance(w)
+            assert await w.has(4) == [(0, b"held"), (0, b"done")] * 2
 
     async def test_a_commit_that_finds_the_disk_full_is_made_later(self, log: SqliteLog, topic: str, worker: Make):
         await log.append([new(topic, b"%d" % n) for n in range(3)])

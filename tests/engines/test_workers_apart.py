@@ -26,7 +26,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def two(tmp_path_factory: pytest.TempPathFactory, weaviate: WeaviateServer) -> AsyncIterator[Several]:
-    async with two_workers(tmp_path_factory.mktemp("apart"), weaviate.url) as several:
+    # Longer than a frozen worker is waited for: else the group moves its partitions first, and the answer says that.
+    async with two_workers(tmp_path_factory.mktemp("apart"), weaviate.url, SESSION_SECONDS="30") as several:
         yield several
 
 

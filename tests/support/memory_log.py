@@ -6,7 +6,7 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from schemas.log import Appended, Position, Record, UnknownTopic
+from schemas.log import Appended, LogMoved, Position, Record, UnknownTopic
 from schemas.topics import TOPICS
 
 if TYPE_CHECKING:
@@ -50,6 +50,18 @@ class MemoryLog:
             )
             appended.append(Appended(position, self._last))
         return appended
+
+    def next_place(self, topic: str, partition: int) -> Appended:
+        """Return where the next record will stand, and its time."""
+        self._check(topic, partition)
+        offset = len(self._records[topic, partition])
+        return Appended(Position(topic, partition, offset), max(self._last, self.now))
+
+    async def append_settled(self, records: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
+        """Append records if the places are still free."""
+        if any(self.next_place(place.position.topic, place.position.partition) != place for place in places):
+            raise LogMoved("another record came first")
+        return await self.append(records)
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
         """Return at most `limit` records from `start`."""

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from schemas.log import LogDamaged, LogError, UnknownTopic
+from schemas.log import Appended, LogDamaged, LogError, LogMoved, Position, UnknownTopic
 from streams.transports.directory_lock import DirectoryLock
-from streams.transports.milliseconds import to_ms
+from streams.transports.milliseconds import from_ms, to_ms
 from streams.transports.recent_records import RecentRecords, as_read
 from streams.transports.sqlite.cleanup import compact_partition, delete_until
 from streams.transports.sqlite.file import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from schemas.log import Appended, NewRecord, Record
+    from schemas.log import NewRecord, Record
     from streams.transports.sqlite.growth import Place, Told
 
 Answer = TypeVar("Answer")
@@ -43,7 +43,7 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class SqliteLog:
+class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
     """The `Log` of one machine. `open` returns one instance for each directory to all callers in the process.
 
     Reads run in the calling thread (1,000 records take about 2 ms). Writes run in one thread, where calls that wait at
@@ -119,22 +119,43 @@ class SqliteLog:
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
         """See `Log.append`; all records in one transaction, so all or none. Raises TypeError for anything but bytes."""
+        return await self._append(records)
+
+    def next_place(self, topic: str, partition: int) -> Appended:
+        """See `ExclusiveLog.next_place`."""
+        at_ms = max(to_ms(self._clock()), self._ends.latest_ms)
+        return Appended(Position(topic, partition, self.end_now(topic, partition)), from_ms(at_ms))
+
+    async def append_settled(self, records: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
+        """See `ExclusiveLog.append_settled`."""
+        return await self._append(records, places)
+
+    async def _append(self, records: Sequence[NewRecord], wanted: Sequence[Appended] = ()) -> list[Appended]:
         records = tuple(records)
         places = [(record.topic, record.partition) for record in records]
         ids = {place: self._tail(*place).partition_id for place in set(places)}
         contents = [spell(record) for record in records]
         if not contents:
             return []
+        # Not in the writer's thread: a later call must not get an earlier time, or no place could be foreseen.
+        at = wanted[0].recorded_at if wanted else self._clock()
 
-        def write(connection: sqlite3.Connection) -> tuple[list[Appended], dict[Place, Tail]]:
-            return append_rows(connection, self._ends, places, contents, ids, to_ms(self._clock()))
+        def write(connection: sqlite3.Connection) -> tuple[list[Appended], dict[Place, Tail]] | LogMoved:
+            if (moved := self._ends.moved(connection, wanted, ids, to_ms(at))) is not None:
+                return moved  # not raised: the others of the transaction are to be committed
+            return append_rows(connection, self._ends, places, contents, ids, to_ms(at))
 
-        def publish(answer: tuple[list[Appended], dict[Place, Tail]]) -> None:
-            self._recent.add(as_read(record, place) for record, place in zip(records, answer[0], strict=True))
-            self._tails.update(answer[1])
-            self._growth.add(answer[1])
+        def publish(answer: tuple[list[Appended], dict[Place, Tail]] | LogMoved) -> None:
+            if not isinstance(answer, LogMoved):
+                pairs = zip(records, answer[0], strict=True)
+                self._recent.add(as_read(record, place, is_settled=bool(wanted)) for record, place in pairs)
+                self._tails.update(answer[1])
+                self._growth.add(answer[1])
 
-        return (await self._write(write, publish, len(records)))[0]
+        answer = await self._write(write, publish, len(records), at_once=bool(wanted))
+        if isinstance(answer, LogMoved):
+            raise answer
+        return answer[0]
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
         """See `Log.read`."""
@@ -299,8 +320,10 @@ class SqliteLog:
         write: Callable[[sqlite3.Connection], Answer],
         published: Callable[[Answer], None] = lambda _: None,
         records: int = 1,
+        *,
+        at_once: bool = False,
     ) -> Answer:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
-        self._writer.submit(Job(write, published, loop, future, records))
+        self._writer.submit(Job(write, published, loop, future, records), at_once=at_once)
         return await future

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import orjson
 
-from schemas.log import Appended, LogDamaged, Position, Record
-from streams.transports.milliseconds import from_ms
+from schemas.log import Appended, LogDamaged, LogMoved, Position, Record
+from streams.transports.milliseconds import from_ms, to_ms
 from streams.transports.sqlite.file import OFFSET_MASK, Tail
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from schemas.log import Headers, NewRecord
@@ -71,6 +71,11 @@ class Ends:
         self._next_offsets.clear()
         self._latest_ms = None
 
+    @property
+    def latest_ms(self) -> int:
+        """The newest time, 0 where it is not known. Any thread may ask; a transaction may be about to change it."""
+        return self._latest_ms or 0
+
     def time(self, connection: sqlite3.Connection, now_ms: int) -> int:
         """Return the time of what is appended now: never before what any partition has."""
         if self._latest_ms is None:
@@ -85,6 +90,21 @@ class Ends:
             rows = connection.execute("select next_offset from partitions where id = ?", (partition_id,))
             (next_offset,) = rows.fetchone()
         return Tail(partition_id, next_offset, now_ms)
+
+    def moved(
+        self,
+        connection: sqlite3.Connection,
+        wanted: Iterable[Appended],
+        partition_ids: Mapping[tuple[str, int], int],
+        now_ms: int,
+    ) -> LogMoved | None:
+        """Return why the next records cannot get some places that were foreseen; None where they can."""
+        for place in wanted:
+            at = place.position
+            tail = self.tail(connection, partition_ids[at.topic, at.partition], self.time(connection, now_ms))
+            if tail.next_offset != at.offset or tail.last_ms != to_ms(place.recorded_at):
+                return LogMoved(f"{at} was wanted, and the log goes on at {tail.next_offset}")
+        return None
 
     def note(self, tails: Iterable[Tail]) -> None:
         """Take in where partitions end now, in this transaction."""

@@ -59,13 +59,17 @@ class SqliteWriter:
         self._thread = threading.Thread(target=self._run, name="log-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, job: Job[Any]) -> None:
+    def submit(self, job: Job[Any], *, at_once: bool = False) -> None:
         """Queue a job; its future gets the result in its own loop once the transaction is durable, or has failed.
 
-        Call it in the job's loop. Jobs of a busy loop are collected and handed over together.
+        Call it in the job's loop. Jobs of a busy loop are collected and handed over together, but for one `at_once`,
+        which is made of several already.
         """
         if self._closed:
             raise LogUnavailable(f"{self._path} is closed: open the log again")
+        if at_once:
+            self._jobs.put([job])
+            return
         loop = job.loop
         if (jobs := self._collected.get(loop)) is None:
             jobs = new_jobs = self._collected[loop] = []

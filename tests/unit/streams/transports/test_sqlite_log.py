@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from schemas.log import LogError, LogUnavailable, NewRecord
+from schemas.log import LogError, LogMoved, LogUnavailable, NewRecord
 from streams.transports.sqlite import writer
 from streams.transports.sqlite.file import LOG_FILE, open_file
 from streams.transports.sqlite.log import SqliteLog
@@ -204,6 +204,35 @@ async def test_a_broken_clock_fails_its_call_and_not_the_log(inbox: SqliteLog, c
         await inbox.append([record(b"x")])
     clock.now = NOON
     assert [a.position.offset for a in await inbox.append([record(b"y")])] == [0]
+
+
+async def test_a_record_gets_the_place_that_was_foreseen(inbox: SqliteLog, clock: HandClock):
+    await inbox.append([record(b"before")])
+    clock.now = NOON + timedelta(seconds=1)
+    place = inbox.next_place(TOPIC, 0)
+    clock.now = NOON + timedelta(seconds=2)
+    appended = await inbox.append_settled([record(b"x"), record(b"other", partition=1), record(b"y")], [place])
+    assert appended[0] == place
+    assert {one.recorded_at for one in appended} == {place.recorded_at}
+    assert [r.is_settled for r in await inbox.read(TOPIC, 0, 0)] == [False, True, True]
+    assert inbox.next_place(TOPIC, 0).position.offset == 3
+
+
+@pytest.mark.parametrize("later_ms", [0, 1], ids=["offset", "time"])
+async def test_nothing_is_appended_where_somebody_came_first_and_who_shares_the_transaction_is_not_disturbed(
+    inbox: SqliteLog, clock: HandClock, later_ms: int
+):
+    await inbox.append([record(b"before")])
+    place = inbox.next_place(TOPIC, 0)
+    clock.now += timedelta(milliseconds=later_ms)
+    await inbox.append([record(b"first", partition=later_ms)])
+    beside = asyncio.create_task(inbox.append([record(b"beside")]))
+    with pytest.raises(LogMoved, match="the log goes on at"):
+        await inbox.append_settled([record(b"x"), record(b"y", partition=1)], [place])
+    await beside
+    assert b"x" not in await values(inbox)
+    assert b"y" not in await values(inbox, 1)
+    assert b"beside" in await values(inbox)
 
 
 async def test_a_caller_that_gives_up_does_not_disturb_the_others(inbox: SqliteLog):
