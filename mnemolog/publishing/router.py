@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from mnemolog.access.caller import callers_key
 from mnemolog.publishing.publisher import Conflict, record_of
 from schemas import codec
-from schemas.record_size import check_size
+from schemas.topics import check_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
