@@ -10,11 +10,11 @@ Commands that come while others are being written are written together afterward
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardDamaged, ShardUnavailable
@@ -69,8 +69,6 @@ class _Turn:
     """Decisions that the log has, and which are not folded yet."""
     state: UserState | None = None
     """The user's state after them; None where there are none."""
-    vectors: dict[str, bytes] = field(default_factory=dict)
-    """The vectors that they bring."""
 
 
 @dataclass(slots=True)
@@ -103,8 +101,14 @@ class _Made:
     record: NewRecord
     traceparent: str | None
     after: UserState
-    vectors: dict[str, bytes]
-    """Those that it brings, and those of the decisions before it that are not folded yet."""
+
+
+class _Written(NamedTuple):
+    """A decision on a command, and where the log has both."""
+
+    made: _Made
+    command: Appended
+    decision: Appended
 
 
 class ImmediateDecisions:
@@ -120,6 +124,8 @@ class ImmediateDecisions:
         pool: KeyedPool,
         failed: Callable[[BaseException], None],
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
+        patience_seconds: float = PATIENCE_SECONDS,
+        fold_seconds: float = FOLD_SECONDS,
     ) -> None:
         """Take the agent that decides otherwise, and its pool. An error that nothing expects goes to `failed`."""
         self._log = log
@@ -129,6 +135,8 @@ class ImmediateDecisions:
         self._pool = pool
         self._failed = failed
         self._counted = counted
+        self._patience_seconds = patience_seconds
+        self._fold_seconds = fold_seconds
         self._turns: dict[Owner, _Turn] = {}
         self._waiting: list[_Asked] = []
         self._is_writing = False
@@ -155,14 +163,16 @@ class ImmediateDecisions:
         return await asked.answer
 
     async def _turn(self, owner: Owner, inbox: int) -> _Turn | None:
-        """Return a user's turn; None where what comes before takes longer than PATIENCE_SECONDS."""
+        """Return a user's turn; None where what comes before takes longer than the patience."""
         end = self._log.next_place(INBOX.name, inbox).position.offset
         if not self._remember.has_handled(inbox, end) or self._is_busy(inbox, owner):
             with suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE_SECONDS):
+                async with asyncio.timeout(self._patience_seconds):
                     await self._remember.until_handled(inbox, end)
                     while self._is_busy(inbox, owner):
                         await self._pool.until_changed()
+        if not self._remember.has_handled(inbox, self._log.next_place(INBOX.name, inbox).position.offset):
+            return None  # a tick waits until no turn is held
         if (turn := self._turns.get(owner)) is not None:
             return None if turn.hold.is_wanted else turn  # callers who follow each other must not keep it waiting
         if (hold := self._pool.hold(inbox, owner)) is None:
@@ -201,9 +211,9 @@ class ImmediateDecisions:
         some, self._waiting = self._waiting[:taken], self._waiting[taken:]
         return some
 
-    async def _write_some(self, some: Sequence[_Asked]) -> None:
+    async def _write_some(self, asked: Sequence[_Asked]) -> None:
         """Decide commands, and append them with their decisions in one transaction."""
-        made, first = await self._decide_some(some)
+        made, first = await self._decide_some(asked)
         if not made:
             return
         inboxes = {one.asked.record.partition for one in made}
@@ -218,8 +228,15 @@ class ImmediateDecisions:
                 one.asked.refuse(error)
                 self._start(self._come_to_end(one.asked))
         else:
-            self._note(made, appended)
-            self._start(self._fold(made, appended))  # while the next ones are on their way to the disk
+            written = list(map(_Written, made, appended[::2], appended[1::2]))
+            self._note(written)
+            by_place: defaultdict[tuple[str, int], list[_Written]] = defaultdict(list)
+            for each in written:
+                by_place[each.decision.position.topic, each.decision.position.partition].append(each)
+            # Each by itself, for a shard that cannot be written holds up no other; and while the next commands are on
+            # their way to the disk.
+            for place, some in by_place.items():
+                self._start(self._fold(*place, some))
 
     async def _decide_some(self, some: Sequence[_Asked]) -> tuple[list[_Made], dict[int, Appended]]:
         """Return decisions on commands, and the place of the first in each inbox. Others have their turn meanwhile."""
@@ -259,62 +276,60 @@ class ImmediateDecisions:
         place = ItemPosition(inbox, first.position.offset + before, first.recorded_at)
         try:
             state = last.after if last else turn.state or self._shards.state(owner)
-            vectors = last.vectors if last else dict(turn.vectors)
             if is_decided(state, item_id) or item_id == state.last_item:
                 return None
             with telemetry.following("decide", {"mnemolog.item": type(item).__name__}, asked.record.headers) as span:
-                decision = self._remember.decision(owner, item, place, state, vectors)
+                decision = self._remember.decision(owner, item, place, state, {})  # no command looks at vectors
                 span.note({"mnemolog.outcome": outcome_of(decision)})
             if not decision.last_part:
                 return None
-            after = state_after(state, decision, vectors)
+            after = state_after(state, decision, {})
             self._shards.of(owner).ledger.foreseen.add(state, decision, after)
             record = decision_record(*self._shards.ledger_of(owner), owner, decision, span.traceparent)
         except (Undecidable, Unfit, NotHeld, ShardDamaged, ShardUnavailable):
             return None  # the agent meets it again, and does what is to be done then
-        return _Made(asked, decision, record, span.traceparent, after, vectors)
+        return _Made(asked, decision, record, span.traceparent, after)
 
-    def _note(self, made: Sequence[_Made], appended: Sequence[Appended]) -> None:
+    def _note(self, written: Sequence[_Written]) -> None:
         """Take in what the log has."""
-        for one, place in zip(made, appended[::2], strict=True):
-            inbox, offset, turn = place.position.partition, place.position.offset, one.asked.turn
-            if self._remember.has_handled(inbox, offset):  # not where deliveries have begun anew meanwhile
-                self._remember.handled(inbox, offset)
+        for one in written:
+            made, place, turn = one.made, one.command.position, one.made.asked.turn
+            if self._remember.has_handled(place.partition, place.offset):  # else deliveries have begun anew meanwhile
+                self._remember.handled(place.partition, place.offset)
             turn.unfolded += 1
-            turn.state, turn.vectors = one.after, one.vectors
-            self._counted("remember", outcome_of(one.decision))
-            telemetry.made(memories_made(one.decision), one.traceparent)
+            turn.state = made.after
+            self._counted("remember", outcome_of(made.decision))
+            telemetry.made(memories_made(made.decision), made.traceparent)
 
-    async def _fold(self, made: Sequence[_Made], appended: Sequence[Appended]) -> None:
-        """Fold decisions that the log has, and answer the callers."""
-        items, decisions = appended[::2], appended[1::2]
+    async def _fold(self, topic: str, partition: int, written: Sequence[_Written]) -> None:
+        """Fold decisions that a partition of the log has, and answer the callers."""
 
         def answer(*, is_folded: bool) -> None:
-            for one, place in zip(made, items, strict=True):
-                one.asked.say(Decided(place, one.decision, is_folded))
+            for one in written:
+                one.made.asked.say(Decided(one.command, one.made.decision, is_folded))
 
-        ends = {(one.position.topic, one.position.partition): one.position.offset + 1 for one in decisions}
-        timer = asyncio.get_running_loop().call_later(FOLD_SECONDS, partial(answer, is_folded=False))
+        timer = asyncio.get_running_loop().call_later(self._fold_seconds, partial(answer, is_folded=False))
         try:
-            with telemetry.following("fold", {"mnemolog.decisions": len(made)}, made[-1].record.headers):
-                for (topic, partition), end in ends.items():
-                    await catch_up(self._shards, topic, partition, end)
+            with telemetry.following("fold", {"mnemolog.decisions": len(written)}, written[-1].made.record.headers):
+                await catch_up(self._shards, topic, partition, written[-1].decision.position.offset + 1)
                 await self._index_sync.try_flush()
             answer(is_folded=True)
-        except NotHeld:  # whoever has the partition now folds it
-            answer(is_folded=False)
+        except NotHeld:
+            pass  # whoever has the partition now folds it
         finally:
             timer.cancel()
-            for one in made:
-                self._folded(one.asked.turn)
-                self._release(one.asked)
-                self._remember.ended(one.asked.owner, one.asked.item)
+            answer(is_folded=False)  # who has no answer yet
+            for one in written:
+                asked = one.made.asked
+                self._folded(asked.turn)
+                self._release(asked)
+                self._remember.ended(asked.owner, asked.item)
 
     @staticmethod
     def _folded(turn: _Turn) -> None:
         turn.unfolded -= 1
         if not turn.unfolded:
-            turn.state, turn.vectors = None, {}
+            turn.state = None
 
     def _give_back(self, asked: _Asked) -> None:
         """Leave a command to be delivered."""

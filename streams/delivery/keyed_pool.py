@@ -44,12 +44,13 @@ class Hold:
     """A key's turn that is held without a job; `release` gives it back."""
 
     _queue: deque[Job | _Shared]
+    _is_held: Callable[[], bool]
     release: Callable[[], None]
 
     @property
     def is_wanted(self) -> bool:
-        """Whether a job of the key waits for it."""
-        return bool(self._queue)
+        """Whether a job of the key waits for it, or it was dropped: jobs of the key may be running then."""
+        return bool(self._queue) or not self._is_held()
 
 
 class KeyedPool:
@@ -117,8 +118,11 @@ class KeyedPool:
             return None
         queue = self._queues[place] = deque()
 
+        def is_held() -> bool:
+            return self._queues.get(place) is queue
+
         def release() -> None:
-            if self._queues.get(place) is not queue:
+            if not is_held():
                 return  # dropped meanwhile
             if queue:
                 self._tasks[place] = asyncio.get_running_loop().create_task(self._run(place))
@@ -126,7 +130,7 @@ class KeyedPool:
                 del self._queues[place]
                 self._changed.set()
 
-        return Hold(queue, release)
+        return Hold(queue, is_held, release)
 
     def is_busy(self, partition: int, key: Hashable) -> bool:
         """Return whether a job of a key is queued or running, or its turn is held."""

@@ -91,6 +91,24 @@ class TestSqliteTransport(TransportSuite):
             assert w.seen() == [(0, b"held"), (0, b"done")]
         assert log.committed(w.group, topic, 0) == 4
 
+    async def test_a_settled_record_behind_a_full_queue_is_not_passed_over_before_its_turn(
+        self, log: SqliteLog, topic: str, worker: Make
+    ):
+        await log.create_topic(topic, PARTITIONS)
+        values = [b"%d" % n for n in range(12)]
+        for value in values:
+            if value == b"8":
+                await log.append_settled([new(topic, b"settled")], [log.next_place(topic, 0)])
+            await log.append([new(topic, value)])
+        gate = asyncio.Event()
+        async with worker(buffer=2, gate=gate).running() as w:
+            async with asyncio.timeout(60):
+                while not w.app.consumer._held:  # noqa: ASYNC110 - the driver has no event for it
+                    await asyncio.sleep(COMMIT_INTERVAL_S)
+            gate.set()
+            assert await w.has(len(values)) == [(0, value) for value in values]
+        assert log.committed(w.group, topic, 0) == len(values) + 1
+
     async def test_after_a_rebalance_settled_records_are_passed_over_again(
         self, log: SqliteLog, topic: str, worker: Make
     ):

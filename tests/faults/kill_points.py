@@ -17,7 +17,7 @@ from streams.extraction.rules.extractor import RuleExtractor
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from mnemolog.settings import Settings
     from projections.shard.ledger import Batch
@@ -59,10 +59,18 @@ class MortalLog(SqliteLog):
     switch: KillSwitch
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
+        return await self._mortally(records, super().append(records))
+
+    async def append_settled(self, records: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
+        return await self._mortally(records, super().append_settled(records, places))
+
+    async def _mortally(
+        self, records: Sequence[NewRecord], appending: Coroutine[Any, Any, list[Appended]]
+    ) -> list[Appended]:
         topics = sorted({record.topic for record in records})
         for topic in topics:
             self.switch.passes(f"before append {topic}")
-        appended = await super().append(records)
+        appended = await appending
         for topic in topics:
             self.switch.passes(f"after append {topic}")
         return appended

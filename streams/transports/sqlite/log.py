@@ -123,7 +123,10 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
 
     def next_place(self, topic: str, partition: int) -> Appended:
         """See `ExclusiveLog.next_place`."""
-        at_ms = max(to_ms(self._clock()), self._ends.latest_ms)
+        latest_ms = self._ends.latest_ms
+        if latest_ms is None:  # after a start, or a transaction that failed
+            latest_ms = max(tail.last_ms for tail in [*self._tails.values()])
+        at_ms = max(to_ms(self._clock()), latest_ms)
         return Appended(Position(topic, partition, self.end_now(topic, partition)), from_ms(at_ms))
 
     async def append_settled(self, records: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:

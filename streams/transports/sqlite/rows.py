@@ -72,9 +72,9 @@ class Ends:
         self._latest_ms = None
 
     @property
-    def latest_ms(self) -> int:
-        """The newest time, 0 where it is not known. Any thread may ask; a transaction may be about to change it."""
-        return self._latest_ms or 0
+    def latest_ms(self) -> int | None:
+        """The newest time, None where it is not known. Any thread may ask; a transaction may be about to change it."""
+        return self._latest_ms
 
     def time(self, connection: sqlite3.Connection, now_ms: int) -> int:
         """Return the time of what is appended now.

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.examples import XIAOMING, envelope, forget, later, remember, said, tick
+from support.examples import XIAOMING, envelope, forget, later, recalled, remember, said, tick
 from support.memory_log import MemoryLog
 from support.workbench import Workbench
 
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import LogMoved, LogUnavailable, NewRecord, RecordTooLarge
+from schemas.messages.decision import MAX_CHANGES
 from schemas.messages.erasure import EraseMemory
 from schemas.topics import CONVERSATIONS, INBOX, LEDGER
-from streams.agents.immediate_decisions import Decided, ImmediateDecisions
+from streams.agents.immediate_decisions import (
+    FOLD_SECONDS,
+    MOST_TOGETHER,
+    PATIENCE_SECONDS,
+    Decided,
+    ImmediateDecisions,
+)
+from streams.delivery.delivery import Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,17 +41,20 @@ CAT = "用户有一只猫"
 class PacedLog(MemoryLog):
     """Lets a test come between the decision and the append."""
 
-    def __init__(self) -> None:
+    def __init__(self, partitions: int = 1) -> None:
         """Begin without anybody who comes between."""
-        super().__init__()
+        super().__init__(partitions)
         self.settled: list[int] = []
         """How many records each transaction had."""
+        self.places: list[Sequence[Appended]] = []
+        """The places wanted for each."""
         self.between: Callable[[], Any] | None = None
         self.error: Exception | None = None
         self.is_heard = True
 
     async def append_settled(self, records: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
         """Append after what comes between; raise `error`, before it is appended or, unheard, after it."""
+        self.places.append(places)
         await asyncio.sleep(0)
         if self.between is not None:
             between, self.between = self.between, None
@@ -70,25 +82,72 @@ def log(bench: Workbench) -> PacedLog:
     return bench.log
 
 
-@pytest.fixture
-def immediate(bench: Workbench) -> ImmediateDecisions:
+class TickingLog(PacedLog):
+    """A log whose clock goes on each time that it is looked at."""
+
+    def next_place(self, topic: str, partition: int) -> Appended:
+        """Return where the next record will stand, a moment later than asked before."""
+        self.now += timedelta(milliseconds=1)
+        return super().next_place(topic, partition)
+
+
+class GatedIndex:
+    """An index that is written when the test lets it."""
+
+    def __init__(self) -> None:
+        """Begin closed."""
+        self.gate = asyncio.Event()
+        self.asked = asyncio.Event()
+
+    async def try_flush(self) -> None:
+        """Wait for the gate."""
+        self.asked.set()
+        await self.gate.wait()
+
+
+class BrokenIndex:
+    """An index that fails as nobody expects."""
+
+    async def try_flush(self) -> None:
+        """Fail."""
+        raise RuntimeError("the index is broken")
+
+
+def deciding(
+    bench: Workbench,
+    index_sync: Any = None,
+    *,
+    patience_seconds: float = PATIENCE_SECONDS,
+    fold_seconds: float = FOLD_SECONDS,
+) -> ImmediateDecisions:
+    """Return what decides at once for a workbench, perhaps with another index and other times."""
     return ImmediateDecisions(
         log=bench.log,
         remember=bench.remember,
         shards=bench.shards,
-        index_sync=bench.index_sync,
+        index_sync=index_sync or bench.index_sync,
         pool=bench.deciding_pool,
         failed=bench.failures.append,
+        patience_seconds=patience_seconds,
+        fold_seconds=fold_seconds,
     )
+
+
+@pytest.fixture
+def immediate(bench: Workbench) -> ImmediateDecisions:
+    return deciding(bench)
+
+
+def recorded(item: Any, partition: int = 0) -> NewRecord:
+    """Return an item as a record of an inbox."""
+    return NewRecord(topic=INBOX.name, partition=partition, key=item.envelope.owner.key, value=codec.encode(item))
 
 
 async def given(immediate: ImmediateDecisions, *items: Any) -> list[Decided | None]:
     """Give commands at the same time."""
 
     async def give(item: Any) -> Decided | None:
-        owner = item.envelope.owner
-        record = NewRecord(topic=INBOX.name, partition=0, key=owner.key, value=codec.encode(item))
-        return await immediate.decide(item, record)
+        return await immediate.decide(item, recorded(item))
 
     return list(await asyncio.gather(*map(give, items)))
 
@@ -101,6 +160,12 @@ async def _turns() -> None:
 
 def owned(item: Any, user_id: str) -> Any:
     return replace(item, envelope=replace(item.envelope, user_id=user_id))
+
+
+def of_partitions(bench: Workbench) -> list[str]:
+    """Return a user of each partition, in their order."""
+    users = {bench.shards.partition(Owner("default", f"u{n}")): f"u{n}" for n in range(20)}
+    return [users[partition] for partition in sorted(users)]
 
 
 def contents(bench: Workbench, owner: Owner = XIAOMING) -> set[str]:
@@ -184,13 +249,12 @@ async def test_a_command_does_not_overtake_what_is_not_delivered_yet(bench: Work
     assert decided.decision.version == 3
 
 
-async def test_a_command_waits_a_moment_for_what_is_about_to_be_delivered(
-    bench: Workbench, immediate: ImmediateDecisions
-):
+async def test_a_command_waits_a_moment_for_what_is_about_to_be_delivered(bench: Workbench):
+    immediate = deciding(bench, patience_seconds=60)
     await bench.decides(remember(COFFEE, "c-0"))
     waiting = await bench.asks(remember(RUNNING, "c-1"))
     giving = asyncio.create_task(given(immediate, remember(CAT, "c-2")))
-    await asyncio.sleep(0)
+    await _turns()
     await bench.remembers(waiting)
     [decided] = await giving
     assert decided is not None
@@ -215,6 +279,165 @@ async def test_what_is_delivered_meanwhile_is_decided_before_commands_that_are_n
     await bench.deciding_pool.settle()
     assert contents(bench) == {COFFEE, RUNNING}
     assert await bench.dead() == []
+
+
+async def test_a_command_that_waits_for_a_transaction_does_not_overtake_what_was_appended_meanwhile(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    overtaken: list[asyncio.Task[Any]] = []
+
+    async def append() -> None:
+        overtaken.append(asyncio.create_task(given(immediate, remember(CAT, "c-3"))))
+        await _turns()
+        await bench.asks(remember(RUNNING, "c-2"))
+
+    log.between = append
+    assert await given(immediate, remember("用户住在上海", "c-1")) == [None]  # its place was taken
+    assert await overtaken[0] == [None]
+    await bench.remembers(*await log.read(INBOX.name, 0, 1))
+    assert contents(bench) == {COFFEE, RUNNING}
+    assert await bench.dead() == []
+
+
+@pytest.mark.parametrize("other", ["xiaoming", "a"])
+async def test_a_command_that_a_tick_comes_before_waits_for_no_transaction_and_takes_no_turn(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions, other: str
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+
+    async def deliver() -> None:
+        await bench.asks(tick(later(days=60)))
+        async with asyncio.timeout(60):
+            assert await given(immediate, owned(remember(CAT, "c-2"), other)) == [None]
+
+    log.between = deliver
+    assert await given(immediate, remember(RUNNING, "c-1")) == [None]  # its place was taken
+
+
+async def test_a_command_of_whom_something_waits_for_the_turn_waits_for_no_transaction(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+
+    async def deliver() -> None:
+        await bench.remember.handle(bench._delivery(await bench.asks(remember(RUNNING, "c-2"))))
+        async with asyncio.timeout(60):
+            assert await given(immediate, remember(CAT, "c-3")) == [None]
+
+    log.between = deliver
+    assert await given(immediate, remember("用户住在上海", "c-1")) == [None]  # its place was taken
+    await bench.deciding_pool.settle()
+    assert contents(bench) == {COFFEE, RUNNING}
+
+
+async def test_a_decision_knows_of_one_that_is_still_to_be_folded_when_an_earlier_one_is(
+    bench: Workbench, log: PacedLog
+):
+    index = GatedIndex()
+    immediate = deciding(bench, index)
+    await bench.decides(remember(COFFEE, "c-0"))
+    first = asyncio.create_task(given(immediate, remember(RUNNING, "c-1")))
+    await index.asked.wait()
+    async with bench.shards.at(0).folding:
+        rest = [asyncio.create_task(given(immediate, remember(CAT, "c-2")))]
+        while len(log.settled) < 2:  # noqa: ASYNC110 - it ends by itself
+            await asyncio.sleep(0)
+        index.gate.set()
+        await first
+        rest.append(asyncio.create_task(given(immediate, remember("用户住在上海", "c-3"))))
+        while len(log.settled) < 3:  # noqa: ASYNC110 - it ends by itself
+            await asyncio.sleep(0)
+    await asyncio.gather(*rest)
+    assert [d.version for d in await bench.ledger()] == [1, 2, 3, 4]
+
+
+async def test_what_was_dropped_before_it_was_decided_is_not_overtaken_when_deliveries_begin_anew(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    assert bench.deciding_pool.hold(0, Owner("default", "a")) is not None  # somebody is at this user
+    await bench.remember.handle(bench._delivery(await bench.asks(owned(remember(RUNNING, "d-1"), "a"))))
+
+    async def revoke() -> None:
+        bench.remember.revoke(0)
+
+    log.between = revoke
+    assert await given(immediate, remember(CAT, "c-2")) != [None]
+    assert await given(immediate, owned(remember(CAT, "d-3"), "a")) == [None]
+    await bench.remembers(*await log.read(INBOX.name, 0, 0))
+    assert contents(bench, Owner("default", "a")) == {RUNNING}
+    assert await bench.dead() == []
+
+
+async def test_all_commands_of_a_transaction_are_decided_as_of_one_moment(tmp_path: Path):
+    log = TickingLog(2)
+    bench = Workbench(tmp_path, log, partitions=2, is_only_writer=True)
+    users = of_partitions(bench)
+    immediate = deciding(bench)
+    for n, user in enumerate(users):
+        await bench.decides(owned(remember(COFFEE, f"c-{n}"), user))
+    items = [owned(remember(CAT, f"d-{n}"), user) for n, user in enumerate(users)]
+    await asyncio.gather(*(immediate.decide(item, recorded(item, n)) for n, item in enumerate(items)))
+    [places] = log.places
+    assert sorted(place.position.partition for place in places) == [0, 1]
+    assert len({place.recorded_at for place in places}) == 1
+    bench.close()
+
+
+async def test_whoever_waits_for_a_command_is_told_of_its_decision(bench: Workbench, immediate: ImmediateDecisions):
+    await bench.decides(remember(COFFEE, "c-0"))
+    waiting = asyncio.create_task(bench.remember.decided(XIAOMING, "c-1"))
+    await _turns()
+    await given(immediate, remember(CAT, "c-1"))
+    await asyncio.wait_for(waiting, 60)
+
+
+async def test_what_takes_several_decisions_is_delivered(bench: Workbench, immediate: ImmediateDecisions):
+    await bench.decides(remember(COFFEE, "c-0"))
+    shown = recalled(*(f"m-{n}" for n in range(MAX_CHANGES + 1)), command="r-1")
+    assert await given(immediate, shown) == [None]
+    assert len(await bench.ledger()) == 1
+
+
+async def test_a_transaction_has_no_more_commands_than_one_may(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    rest: list[asyncio.Task[Any]] = []
+
+    async def crowd() -> None:
+        items = [remember(CAT, f"d-{n}") for n in range(MOST_TOGETHER + 1)]
+        rest.append(asyncio.create_task(given(immediate, *items)))
+        await _turns()
+
+    log.between = crowd
+    await given(immediate, remember(RUNNING, "c-1"))
+    await rest[0]
+    assert log.settled == [2, 2 * MOST_TOGETHER, 2]
+
+
+async def test_a_caller_is_answered_after_a_while_although_the_decision_is_not_folded_yet(
+    bench: Workbench,
+):
+    immediate = deciding(bench, fold_seconds=0)
+    await bench.decides(remember(COFFEE, "c-0"))
+    async with bench.shards.at(0).folding:
+        [decided] = await given(immediate, remember(CAT, "c-1"))
+        assert decided is not None
+        assert not decided.is_folded
+    await bench.deciding_pool.settle()
+    assert contents(bench) == {COFFEE, CAT}
+
+
+@pytest.mark.parametrize("value", [b"unreadable", codec.encode(remember(RUNNING, "c-1"))])
+async def test_what_an_earlier_assignment_delivered_does_not_count_as_handled(
+    bench: Workbench, immediate: ImmediateDecisions, value: bytes
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    record = await bench.publish(INBOX.name, value)
+    await bench.remember.handle(Delivery(record, lambda: None, lambda: False))
+    assert await given(immediate, remember(CAT, "c-2")) == [None]
 
 
 async def test_a_tick_is_met_by_every_user_before_a_later_command_is_decided(
@@ -306,3 +529,65 @@ async def test_observations_do_not_stand_in_the_way(bench: Workbench, immediate:
     await bench.says("t-1")
     assert await bench.log.end(CONVERSATIONS.name, 0) == 1
     assert await given(immediate, remember(CAT, "c-1")) != [None]
+
+
+async def test_after_deliveries_have_begun_anew_no_command_is_decided_beside_what_is_delivered(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    async with bench.shards.at(0).folding:  # so that the turn lasts
+        first = asyncio.create_task(given(immediate, remember(RUNNING, "c-1")))
+        while not log.settled:  # noqa: ASYNC110 - it ends by itself
+            await asyncio.sleep(0)
+        bench.remember.revoke(0)
+        again = await log.read(INBOX.name, 0, 0)
+        for record in (*again, await bench.asks(remember(CAT, "x-2"))):
+            await bench.remember.handle(bench._delivery(record))
+        assert await given(immediate, remember("用户住在上海", "c-3")) == [None]
+    assert await first != [None]
+    await bench.deciding_pool.settle()
+    assert contents(bench) == {COFFEE, RUNNING, CAT}
+    assert await bench.dead() == []
+
+
+async def test_a_shard_that_cannot_be_folded_holds_up_no_other(tmp_path: Path):
+    bench = Workbench(tmp_path, MemoryLog(2), partitions=2, is_only_writer=True)
+    users = of_partitions(bench)
+    immediate = deciding(bench)
+    for n, user in enumerate(users):
+        await bench.decides(owned(remember(COFFEE, f"c-{n}"), user))
+    async with bench.shards.at(0).folding:
+        items = [owned(remember(CAT, f"d-{n}"), user) for n, user in enumerate(users)]
+        both = [asyncio.create_task(immediate.decide(item, recorded(item, n))) for n, item in enumerate(items)]
+        other = await both[1]
+        assert other is not None
+        assert other.is_folded
+        await bench.deciding_pool.settle(1)
+    assert await both[0] is not None
+    bench.close()
+
+
+async def test_a_caller_is_answered_although_nobody_can_fold_any_more(bench: Workbench, log: PacedLog):
+    immediate = deciding(bench, index_sync=BrokenIndex())
+    await bench.decides(remember(COFFEE, "c-0"))
+    [decided] = await given(immediate, remember(CAT, "c-1"))
+    assert decided is not None
+    assert not decided.is_folded
+    assert [str(error) for error in bench.failures] == ["the index is broken"]
+    bench.failures.clear()
+    assert log.settled == [2]
+
+
+async def test_whoever_loses_the_partition_meanwhile_leaves_the_fold_to_the_next_one(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    async with bench.shards.at(0).folding:
+        giving = asyncio.create_task(given(immediate, remember(RUNNING, "c-1"), remember(CAT, "c-2")))
+        while not log.settled:  # noqa: ASYNC110 - it ends by itself
+            await asyncio.sleep(0)
+        bench.revoke()
+        bench.shards.release(0)
+        bench.shards.unassign()
+    assert [decided is not None and decided.is_folded for decided in await giving] == [False, False]
+    assert not bench.deciding_pool.is_busy(0, XIAOMING)

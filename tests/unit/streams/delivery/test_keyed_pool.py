@@ -254,3 +254,42 @@ async def test_items_of_a_partition_that_was_dropped_are_not_done(pool: KeyedPoo
     async with asyncio.timeout(120):
         await pool.settle()
     assert work.given == [[0], [9]]
+
+
+async def test_jobs_of_a_held_key_wait_until_it_is_released_and_those_of_others_do_not(pool: KeyedPool):
+    work = Work()
+    hold = pool.hold(0, "user")
+    assert hold is not None
+    assert pool.hold(0, "user") is None
+    assert not hold.is_wanted
+    await pool.submit(0, "user", work.job("a"))
+    assert hold.is_wanted
+    await pool.submit(1, "user", work.job("b"))
+    await pool.settle(1)
+    assert work.notes == ["b begins", "b ends"]
+    hold.release()
+    await pool.settle()
+    assert work.notes[2:] == ["a begins", "a ends"]
+
+
+async def test_settling_waits_for_a_held_key(pool: KeyedPool):
+    hold = pool.hold(0, "user")
+    assert hold is not None
+    settling = asyncio.create_task(pool.settle(0))
+    await asyncio.sleep(0)
+    assert not settling.done()
+    hold.release()
+    await asyncio.wait_for(settling, 60)
+
+
+async def test_a_dropped_hold_says_so_and_its_release_takes_nothing_from_the_next_one(pool: KeyedPool):
+    dropped = pool.hold(0, "user")
+    assert dropped is not None
+    pool.drop(0)
+    assert dropped.is_wanted
+    hold = pool.hold(0, "user")
+    assert hold is not None
+    dropped.release()
+    assert pool.is_busy(0, "user")
+    hold.release()
+    assert not pool.is_busy(0, "user")

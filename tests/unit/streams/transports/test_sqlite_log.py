@@ -236,6 +236,22 @@ async def test_nothing_is_appended_where_somebody_came_first_and_who_shares_the_
     assert b"beside" in await values(inbox)
 
 
+async def test_a_place_is_foreseen_no_earlier_than_what_the_log_has_though_the_clock_went_back_and_a_write_failed(
+    inbox: SqliteLog, clock: HandClock
+):
+    def fail(_partition_id: int, _connection: sqlite3.Connection) -> None:
+        raise ValueError("not written")
+
+    clock.now = NOON + timedelta(hours=1)
+    await inbox.append([record(b"x", partition=1)])
+    clock.now = NOON
+    with pytest.raises(LogError, match="not written"):
+        await inbox.edit(TOPIC, 1, fail)
+    place = inbox.next_place(TOPIC, 0)
+    [appended] = await inbox.append_settled([record(b"y")], [place])
+    assert appended.recorded_at == NOON + timedelta(hours=1)
+
+
 async def test_a_caller_that_gives_up_does_not_disturb_the_others(inbox: SqliteLog):
     first = asyncio.create_task(inbox.append([record(b"given up")]))
     second = asyncio.create_task(inbox.append([record(b"patient")]))
