@@ -602,6 +602,7 @@ class Worker:
         await self._app.stop()
         await self.rebuilder.close()
         self._drop_jobs()
+        await self.immediate.stop()
 
     def _drop_jobs(self) -> None:
         """Drop what the agents still have to do: what is not acknowledged is delivered again."""

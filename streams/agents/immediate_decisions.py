@@ -162,6 +162,13 @@ class ImmediateDecisions:
             self._start(self._write())
         return await asked.answer
 
+    async def stop(self) -> None:
+        """End what goes on here, before the shards are closed: what the log has is folded at the next start."""
+        tasks = [*self._tasks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def _turn(self, owner: Owner, inbox: int) -> _Turn | None:
         """Return a user's turn; None where what comes before takes longer than the patience."""
         end = self._log.next_place(INBOX.name, inbox).position.offset

@@ -591,3 +591,19 @@ async def test_whoever_loses_the_partition_meanwhile_leaves_the_fold_to_the_next
         bench.shards.unassign()
     assert [decided is not None and decided.is_folded for decided in await giving] == [False, False]
     assert not bench.deciding_pool.is_busy(0, XIAOMING)
+
+
+@pytest.mark.parametrize("error", [None, LogUnavailable("away")], ids=["written", "not known"])
+async def test_a_worker_that_stops_leaves_what_is_not_folded_to_the_next_one(
+    bench: Workbench, log: PacedLog, error: Exception | None
+):
+    immediate = deciding(bench, fold_seconds=0)
+    await bench.decides(remember(COFFEE, "c-0"))
+    log.error, log.is_heard = error, False
+    async with bench.shards.at(0).folding:
+        await asyncio.gather(given(immediate, remember(CAT, "c-1")), return_exceptions=True)
+        await immediate.stop()
+        bench.close()
+    await _turns()
+    assert bench.failures == []
+    assert [d.version for d in await bench.ledger()] == [1, 2]
