@@ -3,8 +3,8 @@
     python -m bench.embedding_stub PORT
 
 `POST /v1/embeddings` answers 512 numbers for each text, in base64 where asked. `POST /v1/chat/completions` answers each
-numbered line of a window as a fact, or each message of mem0's, `MODEL_SECONDS` of the environment later. `GET /bare` is
-a route that does nothing.
+numbered line of a window as a fact, or each message of mem0's, `MODEL_SECONDS` of the environment later; the lines of
+the question's examples are none. `GET /bare` is a route that does nothing.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ async def completion(request: Request) -> Response:
     """Answer the facts of a window."""
     asked = orjson.loads(await request.body())
     await asyncio.sleep(float(os.environ.get("MODEL_SECONDS", "0")))
-    said = "\n".join(message["content"] for message in asked["messages"] if message["role"] == "user")
+    said = [message["content"] for message in asked["messages"] if message["role"] == "user"][-1]
     message = {"role": "assistant", "content": orjson.dumps(facts_of(said)).decode()}
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     choices = [{"index": 0, "message": message, "finish_reason": "stop"}]

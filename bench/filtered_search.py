@@ -103,7 +103,7 @@ class Searcher:
             began = time.process_time()
             found = await self._queries.search(self._owner, Question(text=query, filters=filters), now=NOW)
             spent += time.process_time() - began
-            assert len(found) == 5
+            assert len(found.found) == 5
         return spent / SEARCHES
 
     def _recall(self, number: int) -> None:

@@ -3,14 +3,14 @@
     python bench/latency.py                           # this checkout
     python bench/latency.py OTHER_CHECKOUT ...        # and others (full paths), in turns, after `make install`
 
-Every round has each row once for each checkout. Compared are: remembering and waiting, by one caller and by eight, with
-the least that could do it here for as many (`Floor`); inferred turns of eight users, with a model that answers at once
-(or after MODEL_SECONDS of the environment), with the endpoint's own rate for one text and with eight times one user's
-rate; verbatim turns in batches of 500 with the endpoint's own rate by one httpx client and 64 texts a request; the time
-of a search in 1,000 memories beyond that of the endpoint's answer with that of `GET /health/live`; likewise that of a
-route behind the same layers that embeds the question and has its answer ready (`bench/search.py`); and
-`GET /health/live` with a bare Starlette route on uvicorn with uvloop and httptools. The noise is the least and the
-greatest ratio of the rounds.
+Every round has each row once for each checkout. Compared are: remembering and waiting, by one caller and by eight,
+with the least that could do it here for as many (`Floor`); inferred turns of eight users, with a model that answers at
+once (or after MODEL_SECONDS of the environment), with the endpoint's own rate for one text, with eight times one
+user's rate and with the least that could do it here; verbatim turns in batches of 500 with the endpoint's own rate by
+one httpx client and 64 texts a request; the time of a search in 1,000 memories beyond that of the endpoint's answer
+with that of `GET /health/live`; likewise that of a route behind the same layers that embeds the question and has its
+answer ready (`bench/search.py`); and `GET /health/live` with a bare Starlette route on uvicorn with uvloop and
+httptools. The noise is the least and the greatest ratio of the rounds.
 
     python -m bench.latency --floor ENDPOINT FOLDER PORT    # serves the floor
 """
@@ -30,7 +30,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -45,10 +45,13 @@ from pydantic import BaseModel, Field
 
 from bench.made_users import turn
 from schemas.log import NewRecord
+from streams.extraction.model.examples import EXAMPLES
+from streams.extraction.model.prompts import SCHEMA, SYSTEM
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+    from datetime import datetime
 
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
@@ -61,6 +64,7 @@ TARGETS = {
     "remember, eight callers": None,
     "inferred turns, eight users": None,
     "inferred turns, eight users, against eight times one user": None,
+    "inferred turns, eight users, against the least": None,
     "verbatim turns in batches": 0.6,
     "search beyond the embedder": 2.0,
     "search with a ready answer": None,
@@ -69,6 +73,16 @@ TARGETS = {
 FLOOR_TOPIC = "floor"
 FILLING = "-" * 669
 """So that the floor's answer has the bytes of ours."""
+OBSERVED = "2026-01-05 08:00"
+SHOWN = [text for example in EXAMPLES["en"] for text in (("user", example.lines), ("assistant", example.answer))]
+QUESTION = [{"role": role, "content": text} for role, text in (("system", SYSTEM), *SHOWN)]
+ASKED = {
+    "model": "echo",
+    "temperature": 0,
+    "max_completion_tokens": 4_096,
+    "response_format": {"type": "json_schema", "json_schema": {"name": "memories", "schema": SCHEMA}},
+}
+"""What the floor asks a model, as we do."""
 PORTS = itertools.count(FIRST_PORT)
 NUMBERS = itertools.count()
 
@@ -187,17 +201,35 @@ class Fact(BaseModel, extra="forbid"):
     content: str = Field(min_length=1, max_length=8_000)
 
 
+class Said(BaseModel, extra="forbid"):
+    """A message of a turn that the floor is told."""
+
+    role: str = Field(min_length=1, max_length=20)
+    content: str = Field(min_length=1, max_length=8_000)
+
+
+class Talk(BaseModel, extra="forbid"):
+    """A turn whose facts the floor asks a model for."""
+
+    user_id: str = Field(min_length=1, max_length=200)
+    session_id: str = Field(min_length=1, max_length=200)
+    messages: list[Said] = Field(min_length=1, max_length=1)
+
+
 class Floor:
     """The least that could remember a memory in this stack: nothing is decided, nothing could be found.
 
     FastAPI reads and checks the body, aiohttp asks for one vector, a record with the words and the vector is appended
     to the embedded log, and an answer as long as ours is given once it is synced. What callers append at the same
     moment shares an fsync. Nobody is authorized, no header is checked, nothing is counted or encrypted.
+
+    Of a turn the model is asked first, with our question, and one record is appended for all: no turn outlives a crash
+    that comes before the model's answer.
     """
 
     def __init__(self, endpoint: str, log: SqliteLog) -> None:
         """Take the endpoint's URL and an open log."""
-        self._url = f"{endpoint}/v1/embeddings"
+        self._url = f"{endpoint}/v1"
         self._log = log
 
     @functools.cached_property
@@ -206,17 +238,37 @@ class Floor:
 
     async def remember(self, fact: Fact) -> Response:
         """Append the words with their vector."""
-        asked = orjson.dumps({"model": "hash", "input": [fact.content], "encoding_format": "base64"})
-        async with self._session.post(self._url, data=asked) as answer:
-            encoded = orjson.loads(await answer.read())["data"][0]["embedding"]
-        vector = np.frombuffer(binascii.a2b_base64(encoded), "<f4")
-        small = (vector * (127 / np.abs(vector).max())).astype(np.int8).tobytes()
-        record = NewRecord(
-            topic=FLOOR_TOPIC, partition=0, key=fact.user_id.encode(), value=fact.content.encode() + small
-        )
-        [appended] = await self._log.append([record])
-        shown = {"memory_id": str(uuid4()), "at": appended.recorded_at.isoformat(), **fact.model_dump()}
+        [small] = await self._vectors([fact.content])
+        at = await self._append(fact.user_id, fact.content.encode() + small)
+        shown = {"memory_id": str(uuid4()), "at": at.isoformat(), **fact.model_dump()}
         return Response(orjson.dumps(shown | {"more": FILLING}), 201, media_type="application/json")
+
+    async def converse(self, talk: Talk) -> Response:
+        """Ask a model for the facts of a turn, and append the turn, the model's answer and the facts' vectors."""
+        [said] = talk.messages
+        question = [*QUESTION, {"role": "user", "content": f"[1] {OBSERVED} {said.role}: {said.content}"}]
+        answer = await self._ask("chat/completions", ASKED | {"messages": question})
+        found: str = answer["choices"][0]["message"]["content"]
+        facts = [memory["content"] for memory in orjson.loads(found)["memories"]]
+        vectors = await self._vectors(facts)
+        at = await self._append(talk.user_id, b"".join((orjson.dumps(talk.model_dump()), found.encode(), *vectors)))
+        state = {"event_id": str(uuid4()), "at": at.isoformat(), "memory_ids": [str(uuid4()) for _ in facts]}
+        return Response(orjson.dumps({"accepted": [state]}), 202, media_type="application/json")
+
+    async def _ask(self, path: str, body: Mapping[str, object]) -> Any:  # noqa: ANN401 - any JSON
+        async with self._session.post(f"{self._url}/{path}", data=orjson.dumps(body)) as answer:
+            return orjson.loads(await answer.read())
+
+    async def _vectors(self, texts: list[str]) -> list[bytes]:
+        asked = {"model": "hash", "input": texts, "encoding_format": "base64"}
+        encoded = [one["embedding"] for one in (await self._ask("embeddings", asked))["data"]]
+        vectors = [np.frombuffer(binascii.a2b_base64(one), "<f4") for one in encoded]
+        return [(vector * (127 / np.abs(vector).max())).astype(np.int8).tobytes() for vector in vectors]
+
+    async def _append(self, user: str, value: bytes) -> datetime:
+        record = NewRecord(topic=FLOOR_TOPIC, partition=0, key=user.encode(), value=value)
+        [appended] = await self._log.append([record])
+        return appended.recorded_at
 
 
 async def serve_floor(endpoint: str, folder: Path, port: int) -> None:
@@ -224,7 +276,9 @@ async def serve_floor(endpoint: str, folder: Path, port: int) -> None:
     log = SqliteLog.open(folder)
     await log.create_topic(FLOOR_TOPIC, 1)
     app = FastAPI()
-    app.post("/v1/memories")(Floor(endpoint, log).remember)
+    floor = Floor(endpoint, log)
+    app.post("/v1/memories")(floor.remember)
+    app.post("/v1/conversations")(floor.converse)
     app.get("/ready")(lambda: "ready")
     await uvicorn.Server(uvicorn.Config(app, port=port, log_config=None, access_log=False, http="httptools")).serve()
     log.close()
@@ -281,7 +335,11 @@ class Measured:
         """
         return await self._inferred(CALLERS, TURNS), CALLERS * await self._inferred(1, TURNS // CALLERS)
 
-    async def _inferred(self, callers: int, turns: int) -> float:
+    async def least(self) -> tuple[float, float]:
+        """Publish one turn and wait for its memories, against the floor."""
+        return await self._inferred(CALLERS, TURNS), await self._inferred(CALLERS, TURNS, self.floor)
+
+    async def _inferred(self, callers: int, turns: int, url: str = "") -> float:
         tag = f"{self.tag}-{next(NUMBERS)}"
 
         async def infer(caller: Caller, who: int, n: int) -> None:
@@ -289,7 +347,7 @@ class Measured:
             answer = orjson.loads(await caller.ask("POST", "/v1/conversations?wait=60", body))
             assert answer["accepted"][0]["memory_ids"], answer
 
-        return await rate(callers, turns, self.url, infer)
+        return await rate(callers, turns, url or self.url, infer)
 
     async def batches(self) -> tuple[float, float]:
         """Publish many turns and drain, against the endpoint's own rate."""
@@ -324,6 +382,7 @@ class Measured:
             "remember, eight callers": await self.remember(CALLERS),
             "inferred turns, eight users": await self.inferred(),
             "inferred turns, eight users, against eight times one user": await self.apart(),
+            "inferred turns, eight users, against the least": await self.least(),
             "verbatim turns in batches": await self.batches(),
             "search beyond the embedder": await self.search(),
             "search with a ready answer": await self.search(self.ready, "/v1/floor"),

@@ -5,10 +5,11 @@
 Needs Kafka in the cache (`make engines`). (a) As `bench/pipeline.py` (b), on one fresh broker a round: the worker, and
 two chained Faust agents that only forward the bytes of the same turns, on the same transport and the same topics'
 partitions; and the least that a turn needs, two agents that decode and encode its messages and commit its memory to a
-shard's file, 64 at once, without any rule, state, retry or answer. The processor time of each is that of the process
-without the broker's. (b) A turn each of 400 users, so 400 windows, through one worker and through two, each a process
-of its own, with a model that takes 50 ms an answer and is asked one window at a time (`LLM_CONCURRENCY=1`): from the
-first request to everything remembered. A model's waiting is what workers share, so two should be nearly twice as fast.
+shard's file, 64 at once, without any rule, state, retry or answer. The processor time of each is that of the process,
+without the broker's, until the last record is on its way. (b) A turn each of 400 users, so 400 windows, through one
+worker and through two, each a process of its own, with a model that takes 50 ms an answer and is asked one window at a
+time (`LLM_CONCURRENCY=1`): from the first request to everything remembered. A model's waiting is what workers share, so
+two should be nearly twice as fast.
 """
 
 from __future__ import annotations
@@ -125,6 +126,23 @@ class LeastWork:
         self._connection.close()
 
 
+class Countdown:
+    """Calls a function on values, and knows when it was called on the last one: to ask a broker takes time as well."""
+
+    def __init__(self, done: Callable[[bytes], bytes], values: int) -> None:
+        """Expect so many values."""
+        self._done = done
+        self._left = values
+        self.over = asyncio.Event()
+
+    def __call__(self, value: bytes) -> bytes:
+        """Call the function."""
+        self._left -= 1
+        if self._left <= 0:
+            self.over.set()
+        return self._done(value)
+
+
 async def forwarding(
     said: list[str], address: str, work: Mapping[str, Callable[[bytes], bytes]] = MappingProxyType({})
 ) -> tuple[float, float]:
@@ -136,15 +154,17 @@ async def forwarding(
     for topic in ("first", "second", "third"):
         await log.create_topic(topic, PARTITIONS)
     with tempfile.TemporaryDirectory() as folder:
-        app = forwarder(f"kafka://{address}", Path(folder), work)
+        last = Countdown(work.get("second", bytes), len(records))
+        app = forwarder(f"kafka://{address}", Path(folder), {**work, "second": last})
         await app.start()
         try:
             began, began_at = time.perf_counter(), time.process_time()
             for start in range(0, len(records), BATCH):
                 await log.append(records[start : start + BATCH])
-            while sum([await log.end("third", p) for p in range(PARTITIONS)]) < len(records):  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+            await last.over.wait()
             took = time.process_time() - began_at
+            while sum(await asyncio.gather(*(log.end("third", p) for p in range(PARTITIONS)))) < len(records):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
             return len(said) / (time.perf_counter() - began), 1e3 * took / len(said)
         finally:
             await app.stop()

@@ -37,6 +37,7 @@ from schemas import codec
 from schemas.inputs.input_events import parse_event
 from schemas.log import NewRecord
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER, partition_of
+from streams.transports.kafka.clients import BATCH_BYTES
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
@@ -176,6 +177,7 @@ def forwarder(
         broker_commit_interval=0.5,
         consumer_auto_offset_reset="earliest",
         producer_acks=-1,
+        producer_max_batch_size=BATCH_BYTES,
     )
 
     def channel(name: str) -> Any:  # noqa: ANN401 - Faust's topics are untyped

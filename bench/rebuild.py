@@ -30,6 +30,7 @@ from bench.rounds import Rounds, processor_seconds
 from mnemolog.server import tune_process
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
+from projections.embedding.stored_vector import vector_bytes
 from projections.shard.shard import BULK_RECORDS, Shard
 from projections.state.evolve import events_of, evolve
 from projections.state.memory import UserState
@@ -72,7 +73,7 @@ def ledger() -> list[NewRecord]:
         item = RememberFact(
             envelope=Envelope(event_id=f"c{number}", tenant="default", user_id=owner.user_id, occurred_at=at),
             content=Sealed.clear(f"fact {number} about {hashlib.sha256(str(number).encode()).hexdigest()[:8]}"),
-            vector=Sealed.clear(chance.standard_normal(512).astype("<f4").tobytes()),
+            vector=Sealed.clear(vector_bytes(chance.standard_normal(512))),
             embedding_model="bench",
         )
         state = states.get(owner) or UserState(owner=owner)

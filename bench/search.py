@@ -125,7 +125,7 @@ async def searching(queries: Queries, embedder: OneVector, owner: Owner, chance:
     began = time.perf_counter()
     found = await queries.search(owner, Question(text=query, filters=FILTERS), now=NOW)
     seconds = time.perf_counter() - began
-    assert len(found) == 5
+    assert len(found.found) == 5
     return seconds
 
 

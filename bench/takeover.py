@@ -35,6 +35,7 @@ from mnemolog.log.deadline import RequestDeadlines
 from mnemolog.log.health import LogWatch
 from mnemolog.settings import from_environment
 from mnemolog.worker.metrics import Metrics
+from projections.embedding.stored_vector import vector_bytes
 from projections.partitions.receiver import ShardReceiver
 from projections.partitions.shards import Shards
 from projections.shard.shard import BULK_RECORDS
@@ -76,7 +77,7 @@ def ledger(decisions: int, partitions: int = 1) -> Iterator[NewRecord]:
         item = RememberFact(
             envelope=Envelope(event_id=f"c{number}", tenant="default", user_id=owner.user_id, occurred_at=at),
             content=Sealed.clear(f"shelf {number} holds the box {number}"),
-            vector=Sealed.clear(chance.standard_normal(512).astype("<f4").tobytes()),
+            vector=Sealed.clear(vector_bytes(chance.standard_normal(512))),
             embedding_model="bench",
         )
         decision = decide(state, item, ItemPosition(0, number, at), {}, parameters)

@@ -127,7 +127,7 @@ async def through(queries: Queries, embedder: OneVector, owner: Owner, chance: n
     began = time.perf_counter()
     found = await queries.search(owner, Question(text=query, filters=FILTERS), now=NOW)
     seconds = time.perf_counter() - began
-    assert len(found) == 5
+    assert len(found.found) == 5
     return seconds
 
 

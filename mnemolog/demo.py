@@ -160,7 +160,7 @@ async def _ask(worker: Worker, console: Console) -> None:
     for question in questions:
         owner = Owner("default", question["user"])
         asked = Question(text=question["query"], filters=Filters(agent_id=question.get("agent")), limit=3)
-        hits = await worker.queries.search(owner, asked, now=START)
+        hits = (await worker.queries.search(owner, asked, now=START)).found
         console.print(f"[bold]{question['query']}[/bold]")
         for hit in hits:
             console.print(f"  {hit.ranked.score:.2f}  {hit.memory.content}")

@@ -20,10 +20,10 @@ import uvloop
 from threadpoolctl import threadpool_limits
 
 from mnemolog.access.key_file import KeyFileError
+from mnemolog.environment import SettingsError
 from mnemolog.http.app import make_http
 from mnemolog.http.bounds.connections import limits_of_process, protocol_settings, raise_file_limit
 from mnemolog.http.peer_door import PeerDoor
-from mnemolog.settings import SettingsError
 from mnemolog.tls import TlsFailed, server_context
 from mnemolog.worker.components import certificate_files
 from mnemolog.worker.worker import Worker
@@ -66,6 +66,7 @@ COLLECT_AFTER: Final = (50_000, 20, 100)
 """Allocations before Python looks for cycles: a worker keeps many small values for long, and makes few cycles."""
 SWITCH_SECONDS: Final = 0.0005
 """How long the event loop may keep the interpreter lock from the log's writer and other threads, instead of 5 ms."""
+DATE_SECONDS: Final = 1.0
 ANSWERS: Final = "mnemolog answers at %s (docs at /docs)"
 
 log = logging.getLogger("mnemolog")
@@ -76,7 +77,26 @@ class WorkerFailed(Exception):
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, without its own signal handlers: they would end the process before the worker has stopped."""
+    """uvicorn, without its own signal handlers: they would end the process before the worker has stopped.
+
+    And without its look ten times a second whether it is to end: a laptop's processor should sleep while nobody asks.
+    """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._ends = asyncio.Event()
+
+    def end(self) -> None:
+        """Accept no more connections, and end when all requests are answered."""
+        self.should_exit = True
+        self._ends.set()
+
+    async def main_loop(self) -> None:
+        """Wait for the end, and renew the date that answers carry once a second."""
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(DATE_SECONDS):
+                    await self._ends.wait()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -175,7 +195,7 @@ async def _serve_until_damaged(
     finally:
         worker.begin_stop()  # streams of wakes would go on until the grace is over
         for server in servers:
-            server.should_exit = True
+            server.end()
         await asyncio.wait({answering}, timeout=HAND_OVER_SECONDS)
         await worker.hand_over()
         await asyncio.gather(answering, return_exceptions=True)

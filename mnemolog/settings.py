@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
+from mnemolog.environment import DEFAULT_DATA_DIR, OF_COMMANDS, PREFIX, SettingsError, named_settings
 from mnemolog.reminder_template import REMINDER_TEMPLATE, check_template
-from projections.embedding.choice import ENDPOINT, read_choice
-from projections.embedding.embedder import EmbedderUnusable
+from projections.embedding.choice import ENDPOINT, EmbedderUnusable, read_choice
 from projections.index.registry import INDEXES
 from schemas.disclosure import masked
 from schemas.inputs.faults import plain
@@ -24,12 +24,6 @@ from streams.decisions.decay_policies.registry import POLICIES, PolicyName
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-PREFIX: Final = "MNEMOLOG_"
-URL_VARIABLE: Final = "MNEMOLOG_URL"
-"""Not a setting of the worker: whom commands talk to."""
-KEY_VARIABLE: Final = "MNEMOLOG_API_KEY"
-"""Not a setting of the worker: the key that commands send."""
-OF_COMMANDS: Final = frozenset({URL_VARIABLE, KEY_VARIABLE})
 SHARED: Final = {"llm_api_key": "OPENAI_API_KEY", "llm_base_url": "OPENAI_BASE_URL"}
 """Settings that are taken from these too, under the names that other programs know."""
 MAX_INTIMACY: Final = 100.0
@@ -40,10 +34,6 @@ MOST_SECRETS: Final = 2
 _BROKER: Final = r"(?:\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::\d{1,5})?"
 _BROKERS: Final = re.compile(f"kafka://{_BROKER}(?:,{_BROKER})*")
 _HOST_ONLY: Final = re.compile(r"https?://[^/?#@\s]+/?")
-
-
-class SettingsError(ValueError):
-    """A setting cannot be used; the message names it and says what to do."""
 
 
 def _is_sendable(secret: SecretStr) -> SecretStr:
@@ -90,7 +80,7 @@ class Settings(BaseModel):
     kafka_ssl_keyfile: Path | None = None
     replication_factor: Annotated[int, Field(ge=-1, le=32767)] = -1
     schema_registry_url: str | None = None
-    data_dir: Path = Path("var")
+    data_dir: Path = Path(DEFAULT_DATA_DIR)
     partitions: Annotated[int, Field(ge=1, le=1024)] = 8
     extractor: Literal["model", "rules", "verbatim"] | None = None
     llm_base_url: str | None = None
@@ -254,11 +244,7 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
     Raises SettingsError.
     """
     given = dict(os.environ if environment is None else environment)
-    found: dict[str, object] = {
-        name.removeprefix(PREFIX).lower(): text
-        for name, text in given.items()
-        if name.startswith(PREFIX) and name not in OF_COMMANDS and text != ""
-    }
+    found: dict[str, object] = {name.removeprefix(PREFIX).lower(): given[name] for name in named_settings(given)}
     check_names(given)
     _honour_shared_names(found, given)
     found.update({name: value for name, value in overrides.items() if value is not None})
@@ -282,10 +268,9 @@ def _given(error: Mapping[str, Any]) -> str:
 
 def check_names(environment: Mapping[str, str]) -> None:
     """Refuse a variable with our prefix that means nothing: it would change nothing. Raises SettingsError."""
-    for name in sorted(environment):
-        ours = name.startswith(PREFIX) and name not in OF_COMMANDS and environment[name] != ""
+    for name in named_settings(environment):
         short = name.removeprefix(PREFIX)
-        if ours and short.lower() not in Settings.model_fields:
+        if short.lower() not in Settings.model_fields:
             near = get_close_matches(short.lower(), Settings.model_fields, n=1)
             advice = f"did you mean {PREFIX}{near[0].upper()}?" if near else "remove it or correct its name"
             raise SettingsError(f"{PREFIX}{short.upper()} is no setting of mnemolog: {advice}")

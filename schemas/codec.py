@@ -6,7 +6,7 @@ import io
 import types
 import typing
 from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -15,6 +15,7 @@ import fastavro
 import orjson
 from fastavro.schema import fingerprint, parse_schema, to_parsing_canonical_form
 
+from schemas.avro_writer import UnlikeRead, compiled
 from schemas.decoded_cache import DecodedCache
 from schemas.messages import decision, envelope, erasure, events, inbox, observations
 from schemas.messages.data_keys import DataKey
@@ -91,7 +92,7 @@ class _Spelling:
         self.header = MARKER + schema_fingerprint(raw)
         self.to_plain = _to_plain(message)
         self.of_plain = _of_plain(message)
-        self.is_as_read = _is_as_read(message)
+        self.write = compiled(raw, message, _inner_types)
 
 
 @cache
@@ -150,6 +151,11 @@ def _inner(hint: Any) -> Any:  # noqa: ANN401 - type hints have no common type
     return None
 
 
+def _inner_types(record: type) -> dict[str, Any]:
+    """Return the class of the records in each field that holds any."""
+    return {name: inner for name, hint in field_types(record).items() if (inner := _inner(hint)) is not None}
+
+
 @cache
 def _to_plain(record: type) -> Callable[[Any], dict[str, Any]]:
     """Compile a function that turns a record into the dict that fastavro writes."""
@@ -190,35 +196,26 @@ def _of_plain(record: type) -> Callable[[dict[str, Any]], Any]:
     return function
 
 
-@cache
-def _is_as_read(record: type) -> Callable[[Any], bool]:
-    """Compile a function that returns whether each field has the very type that reading gives it.
+def encode(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES
+    """Return a message's single-object encoding: 0xC3 0x01, fingerprint, body."""
+    return _written(message) or _written_by_fastavro(message)
+
+
+def _written(message: Any) -> bytes | None:  # noqa: ANN401 - any class of MESSAGES
+    """Return the encoding of a message that decoding gives back with the very same types; None for any other.
 
     A checker of types lets an int stand for a float and a subclass for its class; the bytes say which it is read as.
     """
-    tests: list[str] = []
-    names: dict[str, Any] = {"UTC": UTC}
-    for name, hint in field_types(record).items():
-        given, value = [a for a in typing.get_args(hint) or (hint,) if a is not types.NoneType], f"m.{name}"
-        [kind] = given
-        inner, none = _inner(hint), "" if len(typing.get_args(hint)) < 2 else f"{value} is None or "  # noqa: PLR2004
-        names[f"t_{name}"] = kind
-        item = "x" if typing.get_origin(hint) is list else value
-        test = f"type({item}) is t_{name}"
-        if inner is not None:
-            names[f"f_{name}"] = _is_as_read(inner)
-            test += f" and f_{name}({item})"
-        elif kind is datetime:
-            test += f" and {item}.tzinfo is UTC"
-        if item == "x":
-            test = f"type({value}) is list and all([{test} for x in {value}])"
-        tests.append(f"({none}{test})")
-    function: Callable[[Any], bool] = eval(f"lambda m: {' and '.join(tests)}", names)  # noqa: S307 - our own text
-    return function
+    spelling = _spellings()[type(message)]
+    out = bytearray(spelling.header)
+    try:
+        spelling.write(message, out)
+    except (UnlikeRead, AttributeError, TypeError, ValueError):  # fastavro says what is wrong, if it is
+        return None
+    return bytes(out)
 
 
-def encode(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES
-    """Return a message's single-object encoding: 0xC3 0x01, fingerprint, body."""
+def _written_by_fastavro(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES
     spelling = _spellings()[type(message)]
     out = io.BytesIO()
     out.write(spelling.header)
@@ -241,9 +238,10 @@ def cache_decoded(data: bytes, message: Any) -> None:  # noqa: ANN401 - any clas
 
 def encode_cached(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES
     """Return a message's encoding, and cache the message if it is what decoding would give."""
-    data = encode(message)
-    if _spellings()[type(message)].is_as_read(message):
-        cache_decoded(data, message)
+    data = _written(message)
+    if data is None:
+        return _written_by_fastavro(message)
+    cache_decoded(data, message)
     return data
 
 

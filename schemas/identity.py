@@ -17,6 +17,9 @@ NAMESPACE: Final = UUID("6a6f3c1e-8f0c-5d0b-9a53-2f6d6e656d6f")
 GLOBAL_USER: Final = "*"
 """The reserved user that owns a tenant's global memories."""
 
+DEFAULT_TENANT: Final = "default"
+"""Of a server without keys."""
+
 SYSTEM_TENANT: Final = "*"
 """The reserved tenant of ticks: `*/p` is partition p itself."""
 

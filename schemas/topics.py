@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from aiokafka.partitioner import murmur2
 
+from schemas.log import RecordTooLarge
 from schemas.messages.data_keys import DataKey
 from schemas.messages.dead_letters import DeadLetter
 from schemas.messages.decision import Decision
@@ -22,10 +23,20 @@ from schemas.messages.webhooks import (
     WebhookSet,
 )
 
+if TYPE_CHECKING:
+    from schemas.log import NewRecord
+
 MAX_RECORD_BYTES: Final = 1 << 20
 """Kafka's own default for a batch as it travels; a single record must fit."""
 MAX_LETTER_BYTES: Final = 16 << 20
 """A letter holds a whole record and more, and the record may have come compressed."""
+
+_BATCH_BYTES: Final = 100
+"""Of a batch around the only record in it, at most."""
+_HEADER_BYTES: Final = 10
+"""Around a header's name and value, at most."""
+_SEALING_BYTES: Final = 48
+"""How much longer a record is when it is sealed, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +88,14 @@ TOPICS: Final = (
 def max_record_bytes(name: str) -> int:
     """Return how large a record of a topic may be."""
     return next((t.max_record_bytes for t in TOPICS if t.name == name), MAX_RECORD_BYTES)
+
+
+def check_size(record: NewRecord) -> None:
+    """Raise RecordTooLarge for a record that its topic does not take, by its bytes in a batch of its own."""
+    headers = sum(len(name.encode()) + len(value) + _HEADER_BYTES for name, value in record.headers)
+    size = len(record.value) + len(record.key or b"") + headers + _BATCH_BYTES + _SEALING_BYTES
+    if size > (limit := max_record_bytes(record.topic)):
+        raise RecordTooLarge(f"a record of {record.topic} would have {size} bytes, at most {limit} are allowed")
 
 
 @lru_cache(maxsize=1 << 16)

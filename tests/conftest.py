@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from hypothesis import settings
 from support.preloaded import leave_out
 
 if TYPE_CHECKING:
     import pytest
 
 TESTS: Final = Path(__file__).parent
+settings.register_profile("any speed", settings.get_profile(settings.get_current_profile_name()), deadline=None)
+settings.load_profile("any speed")  # else an example that a busy machine holds up for 200 ms is a failure
 
 LIBRARIES = {"sync_spy", "clock_ahead"}
 """Fixtures that compile one."""

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JARS = CACHE / "kafka" / "lib"
-START_S = 60
+START_S = 180
+"""Only a broker that hangs takes so long, or a machine that is very busy."""
 LOOK_S = 0.1
 PROPERTIES = """
 process.roles=broker,controller

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CACHE = ENGINES / "weaviate"
-START_S = 90
+START_S = 180
+"""Only a node that hangs takes so long, or a machine that is very busy."""
 LOOK_S = 0.1
 
 

@@ -7,8 +7,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Final
 
-from schemas.identity import GLOBAL_USER
-from schemas.inputs.decoding import DEFAULT_TENANT
+from schemas.identity import DEFAULT_TENANT, GLOBAL_USER
 
 PRINCIPAL: Final = "mnemolog.principal"
 """The member of a request's scope that holds the principal."""

@@ -90,6 +90,13 @@ async def reached(
         return
 
 
+async def announced(data_dir: Path, ca_file: Path | None) -> str | None:
+    """Return the URL of the worker that holds the data directory; None when there is none, or it is not ready."""
+    note = read_note(data_dir / "log")
+    url = None if note is None else await live_url(note, ca_file)
+    return url if url is not None and await is_ready(url, ca_file) else None
+
+
 def _not_reached(error: Exception, what: str) -> NotReached:
     from mnemolog.cli.local_engine import ShardsDamaged  # noqa: PLC0415 - as above
 

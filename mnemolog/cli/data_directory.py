@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
-from mnemolog.settings import SettingsError
+from mnemolog.environment import SettingsError
 from schemas.log import LogLocked
 from streams.transports.directory_lock import read_note
 from streams.transports.sqlite.file import LOG_FILE

@@ -6,8 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.cluster.membership import member_file
+from mnemolog.environment import SettingsError
 from mnemolog.log.connection import kafka_security, lock_directory
-from mnemolog.settings import SettingsError
 from schemas.log import LogError
 from streams.transports.kafka.log import KafkaLog
 

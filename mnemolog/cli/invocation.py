@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec,
 
 import typer
 
-from mnemolog.cli.connect import FoldedAnew, NotReached, reached
+from mnemolog.cli.connect import FoldedAnew, NotReached, announced, reached
 from mnemolog.cli.data_directory import check_folder
 from mnemolog.cli.output import Output, harmless
 from mnemolog.client.errors import MnemologError
-from mnemolog.settings import (
+from mnemolog.environment import (
+    CA_FILE_VARIABLE,
+    DATA_DIR_VARIABLE,
+    DEFAULT_DATA_DIR,
     KEY_VARIABLE,
-    PREFIX,
     URL_VARIABLE,
-    Settings,
     SettingsError,
-    check_names,
-    from_environment,
-    read_env_file,
+    named_settings,
 )
 from schemas.disclosure import masked
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from mnemolog.client.client import AsyncClient
+    from mnemolog.settings import Settings
 
 P = ParamSpec("P")
 Run: TypeAlias = "Coroutine[Any, Any, None]"
@@ -82,8 +82,13 @@ class Surroundings:
         """Take the common options out of the arguments of a command. Raises SettingsError."""
         environment = dict(os.environ)
         if (file := given.pop("env_file", None)) is not None:
+            from mnemolog.settings import read_env_file  # noqa: PLC0415 - a tenth of a second, and few commands need it
+
             environment |= read_env_file(file)
-        check_names(environment)
+        if named_settings(environment):
+            from mnemolog.settings import check_names  # noqa: PLC0415 - as above
+
+            check_names(environment)
         data, option = given.pop("data", None), given.pop("url", None)
         url = option or environment.get(URL_VARIABLE) or None
         if url is not None:
@@ -93,20 +98,34 @@ class Surroundings:
 
     def settings(self, **overrides: object) -> Settings:
         """Build the settings. Raises SettingsError."""
+        from mnemolog.settings import from_environment  # noqa: PLC0415 - as above
+
         settings = from_environment(self.environment, data_dir=self.data, **overrides)
         check_folder(settings.data_dir)
         return settings
 
+    async def server(self) -> str | None:
+        """Return the URL of the server that was named, else of the ready worker that holds the data directory.
+
+        None where there is none, and where the environment has settings that do not help to find it: these are to be
+        checked first. Raises SettingsError.
+        """
+        if self.url is not None or set(named_settings(self.environment)) - {DATA_DIR_VARIABLE, CA_FILE_VARIABLE}:
+            return self.url
+        folder = self.data or Path(self.environment.get(DATA_DIR_VARIABLE) or DEFAULT_DATA_DIR)
+        check_folder(folder)
+        return await announced(folder, self.ca_file)
+
 
 def _ca_file(environment: dict[str, str]) -> Path | None:
     """Return the file of authorities that the environment names. Raises SettingsError."""
-    if not (text := environment.get(f"{PREFIX}CA_FILE", "")):
+    if not (text := environment.get(CA_FILE_VARIABLE, "")):
         return None
     try:
         ssl.create_default_context(cafile=text)
     except OSError as error:  # ssl.SSLError is one
         reason = "it has no certificates" if isinstance(error, ssl.SSLError) else error.strerror
-        raise SettingsError(f"{PREFIX}CA_FILE={text}: {reason}") from None
+        raise SettingsError(f"{CA_FILE_VARIABLE}={text}: {reason}") from None
     return Path(text)
 
 
@@ -148,12 +167,13 @@ def command(
     """
 
     async def reach(around: Surroundings, *args: P.args, **kwargs: P.kwargs) -> None:
-        settings = None if around.url else around.settings()
+        url = await around.server()
+        settings = None if url else around.settings()
         shards = 0 if settings is None else settings.partitions + 1
         for found in range(shards + 1):  # what is damaged may be found one by one
             try:
                 async with reached(
-                    around.url,
+                    url,
                     settings,
                     around.output,
                     only_reads=only_reads,

@@ -6,13 +6,11 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from rich.progress import Progress
 
 _OBEYED: Final = {
     code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 - as Python writes them
@@ -20,6 +18,7 @@ _OBEYED: Final = {
     if chr(code) not in "\n\t"
 }
 """What a terminal obeys and does not show, and how it is shown: whoever's words they are, they are only words."""
+BY_WORDS: Final = "the embedder cannot be reached: this was found by words alone"
 PIPED_COLUMNS: Final = 200
 """The width of a table that is not shown on a terminal."""
 
@@ -30,8 +29,6 @@ class Output:
     def __init__(self, *, as_json: bool) -> None:
         """Take whether the answer is wanted as JSON."""
         self.as_json = as_json
-        self._out = Console(width=None if sys.stdout.isatty() else PIPED_COLUMNS, highlight=False, soft_wrap=False)
-        self._err = Console(stderr=True, highlight=False)
 
     def json(self, answer: Any) -> None:  # noqa: ANN401 - any JSON
         """Write one JSON object as a line."""
@@ -40,7 +37,8 @@ class Output:
 
     def text(self, text: str) -> None:
         """Write text of the answer as it is."""
-        self._out.print(harmless(text), markup=False, soft_wrap=True)
+        sys.stdout.write(harmless(text) + "\n")
+        sys.stdout.flush()
 
     def fields(self, answer: dict[str, Any]) -> None:
         """Write an answer of a few values: as JSON, or one a line."""
@@ -53,27 +51,41 @@ class Output:
 
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[object]], nothing: str) -> None:
         """Write rows as a table; without any, say so on stderr."""
+        from rich.console import Console  # noqa: PLC0415 - most of what a command would import, and few write a table
+        from rich.table import Table  # noqa: PLC0415 - as above
+        from rich.text import Text  # noqa: PLC0415 - as above
+
         table = Table(*headings)
         for row in rows:
             table.add_row(*(Text(harmless(shown(value))) for value in row))
         if table.row_count:
-            self._out.print(table)
+            width = None if sys.stdout.isatty() else PIPED_COLUMNS
+            Console(width=width, highlight=False, soft_wrap=False).print(table)
         else:
             self.say(nothing)
 
     def say(self, message: str) -> None:
         """Write a message for a person to stderr."""
-        self._err.print(harmless(message), markup=False, soft_wrap=True)
+        print(harmless(message), file=sys.stderr, flush=True)  # noqa: T201 - the command line talks to a person
 
     def progress(self, unit: str = "") -> Progress:
         """Return a progress bar on stderr, silent where no terminal is."""
+        from rich.console import Console  # noqa: PLC0415 - as above
+        from rich.progress import (  # noqa: PLC0415 - as above
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+
         return Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn(unit),
             TimeElapsedColumn(),
-            console=self._err,
+            console=Console(stderr=True, highlight=False),
             transient=True,
             disable=not sys.stderr.isatty(),
         )

@@ -82,7 +82,7 @@ def _program(
     """Memory for AI agents, kept as a log."""
 
 
-def main() -> None:
+def run() -> None:
     """Run the command that the arguments name, and exit: 0 done, 1 failed, 2 wrong usage."""
     create_privately()
     # A command that keeps no log says by itself what is wrong: Python would print what Kafka's client says as well

@@ -9,9 +9,9 @@ from mnemolog.cli.invocation import command
 from mnemolog.cli.options import instant
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
-from projections.queries.tenant.model_usage import Grouping
+from schemas.vocabulary.words import UsageGrouping
 
-BY = Annotated[Grouping, typer.Option("--by", help="Days are UTC.")]
+BY = Annotated[UsageGrouping, typer.Option("--by", help="Days are UTC.")]
 SINCE = Annotated[datetime | None, typer.Option("--since", parser=instant, metavar="TIME", help="From this time on.")]
 UNTIL = Annotated[datetime | None, typer.Option("--until", parser=instant, metavar="TIME", help="Before this time.")]
 OF_GROUP = {"user": "user_id", "agent": "agent_id", "day": "day", "model": "model"}

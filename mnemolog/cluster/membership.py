@@ -7,7 +7,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final
 
-from mnemolog.settings import SettingsError
+from mnemolog.environment import SettingsError
 from schemas.log import LogError
 
 if TYPE_CHECKING:

@@ -20,11 +20,12 @@ from mnemolog.access.key_file import KeyFileError, read_keys
 from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.encryption_check import check_encryption
 from mnemolog.diagnostics.liveness import live_url
+from mnemolog.environment import SettingsError
 from mnemolog.log.connection import opened_log, retention_of
 from mnemolog.log.private_files import find_open
 from mnemolog.log.sealing import unlock_files
 from mnemolog.operations.generations import Generations
-from mnemolog.settings import SettingsError, revealed
+from mnemolog.settings import revealed
 from mnemolog.tls import TlsFailed, ends_at, server_context
 from mnemolog.worker.components import certificate_files, configured_index, make_embedder, make_registry, make_trust
 from projections.blocking_work import run_in_thread

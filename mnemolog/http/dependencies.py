@@ -25,7 +25,7 @@ def ready_worker(request: Request) -> Worker:
     """Return the worker of this process, if it may answer. Raises Problem."""
     worker: Worker = request.app.state.worker
     if not is_ready(worker):
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
+        raise not_ready(worker)
     if not worker.is_in_session():
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, worker.log_watch.away or OUT_OF_SESSION)
     return worker
@@ -38,6 +38,11 @@ async def _worker(request: Request) -> Worker:
 def is_ready(worker: Worker) -> bool:
     """Return whether the worker has started and nothing has ended it; whether the model answers does not count."""
     return worker.started and worker.failure is not None and not worker.failure.done()
+
+
+def not_ready(worker: Worker) -> Problem:
+    """Return the answer of a worker that is not ready: what is in its way, if an operator is to mend that."""
+    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, worker.hindrance or NOT_READY)
 
 
 class Quota:

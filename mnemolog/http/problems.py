@@ -21,7 +21,8 @@ from mnemolog.operations.rebuild import RebuildDiffers, RebuildInterrupted, Rebu
 from mnemolog.operations.reembedding import ReembedRefused
 from mnemolog.operations.reextraction import DecisionsStalled
 from mnemolog.wakes.stream import UnknownPosition
-from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, EmbedderUnusable
+from projections.embedding.choice import EmbedderUnusable
+from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.identity import InvalidOwner

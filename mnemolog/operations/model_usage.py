@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemolog.cluster.peers import PeerUnavailable
-from projections.queries.tenant.model_usage import Grouping, ModelUsage, Span, combined, usage
+from projections.queries.tenant.model_usage import ModelUsage, Span, combined, usage
 from schemas.instant import instant
 
 if TYPE_CHECKING:
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from mnemolog.cluster.scatter_gather import ScatterGather
     from projections.partitions.shards import Shards
+    from schemas.vocabulary.words import UsageGrouping
 
-SHOWN: Final[dict[Grouping, tuple[str, ...]]] = {
+SHOWN: Final[dict[UsageGrouping, tuple[str, ...]]] = {
     "user": ("tenant", "user_id"),
     "agent": ("tenant", "agent_id"),
     "day": ("day",),
@@ -33,7 +34,7 @@ class ModelUsages:
         self._shards = shards
         self._cluster = cluster
 
-    async def read_local(self, by: Grouping, span: Span) -> dict[str, Any]:
+    async def read_local(self, by: UsageGrouping, span: Span) -> dict[str, Any]:
         """Return what this worker's users cost, as rows in JSON."""
         rows = [
             row
@@ -52,7 +53,7 @@ class ModelUsages:
         rows = [ModelUsage(*row) for body in bodies for row in body["rows"]]
         return sum(row.tokens_in + row.tokens_out for row in rows if row.tenant == tenant)
 
-    async def read(self, by: Grouping, span: Span) -> dict[str, Any]:
+    async def read(self, by: UsageGrouping, span: Span) -> dict[str, Any]:
         """Return what all users cost: `{items, calls, tokens_in, tokens_out}`. Raises PeerUnavailable."""
         bodies = await self._gathered(by, span, None)
         rows = combined(ModelUsage(*row) for body in bodies for row in body["rows"])
@@ -65,7 +66,7 @@ class ModelUsages:
             "tokens_out": sum(row.tokens_out for row in rows),
         }
 
-    async def _gathered(self, by: Grouping, span: Span, seconds: float | None) -> list[dict[str, Any]]:
+    async def _gathered(self, by: UsageGrouping, span: Span, seconds: float | None) -> list[dict[str, Any]]:
         """Return every worker's rows; each has so many seconds, None for as long as it takes."""
         request = {
             "by": by,

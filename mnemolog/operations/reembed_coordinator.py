@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from mnemolog.cluster.peers import WorkersDiffer
 from mnemolog.operations.encoder_comparison import Recalls
 from mnemolog.operations.reembedding import ReembedRefused
-from projections.embedding.embedder import EmbedderUnusable
+from projections.embedding.choice import EmbedderUnusable
 from schemas.instant import instant
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ import orjson
 
 from mnemolog.log.private_files import FOLDER_MODE
 from mnemolog.operations.encoder_comparison import Recalls, ask
-from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, EmbedderUnusable
+from projections.embedding.choice import EmbedderUnusable
+from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.embedding.stored_vector import vector_bytes
 from projections.index.encoding import Encoding
 from projections.index.protocol import IndexUnavailable

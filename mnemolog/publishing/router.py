@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from mnemolog.access.caller import callers_key
 from mnemolog.publishing.publisher import Conflict, record_of
 from schemas import codec
-from schemas.record_size import check_size
+from schemas.topics import check_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -90,14 +90,16 @@ class PublishRouter:
         if not wait:
             return Published(items, is_final=False)
         names = [(event.envelope.owner, event.envelope.event_id) for event in events]
-        is_final = await self._states.wait(names, wait)
+        states = await self._states.finished(names, wait)
         ids: dict[Owner, list[str]] = {}
         for owner, event_id in names:
-            ids.setdefault(owner, []).append(event_id)
-        states = {owner: await self._states.of(owner, its, with_erased=True) for owner, its in ids.items()}
-        with_states = [
-            item | states[owner].get(event_id, {}) for item, (owner, event_id) in zip(items, names, strict=True)
-        ]
+            if (owner, event_id) not in states:
+                ids.setdefault(owner, []).append(event_id)
+        is_final = not ids
+        for owner, its in ids.items():
+            found = await self._states.of(owner, its, with_erased=True)
+            states |= {(owner, event_id): state for event_id, state in found.items()}
+        with_states = [item | states.get(name, {}) for item, name in zip(items, names, strict=True)]
         return Published(with_states, is_final)
 
     async def check_here(self, events: Sequence[Observation]) -> None:

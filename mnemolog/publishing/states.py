@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from projections.shard.observation_lookup import NOT_WORTH_REMEMBERING
+from projections.text.reminders import asks_for_reminder
+from schemas.messages.observations import SessionEnded
 from schemas.topics import DEAD_LETTERS, INPUTS, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from projections.partitions.shards import Shards
+    from projections.shard.observation_lookup import Seen
     from schemas.identity import Owner
     from schemas.log import Log
     from schemas.redaction import Redaction
@@ -31,6 +35,7 @@ PAUSE_FACTOR: Final = 9
 """A pause after a look at more events is at least so many times as long as the look took."""
 
 
+REMINDER_ASKED: Final = "it asks for a reminder, which is no memory: schedule it by POST /v1/users/{user_id}/reminders"
 ERASED: Final = "it was erased with a memory, and nothing that has its id is kept: publish under another id"
 
 
@@ -78,8 +83,8 @@ class EventStates:
 
         So are those that were erased, unless `with_erased`: whoever has just sent one again is told.
 
-        Where some agents are given, so is what was not said to one of them. Whoever looks often has no redactions
-        counted.
+        Where some agents are given, so is what was not said to one of them. Whoever looks often has redactions counted,
+        and reasons read from the words, of what is in a final state alone.
         """
         partition = self._shards.partition(owner)
         for topic in INPUTS:
@@ -102,6 +107,9 @@ class EventStates:
                 state, reason = "waiting", waits_for
             if state == "accepted" and not self._observe.memorizes:
                 state, reason = "nothing", "MEMORIZE is off"
+            is_told = with_redactions or state in FINAL
+            if reason == NOT_WORTH_REMEMBERING and is_told and self._asks_for_reminder(owner, event_id):
+                reason = REMINDER_ASKED
             states[event_id] = {
                 "event_id": event_id,
                 "state": state,
@@ -110,7 +118,7 @@ class EventStates:
                 "decisions": list(progress.decisions),
                 "provisional": progress.is_provisional,
                 "reextractable": progress.is_reextractable,
-                "redacted": self._redacted(owner, event_id) if with_redactions else {},
+                "redacted": self._redacted(owner, accepted[event_id]) if is_told else {},
                 "position": str(accepted[event_id].position),
             }
         if agents is None:  # whom the others were said to nobody knows
@@ -133,23 +141,29 @@ class EventStates:
 
     async def wait(self, events: Sequence[tuple[Owner, str]], seconds: float) -> bool:
         """Wait at most so long until all events are in a final state; return whether they are."""
+        return len(await self.finished(events, seconds)) == len(set(events))
+
+    async def finished(
+        self, events: Sequence[tuple[Owner, str]], seconds: float
+    ) -> dict[tuple[Owner, str], dict[str, Any]]:
+        """Wait at most so long until all events are in a final state; return those states, as each was found."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         pending = list(dict.fromkeys(events))
+        finished: dict[tuple[Owner, str], dict[str, Any]] = {}
         pause = POLL_SECONDS
         with self._settled({owner for owner, _ in pending}) as settled:
             while True:
                 began = loop.time()
                 # What is being extracted has come no further, unless somebody tells of a decision.
                 is_all = settled.is_set() or began >= until
-                at_work = {} if is_all else dict.fromkeys(e for e in pending if self._observe.is_pending(*e))
+                asked = pending if is_all else [event for event in pending if not self._observe.is_pending(*event)]
                 settled.clear()
-                pending = [*at_work, *await self._pending([event for event in pending if event not in at_work])]
-                if not pending:
-                    return True
+                finished |= await self._final(asked)
+                pending = [event for event in pending if event not in finished]
+                if not pending or (is_all and loop.time() >= until):
+                    return finished
                 looked = loop.time() - began
-                if is_all and loop.time() >= until:
-                    return False
                 with self._suspend_deadline():
                     if len(pending) > FEW_EVENTS:  # a look takes time from the agents that work
                         await asyncio.sleep(PAUSE_FACTOR * looked)
@@ -159,23 +173,31 @@ class EventStates:
                     except TimeoutError:
                         pause = min(LONGEST_POLL_SECONDS, 2 * pause)
 
-    async def _pending(self, events: Sequence[tuple[Owner, str]]) -> list[tuple[Owner, str]]:
-        """Return those of the events that are in no final state yet."""
+    async def _final(self, events: Sequence[tuple[Owner, str]]) -> dict[tuple[Owner, str], dict[str, Any]]:
+        """Return the states of those of the events that are in a final one."""
         by_owner: defaultdict[Owner, list[str]] = defaultdict(list)
         for owner, event_id in events:
             by_owner[owner].append(event_id)
-        pending: list[tuple[Owner, str]] = []
+        final: dict[tuple[Owner, str], dict[str, Any]] = {}
         for owner, event_ids in by_owner.items():
             states = await self.of(owner, event_ids, with_redactions=False, with_erased=True)
-            pending.extend((owner, i) for i in event_ids if states.get(i, {}).get("state") not in FINAL)
-        return pending
+            for event_id, state in states.items():
+                if state["state"] in FINAL:
+                    final[owner, event_id] = state
+        return final
 
-    def _redacted(self, owner: Owner, event_id: str) -> dict[str, int]:
+    def _asks_for_reminder(self, owner: Owner, event_id: str) -> bool:
+        found = self._shards.of(owner).observations.turn(owner, event_id)
+        return found is not None and found.message.role == "user" and asks_for_reminder(found.message.content)
+
+    def _redacted(self, owner: Owner, seen: Seen) -> dict[str, int]:
         """Return how often what was replaced in an event at the door, by its mark.
 
         Of an event that came through no door: what the redaction in force now keeps from being extracted.
         """
-        found = self._shards.of(owner).observations.turn(owner, event_id)
+        if seen.kind == SessionEnded.__name__:
+            return {}
+        found = self._shards.of(owner).observations.turn(owner, seen.event_id)
         if found is None:
             return {}
         turn = found.message

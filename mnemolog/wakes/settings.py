@@ -11,8 +11,7 @@ from mnemolog.commands.wakes import Periodic
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardUnavailable
-from schemas.identity import Owner, derived_id
-from schemas.inputs.decoding import DEFAULT_TENANT
+from schemas.identity import DEFAULT_TENANT, Owner, derived_id
 from schemas.inputs.input_events import DEFAULT_USER
 from schemas.log import LogUnavailable
 

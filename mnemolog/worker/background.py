@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from mnemolog.cluster.peers import PeerUnavailable, WorkersDiffer
 from mnemolog.operations.rebuild import RebuildDiffers, RebuildInterrupted, RebuildRunning
-from projections.embedding.embedder import EmbedderUnusable
+from projections.embedding.choice import EmbedderUnusable
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardUnavailable
 from schemas.log import LogUnavailable

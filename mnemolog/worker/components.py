@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from mnemolog.cluster.peer_hosts import PeerHosts
 from mnemolog.cluster.proof import Proof
 from mnemolog.cluster.trust import PeerTrust
+from mnemolog.environment import PREFIX, SettingsError
 from mnemolog.operations.ticks import tick_maker
-from mnemolog.settings import PREFIX, SettingsError, revealed, split_secrets
+from mnemolog.settings import revealed, split_secrets
 from mnemolog.tls import CertificateFiles, Renewed, client_context
-from projections.embedding import choice
+from projections.embedding import factory
 from projections.embedding.builtin import RELEVANT
-from projections.embedding.choice import BUILTIN, Endpoint
-from projections.embedding.embedder import EmbedderUnusable
+from projections.embedding.choice import BUILTIN, ENDPOINT, EmbedderUnusable, read_choice
+from projections.embedding.factory import Endpoint
 from projections.index.adapter import IndexConfig
 from projections.index.registry import INDEXES
 from projections.queries.context import Contexts
@@ -141,11 +142,11 @@ def index_maker(settings: Settings) -> Callable[[LoadEntries], Index]:
 
 def make_encoder(settings: Settings, encoder: str) -> Encoder | LanguageEmbedder:
     """Return an embedder, spelt as EMBEDDING_MODEL is. Raises EmbedderUnusable."""
-    needs_endpoint = any(one.kind == choice.ENDPOINT for one in choice.read_choice(encoder).values())
+    needs_endpoint = any(one.kind == ENDPOINT for one in read_choice(encoder).values())
     if needs_endpoint and not (settings.embedding_base_url or settings.embedding_api_key):
         raise EmbedderUnusable(f"needs {PREFIX}EMBEDDING_BASE_URL or {PREFIX}EMBEDDING_API_KEY")
     endpoint = Endpoint(settings.embedding_base_url or OPENAI_URL, revealed(settings.embedding_api_key) or "none")
-    return choice.make_embedder(encoder, endpoint)
+    return factory.make_embedder(encoder, endpoint)
 
 
 def make_embedder(settings: Settings) -> Encoder | LanguageEmbedder:

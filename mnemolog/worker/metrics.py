@@ -57,15 +57,20 @@ class Metrics:
             registry=registry,
         )
         self._requests = Counter("mnemolog_model_requests", "Requests to the model", ("outcome",), registry=registry)
-        self._tokens = Counter(
-            "mnemolog_model_tokens", "Tokens of the model, in and out", ("direction",), registry=registry
-        )
-        self._tokens_by_model = Counter(
+        tokens = Counter("mnemolog_model_tokens", "Tokens of the model, in and out", ("direction",), registry=registry)
+        self._tokens = cache(tokens.labels)
+        tokens_of = Counter(
             "mnemolog_tokens_by_model", "Tokens of each model, in and out", ("model", "direction"), registry=registry
         )
+        self._tokens_of = cache(tokens_of.labels)
         self._index_errors = Counter("mnemolog_index_errors", "Failed writes to the index", registry=registry)
         self._ticks = Counter(
             "mnemolog_ticks", "Ticks by what became of them", ("policy", "outcome"), registry=registry
+        )
+        self._by_words = Counter(
+            "mnemolog_searches_by_words",
+            "Searches and contexts that were answered by words alone, because the embedder was away",
+            registry=registry,
         )
         answers = Counter("mnemolog_http_requests", "HTTP requests", ("route", "status"), registry=registry)
         self._answer = cache(answers.labels)
@@ -118,11 +123,11 @@ class Metrics:
 
     def extracted(self, item: CandidatesExtracted | ExtractionRejected) -> None:
         """Count the tokens of an extraction, and why it was rejected if it was."""
-        self._tokens.labels("in").inc(item.tokens_in)
-        self._tokens.labels("out").inc(item.tokens_out)
+        self._tokens("in").inc(item.tokens_in)
+        self._tokens("out").inc(item.tokens_out)
         for took in tokens_by_model(item):
-            self._tokens_by_model.labels(took.model, "in").inc(took.tokens_in)
-            self._tokens_by_model.labels(took.model, "out").inc(took.tokens_out)
+            self._tokens_of(took.model, "in").inc(took.tokens_in)
+            self._tokens_of(took.model, "out").inc(took.tokens_out)
         if isinstance(item, ExtractionRejected):
             reason = next((r for r in REASONS if item.reason.startswith(r)), "other")
             self._rejections.labels(reason).inc()
@@ -139,6 +144,10 @@ class Metrics:
         """Count an HTTP request by the template of its route."""
         self._answer(route, str(status)).inc()
         self._answering(route).observe(seconds)
+
+    def searched_by_words(self) -> None:
+        """Count a search or a context that was answered without the embedder."""
+        self._by_words.inc()
 
     def lagged(self, seconds: float) -> None:
         """Keep how much later than planned the event loop came to something."""

@@ -111,7 +111,7 @@ from streams.transports.kafka.log import KafkaLog
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Awaitable, Callable, Collection
 
     from mnemolog.settings import Settings
     from projections.embedding.embedder import Embedder
@@ -120,6 +120,8 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Extractor, Window
 
 log = logging.getLogger("mnemolog")
+GLOBALS = -1
+"""The place of global memories among the partitions: they are folded beside these, and are in none."""
 WORKED_AT_ONCE = 256
 """Users whose work runs at the same time where no model is asked; their appends share an fsync."""
 WINDOWS_AT_ONCE = 1024
@@ -164,6 +166,8 @@ class Worker:
         self.log_watch = LogWatch(self.deadlines)
         self.failure: asyncio.Future[None] | None = None
         self.started = False
+        self.hindrances: dict[int, str] = {}
+        """Why partitions that are assigned cannot be folded now, by partition; GLOBALS: what no partition has."""
         self.stopping = asyncio.Event()
         self._stopping_since: float | None = None
         self._extractor = extractor
@@ -611,12 +615,24 @@ class Worker:
     def assigned(self, partitions: Collection[int]) -> None:
         """Set the assigned partitions: each is held as soon as its shard is folded, and no others."""
         self.shards.assign(partitions)
-        self._tasks.start(partial(fold_with_retry, self.shards.fold_globals))
+        self._tasks.start(partial(self._fold, GLOBALS, self.shards.fold_globals))
         for partition in partitions:
             holding = partial(self.shards.hold, partition, self.shards.assignment.lease(partition))
-            self._tasks.start(partial(fold_with_retry, holding))
+            self._tasks.start(partial(self._fold, partition, holding))
         if not self.settings.is_embedded:
             self._tasks.start(partial(say_when_held, self.shards.assignment))
+
+    async def _fold(self, partition: int, folding: Callable[[], Awaitable[None]]) -> None:
+        """Fold as soon as the file can be written; `hindrances` says meanwhile why it cannot."""
+        try:
+            await fold_with_retry(folding, lambda error: self.hindrances.update({partition: str(error)}))
+        finally:
+            self.hindrances.pop(partition, None)
+
+    @property
+    def hindrance(self) -> str | None:
+        """What an operator is to mend before all that is assigned can be answered; None when nothing is in the way."""
+        return next(iter(self.hindrances.values()), None)
 
     def revoked(self, partitions: Collection[int]) -> None:
         """Stop answering about the users of these partitions, until they are assigned again."""

@@ -1,6 +1,6 @@
 """Embedders: texts go in, unit vectors come out.
 
-1. `embedder` is the protocol; `choice` reads the setting and makes the embedder that it means.
+1. `embedder` is the protocol; `choice` reads the setting, and `factory` makes the embedder that it means.
 2. `local` computes on this machine, in a process of its own: `encoder_process` starts and feeds it, `encoder` is the
    program that runs there. `builtin` is the one that is always there, `rows_on_disk` its table. `onnx` runs models in
    a folder.
@@ -8,4 +8,5 @@
    `long_texts` says how much of a text both read.
 4. `languages` puts one encoder for each language beside the multilingual one; `anchors` bring their cosines to one
    scale.
+5. `serving` is whichever serves now; `question_views` says what a question means, and does without while it is away.
 """

@@ -34,6 +34,7 @@ STATEMENTS: Final = {
         "今年园子里种满了西红柿。",
     ),
 }
+LANGUAGES: Final = tuple(STATEMENTS)
 QUESTIONS: Final = {
     "en": (
         "Which instrument does the user play?",

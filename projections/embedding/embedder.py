@@ -28,10 +28,6 @@ class EmbedderRefused(Exception):
     """The endpoint refused these very texts, and asking again will not help: leave them out."""
 
 
-class EmbedderUnusable(ValueError):
-    """The configured embedder cannot be used as it is: the message says what is missing."""
-
-
 class Embedder(Protocol):
     """Turns texts into vectors. Vectors of different models are never compared."""
 

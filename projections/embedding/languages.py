@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from projections.embedding.anchors import QUESTIONS, STATEMENTS
+from projections.embedding.anchors import LANGUAGES, QUESTIONS, STATEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from projections.embedding.embedder import Encoder, Vectors
 
-LANGUAGES: Final = tuple(STATEMENTS)
 SHARED_WEIGHT: Final = 0.1
 """Of the multilingual encoder among memories of the question's own language (docs/quality.md, Encoders)."""
 _OWN: Final = np.float32((1 - SHARED_WEIGHT) ** 0.5)

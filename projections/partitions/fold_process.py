@@ -53,14 +53,12 @@ def cores() -> int:
 class FoldProcesses:
     """At most one process for each core; who needs one more waits for it."""
 
-    def __init__(
-        self, log: Log, partitions: int, worth: int = WORTH_RECORDS, answer_seconds: float = ANSWER_SECONDS
-    ) -> None:
+    def __init__(self, log: Log, partitions: int, worth: int = WORTH_RECORDS) -> None:
         """Start no process for a shard that is behind by no more than `worth` records."""
         self._log = log
         self._partitions = partitions
         self._worth = worth
-        self._answer_seconds = answer_seconds
+        self.answer_seconds = ANSWER_SECONDS
         self._slots = asyncio.Semaphore(cores())
         self._running: list[_FoldProcess] = []
 
@@ -80,7 +78,7 @@ class FoldProcesses:
             return
         async with self._slots, shard.folding:
             copy = None if any(map(shard.offset, shard.topics)) or shard.path.stem == GLOBALS else copy_of(shard.path)
-            process = _FoldProcess(shard, copy, self._partitions, self._answer_seconds)
+            process = _FoldProcess(shard, copy, self._partitions, lambda: self.answer_seconds)
             self._running.append(process)
             is_complete = False
             try:
@@ -133,7 +131,7 @@ class FoldProcesses:
 class _FoldProcess:
     """One process. A cancelled caller kills it, and so does one that waits for too long."""
 
-    def __init__(self, shard: Shard, copy: Path | None, partitions: int, answer_seconds: float) -> None:
+    def __init__(self, shard: Shard, copy: Path | None, partitions: int, answer_seconds: Callable[[], float]) -> None:
         """`copy` is the file that is built, None where the shard's own is folded on."""
         self.shard = shard
         self._copy = copy
@@ -173,8 +171,9 @@ class _FoldProcess:
 
     async def _in_thread(self, work: Callable[[], None], seconds: float | None = None) -> None:
         working = asyncio.ensure_future(asyncio.to_thread(work))
+        seconds = seconds or self._answer_seconds()
         try:
-            done, _ = await asyncio.wait([working], timeout=seconds or self._answer_seconds)
+            done, _ = await asyncio.wait([working], timeout=seconds)
         finally:
             if not working.done():  # the thread waits for the process, and ends with it
                 self._kill()
@@ -182,7 +181,7 @@ class _FoldProcess:
         if not done:
             with suppress(OSError, EOFError):
                 working.result()
-            raise TimeoutError(f"it has not answered for {seconds or self._answer_seconds:g} s")
+            raise TimeoutError(f"it has not answered for {seconds:g} s")
         working.result()
 
     def _start(self) -> None:

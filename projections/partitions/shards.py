@@ -304,10 +304,18 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         A rebuild may put another shard in the place of one that folds; then that one is folded as well.
         """
         while True:
-            shard = self.globals if topic == GLOBALS.name else self.at(partition)
+            shard = self._folding(topic, partition)
             await shard.up_to(topic, offset)
             if not shard.retired:
                 return
+
+    def has_folded(self, topic: str, partition: int, offset: int) -> bool:
+        """Return whether a topic's partition is folded up to `offset`. Raises NotHeld."""
+        shard = self._folding(topic, partition)
+        return shard.offset(topic) >= offset and not shard.retired
+
+    def _folding(self, topic: str, partition: int) -> Shard:
+        return self.globals if topic == GLOBALS.name else self.at(partition)
 
     async def come_to_end(self, owner: Owner) -> None:
         """Fold everything that the log holds of an owner. Raises as `up_to`."""

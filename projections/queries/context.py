@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from projections.profile.ranked_memories import RankedMemories
     from projections.queries.filters import Filters
     from projections.queries.queries import Queries
-    from projections.queries.search import Found
+    from projections.queries.search import Found, Pool
     from projections.state.memory import Memory
     from schemas.identity import Owner
     from schemas.vocabulary.words import Tier
@@ -70,14 +70,18 @@ class Contexts:
         self._shows_profile = shows_profile
 
     async def context(self, owner: Owner, asked: ContextAsked, now: datetime) -> MemoryContext:
-        """Return the context. Raises NotHeld, IndexUnavailable, EmbedderUnavailable, EmbedderRefused."""
+        """Return the context; without its meaning while the embedder is away.
+
+        Raises NotHeld, IndexUnavailable, EmbedderRefused.
+        """
         await self._queries.state(owner, now)  # first: what is not held here is not worth a vector
         visibility = self._visibility(owner, asked)
         ranked = await self._queries.ranked(owner, now, visibility=visibility)
         memories: list[Found] = []
         relevant: list[Found] = []
+        by_words = False
         if asked.query.strip() and asked.tier == "paid" and visibility is not Visibility.NAME_ONLY:
-            memories, relevant = await self._found(owner, asked, visibility, now)
+            memories, relevant, by_words = await self._found(owner, asked, visibility, now)
             ranked = self._queries.ranked_now(owner)  # as it is by now: a search waits
         meets = asked.meets(owner, now)
         recent, important = self._in_order(ranked, asked, visibility, now, meets)
@@ -92,6 +96,7 @@ class Contexts:
             most_important=important,
             hides=lambda text: ranked.names_sensitive(text, visibility),
             provenances=ranked.provenances if asked.marked else None,
+            by_words=by_words,
         )
 
     def profile(self, owner: Owner, agent_id: str | None, now: datetime) -> dict[str, Any] | None:
@@ -129,15 +134,18 @@ class Contexts:
 
     async def _found(
         self, owner: Owner, asked: ContextAsked, visibility: Visibility, now: datetime
-    ) -> tuple[list[Found], list[Found]]:
-        """Return what was found for the query, and the episodes that are near enough; as a rule by one search."""
+    ) -> tuple[list[Found], list[Found], bool]:
+        """Return what was found for the query, and the episodes that are near enough; as a rule by one search.
+
+        And whether it was found by words alone: which episodes are near is not known then, and there are none.
+        """
         index_search = self._queries.index_search
-        views = await index_search.views(asked.query)
+        views = await index_search.views_if_there(asked.query)
         sees = self._queries.sees(owner, visibility)
 
         filters = replace(asked.filters, agent_id=asked.agent_id, exclude_sources=asked.exclude_sources)
 
-        async def pool(kind: str | None) -> tuple[list[Found], list[Found], float]:
+        async def pool(kind: str | None) -> tuple[list[Found], list[Found], Pool]:
             question = Question(
                 text=asked.query,
                 filters=replace(filters, kind=kind),
@@ -147,14 +155,14 @@ class Contexts:
             )
             found = await index_search.pool(owner, question, views, now=now, sees=sees)
             near = found.near(EPISODIC, threshold, asked.top_k)
-            return found.best(asked.top_k), near, found.deepest
+            return found.best(asked.top_k), near, found
 
         threshold = self._threshold() if asked.similarity_threshold is None else asked.similarity_threshold
-        memories, relevant, deepest = await pool(filters.kind)
-        lies_below = filters.kind is None and deepest >= threshold
+        memories, relevant, found = await pool(filters.kind)
+        lies_below = filters.kind is None and found.deepest >= threshold
         if len(relevant) < asked.top_k and lies_below:  # more of them may be below what was found
             _, relevant, _ = await pool(EPISODIC)
-        return memories, relevant
+        return memories, relevant, found.by_words
 
     def _in_order(
         self,

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from projections.state.memory import Memory
-    from projections.text.names import EntityKind
     from schemas.identity import Owner
+    from schemas.vocabulary.words import EntityKind
 
 MAX_RELATED: Final = 20
 _SLOTS: Final[dict[str, EntityKind]] = {

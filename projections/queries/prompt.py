@@ -76,6 +76,8 @@ class MemoryContext:
     """Tells of a text of the conversation whether it is not to be seen."""
     provenances: Mapping[str, str] | None = None
     """Where the memories of the profile are from, by id; None where lines are not to be marked."""
+    by_words: bool = False
+    """Whether `memories` were found by words alone, because the embedder was away."""
 
     @property
     def _spell(self) -> Callable[[str, str], str]:

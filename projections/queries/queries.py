@@ -10,7 +10,7 @@ from projections.profile.ranked_memories import RankedMemories, RankedMemoriesBy
 from projections.profile.visibility import Visibility
 from projections.queries.history import history
 from projections.queries.memory_rows import sees_all
-from projections.queries.search import Found, IndexSearch
+from projections.queries.search import Found, IndexSearch, SearchResult
 from projections.queries.views import memory_view
 from projections.state.intimacy import last_kept
 from projections.state.memory import ACTIVE
@@ -146,10 +146,13 @@ class Queries:
 
     async def search(
         self, owner: Owner, question: Question, *, now: datetime, visibility: Visibility = Visibility.EVERYTHING
-    ) -> list[Found]:
-        """Return the memories that are shown at the instant, of those that are visible, best first."""
+    ) -> SearchResult[Found]:
+        """Return the memories that are shown at the instant, of those that are visible, best first.
+
+        By words alone while the embedder is away. Raises NotHeld, IndexUnavailable, EmbedderRefused.
+        """
         pool = await self._pool(owner, question, now, visibility)
-        return pool.best(question.limit, question.min_score)
+        return SearchResult(pool.best(question.limit, question.min_score), pool.by_words)
 
     async def search_said(
         self,
@@ -159,7 +162,7 @@ class Queries:
         now: datetime,
         with_memories: bool = True,
         visibility: Visibility = Visibility.EVERYTHING,
-    ) -> list[Found | FoundTurn]:
+    ) -> SearchResult[Found | FoundTurn]:
         """Return turns, and memories where they are wanted too, best first; what is hidden stays so in turns."""
         pool = await self._pool(owner, question, now, visibility)
         memories = pool.best(question.limit, question.min_score) if with_memories else []
@@ -168,10 +171,10 @@ class Queries:
         def hides(text: str) -> bool:
             return visibility is Visibility.NAME_ONLY or ranked.names_sensitive(text, visibility)
 
-        return self.index_search.with_turns(owner, pool, memories, question, hides)
+        return SearchResult(self.index_search.with_turns(owner, pool, memories, question, hides), pool.by_words)
 
     async def _pool(self, owner: Owner, question: Question, now: datetime, visibility: Visibility) -> Pool:
-        views = await self.index_search.views(question.text)
+        views = await self.index_search.views_if_there(question.text)
         for one in (owner, Owner(owner.tenant, GLOBAL_USER)):
             await self._shards.load(one)
         if visibility is Visibility.NOTHING_SENSITIVE:

@@ -171,14 +171,17 @@ def _one_column(
     )
 
 
-def rank(parts: Parts, facts: Sequence[Fact], as_of: datetime, limit: int, min_score: float = 0.0) -> list[Ranked]:
+def rank(
+    parts: Parts, facts: Sequence[Fact], as_of: datetime, limit: int, min_score: float = 0.0, *, by_words: bool = False
+) -> list[Ranked]:
     """Return at most `limit` memories with a score of at least `min_score`: by score, importance, then memory_id.
 
-    `facts` are the memories, in the order of the rows.
+    `facts` are the memories, in the order of the rows. `by_words`: nothing was searched by its meaning, and the words
+    have its weight too.
     score = (1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) x fused + IMPORTANCE_WEIGHT x importance + RECENCY_WEIGHT x recency
     and for each share that there is, (1 - its weight) x that score + its weight x the share, for every memory.
     """
-    scoring = _Scoring(parts)
+    scoring = _Scoring(parts, by_words=by_words)
     contenders = scoring.contenders(limit, min_score)
     rows = contenders.tolist()
     ages = [recency(facts[row].occurred_at, as_of) for row in rows]
@@ -207,8 +210,9 @@ def rank(parts: Parts, facts: Sequence[Fact], as_of: datetime, limit: int, min_s
 class _Scoring:
     """The scores of memories, by row; a memory's score follows from its own parts and the scales."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, *, by_words: bool) -> None:
         self._parts = parts
+        self._by_words = by_words
         cosines = parts.cosines
         if parts.hubness is not None:
             cosines = cosines - HUBNESS_WEIGHT * parts.hubness
@@ -229,10 +233,10 @@ class _Scoring:
             self.words = np.where(self._is_told, self.words + TURNS_SHARE * (parts.said - self.words), self.words)
         self._hops: Scored | None = None
         if parts.hop_cosines is not None and parts.hop_words is not None:
-            meaning, by_meaning = _scaled(parts.hop_cosines)
-            words, by_words = _scaled(parts.hop_words, 0.0)
-            found |= by_meaning | by_words
-            self._hops = _shared(meaning, HOP_WORDS_SHARE, words)
+            meaning, with_meaning = _scaled(parts.hop_cosines)
+            words, with_words = _scaled(parts.hop_words, 0.0)
+            found |= with_meaning | with_words
+            self._hops = words if by_words else _shared(meaning, HOP_WORDS_SHARE, words)
         self.slots: Scored | None = None
         if parts.slots is not None and (filled := ~np.isnan(parts.slots)).any():
             found |= filled
@@ -257,8 +261,8 @@ class _Scoring:
         """Return the scores of some rows, given their recency: the greater that is, the greater the score."""
         semantic, words = self.semantic[rows], self.words[rows]
         of_meaning, of_words = _weights(has_turns=False, has_hop=self._hops is not None)
-        fused = of_meaning * semantic + of_words * words
-        if self._is_told is not None:
+        fused = words if self._by_words else of_meaning * semantic + of_words * words
+        if self._is_told is not None and not self._by_words:
             of_meaning, of_words = _weights(has_turns=True, has_hop=self._hops is not None)
             fused = np.where(self._is_told[rows], of_meaning * semantic + of_words * words, fused)
         if self._is_meant is not None:

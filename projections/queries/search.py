@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import chain, islice, repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from projections.embedding.embedder import EmbedderUnavailable
+from projections.embedding.question_views import QuestionViews
 from projections.embedding.serving import multilingual, views_of
 from projections.embedding.stored_vector import vector_of
 from projections.index.centre import centre_of
@@ -111,6 +113,18 @@ class FoundTurn:
     """The same of its meaning; 0 where it is in the question's language."""
 
 
+FoundT = TypeVar("FoundT", bound="Found | FoundTurn")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult(Generic[FoundT]):
+    """What a search found, best first."""
+
+    found: list[FoundT]
+    by_words: bool
+    """Whether words alone were searched for, because the embedder was away."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question as the index is asked."""
@@ -118,6 +132,7 @@ class Asked:
     question: Question
     tokens: tuple[str, ...]
     views: Sequence[View]
+    """None while the embedder is away: then by words alone."""
     now: datetime
     past: Mapping[Owner, UserState] | None = None
     """The states that are searched, as they were then; None for those of now."""
@@ -207,6 +222,8 @@ class Pool:
     """The slot that the query asks for."""
     forms: int = 0
     """The forms that the query asks for, a bit each."""
+    by_words: bool = False
+    """Whether nothing was searched by its meaning, because the embedder was away."""
 
     @property
     def has_slots(self) -> bool:
@@ -220,7 +237,7 @@ class Pool:
 
     def best(self, limit: int, min_score: float = 0.0) -> list[Found]:
         """Return at most `limit` memories, best first."""
-        ranked = rank(self.parts, self.memories, self.at, limit, min_score)
+        ranked = rank(self.parts, self.memories, self.at, limit, min_score, by_words=self.by_words)
         return [Found(self.owners[one.row], self.memories[one.row], one) for one in ranked]
 
     def near(self, kind: str, least_cosine: float, limit: int) -> list[Found]:
@@ -279,6 +296,7 @@ class IndexSearch:
         self._shards = shards
         self._index_sync = index_sync
         self._embedder = embedder
+        self._questions = QuestionViews(embedder)
         self._turn_index = TurnIndex(shards)
         encoder = partial(multilingual, embedder) if makes_turn_vectors else None
         self.turn_meaning = TurnMeaning(shards, encoder, self._turn_index.count)
@@ -288,6 +306,10 @@ class IndexSearch:
     async def views(self, query: str) -> Sequence[View]:
         """Return what a query means in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
         return await views_of(self._embedder, query)
+
+    async def views_if_there(self, query: str) -> Sequence[View]:
+        """Return what a query means in each space; none while the embedder is away. Raises EmbedderRefused."""
+        return await self._questions.of(query)
 
     async def past_state(self, owner: Owner, as_of: datetime) -> UserState:
         """Return a user's state as it was effective then, made in a thread: of a large user it takes a second."""
@@ -313,6 +335,8 @@ class IndexSearch:
     ) -> Pool:
         """Return what both legs found, at least `limit` memories that are shown and seen where there are so many.
 
+        Without views it is what the words found, and what fills the slot.
+
         What fills the slot that the question asks for is among them. With two hops, a second search for what the best
         memories are about has its share in each score.
         """
@@ -326,7 +350,12 @@ class IndexSearch:
         if question.scope in ("all", "personal"):
             agent_id = question.filters.agent_id
             turns = await self._turn_index.matches(owner, words, agent_id, at)
-            meanings = await self.turn_meaning.near(owner, turns.words, question.text, agent_id, at)
+            if views:
+                try:
+                    meanings = await self.turn_meaning.near(owner, turns.words, question.text, agent_id, at)
+                except EmbedderUnavailable as error:  # it went away between the two: all is found by words
+                    self._questions.missed(error)
+                    views = ()
         span = named_span(question.text, at) if question.understand_time else None
         asked = Asked(question, words, views, now, past, span, slot_asked(question.text))
         found, deepest = await self._hits(owner, asked, turns, sees, meanings)
@@ -359,6 +388,7 @@ class IndexSearch:
             words,
             asked.slot,
             forms,
+            not views,
         )
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
@@ -509,12 +539,13 @@ class IndexSearch:
     ) -> tuple[Candidates, float]:
         """Return what both legs found of one owner's memories, and the cosine below which there may be more."""
         question, filters = asked.question, asked.question.filters
+        view = asked.views[0] if asked.views else None
         query = IndexQuery(
             tenant=owner.tenant,
             user_id=owner.user_id,
             tokens=asked.tokens,
-            vector=asked.views[0].vector,
-            embedding_model=asked.views[0].model,
+            vector=view.vector if view else None,
+            embedding_model=view.model if view else None,
             limit=max(POOL, 2 * question.limit),
             agent_id=filters.agent_id,
             kind=filters.kind,
@@ -662,7 +693,7 @@ class IndexSearch:
     async def _legs(self, owner: Owner, state: UserState, query: IndexQuery, asked: Asked) -> Legs:
         """Search the index by the words and by each view; a memory is in one space, and found by one view at most."""
         views = asked.views
-        if len(views) == 1:
+        if len(views) <= 1:
             return await self._search(owner, state, query, is_past=asked.past is not None)
         queries = [
             replace(query, vector=view.vector, embedding_model=view.model, tokens=() if n else query.tokens)

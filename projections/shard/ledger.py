@@ -299,6 +299,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         if not self._belongs(owner):
             return False
         state = batch.states.get(owner) or self.state(owner)
+        owner = state.owner  # one object for all decisions of a user: dicts need not compare it
         foreseen = self.foreseen.take(state, decision)
         if not counts(state, decision) or self._is_closed(batch, decision):
             return False
@@ -417,11 +418,11 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
     state = PROVISIONAL if decision.is_provisional else REJECTED if decision.rejected else COVERED
     batch.covered.extend((name, piece, state, decision.version) for piece in decision.covered)
     for number, event in enumerate(events):
-        if isinstance(event, WAKE_EVENTS):
-            batch.wakes.gather(owner, decision, event, record.position.offset)
-        if isinstance(event, IntimacyKept):
-            batch.intimacies.add(owner)
         if not isinstance(event, MEMORY_EVENTS):
+            if isinstance(event, WAKE_EVENTS):
+                batch.wakes.gather(owner, decision, event, record.position.offset)
+            elif isinstance(event, IntimacyKept):
+                batch.intimacies.add(owner)
             continue
         # A row keeps the sequence that it was inserted with, whatever later events about it come with.
         batch.memories.setdefault(owner, {}).setdefault(event.memory_id, decision.version * (MAX_CHANGES + 1) + number)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MAX_RECENT: Final = 4096
 """First records kept in memory."""
 OBSERVATIONS_AT_ONCE: Final = 250
+NOT_WORTH_REMEMBERING: Final = "nothing in it is worth remembering"
 WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused"})
 """Actions that leave no memory behind."""
 
@@ -193,7 +194,7 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
             reasons = [o.reason for o in outcomes if o.action in WITHOUT_MEMORY]
         return Progress(
             state=state,
-            reason="; ".join(dict.fromkeys(reasons)) or "nothing in it is worth remembering",
+            reason="; ".join(dict.fromkeys(reasons)) or NOT_WORTH_REMEMBERING,
             memory_ids=tuple(memory_id for memory_id, _ in cited),
             decisions=tuple(d.envelope.event_id for d in decisions),
             is_provisional=PROVISIONAL in answers,

@@ -28,7 +28,7 @@ READ_ONLY_INDEXES: Final = (
 """Made faster of a whole table than row by row; folds do not read them."""
 COVERED, REJECTED, PROVISIONAL = range(3)
 """What the column `rejected` of a covered piece says: extracted, not extracted, extracted by the rules meanwhile."""
-VERSION: Final = 7
+VERSION: Final = 8
 """Of the tables: a file with those of another version is emptied, and folded anew."""
 TABLES: Final = """
 create table if not exists offsets(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -18,6 +17,7 @@ from projections.state.statement_index import StatementIndex
 from projections.state.wakes import evolve_wakes
 from schemas import codec
 from schemas.disclosure import describe
+from schemas.fast_init import replacer
 from schemas.messages.erasure import EraseUser, MemoryErased, UserErased
 from schemas.messages.events import (
     LEDGER_EVENTS,
@@ -40,7 +40,7 @@ from schemas.text import digest
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from schemas.messages.decision import Decision
@@ -58,6 +58,10 @@ SAID: Final = frozenset({"said_again", "remembered_again"})
 """Reasons of a MemoryReinforced that say the memory anew."""
 
 Events: TypeAlias = "Sequence[LedgerEvent]"
+_UNFIT: Final = (KeyError, TypeError, ValueError)
+"""What is raised where something cannot be made of a state."""
+_state_with: Final = replacer(UserState)
+_memory_with: Final = replacer(Memory)
 
 
 def events_of(decision: Decision) -> tuple[LedgerEvent, ...]:
@@ -118,29 +122,28 @@ def counts(state: UserState, decision: Decision) -> bool:
 def evolve(state: UserState, decision: Decision, events: Events) -> UserState:
     """Return the state after a decision that counts. Raises Unfit."""
     if len(events) == 1 and isinstance(events[0], MemoryFormed):  # nearly always: one copy of the state, not two
-        with _fitting():
-            return replace(state, **_decided(state, decision), **_changes(state, None, formed(events[0])))
+        try:
+            return _state_with(state, **_decided(state, decision), **_changes(state, None, formed(events[0])))
+        except _UNFIT as error:
+            raise _unfit(error) from error
     return evolve_some(after_item(state, decision), decision, events)
 
 
 def after_item(state: UserState, decision: Decision) -> UserState:
     """Return the state after what a decision that counts says besides its events."""
-    return replace(state, **_decided(state, decision))
+    return _state_with(state, **_decided(state, decision))
 
 
 def evolve_some(state: UserState, decision: Decision, events: Events) -> UserState:
     """Return the state after some of a decision's events, which must come in their order. Raises Unfit."""
-    with _fitting():
-        return apply_all(state, events, decision.envelope.recorded_at)
-
-
-@contextmanager
-def _fitting() -> Iterator[None]:
-    """Raise Unfit for what cannot be made of a state."""
     try:
-        yield
-    except (KeyError, TypeError, ValueError) as error:
-        raise Unfit(f"the decision does not fit what is known: {describe(error)}") from error
+        return apply_all(state, events, decision.envelope.recorded_at)
+    except _UNFIT as error:
+        raise _unfit(error) from error
+
+
+def _unfit(error: Exception) -> Unfit:
+    return Unfit(f"the decision does not fit what is known: {describe(error)}")
 
 
 def _decided(state: UserState, decision: Decision) -> dict[str, Any]:
@@ -191,7 +194,7 @@ def _faded(state: UserState, events: Sequence[MemoryDecayed]) -> UserState:
         for event in events:
             change[event.memory_id] = _after_tick(change[event.memory_id], event)
         memories = change.finish()
-    return replace(state, memories=memories)
+    return _state_with(state, memories=memories)
 
 
 def _erased(state: UserState, event: UserErased) -> UserState:
@@ -263,10 +266,10 @@ def _after_tick(before: Memory, event: _ByTick) -> Memory:
     match event:
         case MemoryDecayed():
             if event.measure == "strength":
-                return replace(before, **seen, strength=event.after)
-            return replace(before, **seen, importance=event.after)
+                return _memory_with(before, **seen, strength=event.after)
+            return _memory_with(before, **seen, importance=event.after)
         case MemoryExpired():
-            return replace(before, **seen, status=EXPIRED)
+            return _memory_with(before, **seen, status=EXPIRED)
         case _:
             assert_never(event)
 
@@ -292,7 +295,7 @@ def _as_wished(before: Memory, event: _ByWish, recorded_at: datetime | None) -> 
 
 
 def _reinforced(before: Memory, event: MemoryReinforced) -> Memory:
-    return replace(
+    return _memory_with(
         before,
         version=before.version + 1,
         access_count=event.access_count,
@@ -351,7 +354,7 @@ def _joined(known: tuple[str, ...], more: Sequence[str]) -> tuple[str, ...]:
 
 def _with(state: UserState, before: Memory | None, after: Memory) -> UserState:
     """Put a memory into the state, and keep the ways to find it."""
-    return replace(state, **_changes(state, before, after))
+    return _state_with(state, **_changes(state, before, after))
 
 
 def _changes(state: UserState, before: Memory | None, after: Memory) -> dict[str, Any]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-EntityKind: TypeAlias = Literal["person", "place", "organisation", "thing"]
+    from schemas.vocabulary.words import EntityKind
 
 _NAME: Final = r"(?:St\. )?[A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,3}"
 _RELATIVES: Final = (

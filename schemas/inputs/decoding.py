@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from schemas import codec
-from schemas.identity import InvalidOwner, Owner, check_tenant, check_user_id, derived_id
+from schemas.identity import DEFAULT_TENANT, InvalidOwner, Owner, check_tenant, check_user_id, derived_id
 from schemas.inputs.images import image_faults
 from schemas.inputs.input_events import (
     DEFAULT_USER,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from schemas.log import Record
     from schemas.messages.observations import Observation
 
-DEFAULT_TENANT: Final = "default"
 MAX_AVRO_TEXT_BYTES: Final = 3 * MAX_CONTENT_BYTES
 """A screenshot's title, summary and text together."""
 REGISTRY_MARKER: Final = b"\x00"

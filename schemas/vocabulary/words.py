@@ -15,6 +15,10 @@ WAKE: Final = "wake"
 """The policy of a tick that wakes agents."""
 Scope: TypeAlias = Literal["personal", "global"]
 SourceType: TypeAlias = Literal["chat", "photo", "inferred", "manual", "import"]
+EntityKind: TypeAlias = Literal["person", "place", "organisation", "thing"]
+"""The kinds of what memories are about."""
+UsageGrouping: TypeAlias = Literal["user", "agent", "day", "model"]
+"""What the cost of the model is added up by."""
 Tier: TypeAlias = Literal["free", "paid"]
 Status: TypeAlias = Literal["active", "expired", "forgotten", "superseded"]
 

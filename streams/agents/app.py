@@ -39,6 +39,8 @@ HEARTBEATS = 6
 """Sent at least in the time of a session."""
 HEARTBEAT_SECONDS = 0.5
 """A worker learns by a heartbeat that the group rebalances, and no user is answered until the last one has joined."""
+REQUEST_SECONDS = 90.0
+"""A request to the broker may take so long, or as long as the session: Faust starts with none that is shorter."""
 QUEUED_RECORDS = 4_096
 """Of each agent. When its queue is full its partitions wait, and those of other agents do not."""
 ONE_DAY_SECONDS = 86_400.0
@@ -116,6 +118,7 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
         consumer_auto_offset_reset="earliest",
         producer_acks=-1,
         broker_session_timeout=session_seconds,
+        broker_request_timeout=max(REQUEST_SECONDS, session_seconds),
         broker_heartbeat_interval=min(HEARTBEAT_SECONDS, session_seconds / HEARTBEATS),
         # Not shorter: a worker that does not join the rebalance holds its partitions until its session ends.
         broker_rebalance_timeout=session_seconds,

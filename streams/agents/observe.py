@@ -318,7 +318,13 @@ class Observe:
 
     def _surviving(self, owner: Owner, pieces: Sequence[Piece]) -> list[Piece]:
         """Return those of the pieces that were not erased."""
-        return [p for p in pieces if p.position is None or not self._was_erased(owner, p.event_id, p.position)]
+        state, shard = self._shards.state(owner), self._shards.of(owner)
+        return [
+            piece
+            for piece in pieces
+            if (place := piece.position) is None
+            or not (is_cut_off(state, place.topic, place.offset) or shard.is_erased(owner, piece.event_id))
+        ]
 
     def resume_later(self, owner: Owner) -> None:
         """Have what outlived an erasure extracted, and drop what did not from windows that are open."""

@@ -41,8 +41,12 @@ class Project:
         position = delivery.record.position
         if position.topic == LEDGER.name:
             await self._shards.assignment.wait_until_ready(position.partition)
-        await catch_up(self._shards, position.topic, position.partition, position.offset + 1)
-        await self._index_sync.try_flush()
+        place = (position.topic, position.partition, position.offset + 1)
+        if not self._shards.has_folded(
+            *place
+        ):  # whoever did, mostly `remember`, flushes; `flush_index` does in any case
+            await catch_up(self._shards, *place)
+            await self._index_sync.try_flush()
         self._counted("project", "folded")
         delivery.ack()
 

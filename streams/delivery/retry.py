@@ -39,12 +39,13 @@ async def retry(
     on_retry: Callable[[Exception], None] = lambda _: None,
 ) -> Result:
     """Repeat the action while it raises `waits_for`, and return its result; other errors go to the caller."""
-    pause = pauses()
+    pause: Callable[[], float] | None = None
     while True:
         try:
-            return await action()
+            return await action()  # as nearly always, so nothing is prepared for failures
         except waits_for as error:
             on_retry(error)
+            pause = pause or pauses()
             await asyncio.sleep(pause())
 
 
@@ -53,18 +54,22 @@ async def append_with_retry(log: Log, records: Sequence[NewRecord]) -> list[Appe
     return await retry(lambda: log.append(records), LogUnavailable)
 
 
-async def fold_with_retry(action: Callable[[], Awaitable[None]]) -> None:
-    """Fold, waiting while the shard's file cannot be written; readiness shows the reason meanwhile."""
+async def fold_with_retry(
+    action: Callable[[], Awaitable[None]], hindered: Callable[[Exception], None] = lambda _: None
+) -> None:
+    """Fold, waiting while the shard's file cannot be written; `hindered` is told the reason at each attempt."""
 
     def warn(error: Exception) -> None:
         log.warning("waiting: %s", error)
+        hindered(error)
 
     await retry(action, ShardUnavailable, warn)
 
 
 async def catch_up(shards: Shards, topic: str, partition: int, end: int) -> None:
     """Fold a topic's partition up to the offset `end`, when its shard's file can be written. Raises NotHeld."""
-    await fold_with_retry(lambda: shards.up_to(topic, partition, end))
+    if not shards.has_folded(topic, partition, end):
+        await fold_with_retry(lambda: shards.up_to(topic, partition, end))
 
 
 class RetryingReads:

@@ -30,6 +30,7 @@ CHECK_SECONDS: Final = 5.0
 """How long the check of one partition may take; then the others are checked first."""
 RETENTION_EVERY: Final = timedelta(hours=24)
 """Evatar removes once a day what is older than its retention."""
+EMPTY_EVERY: Final = timedelta(seconds=5)
 MAX_MISSED_SLOTS: Final = 4_000
 """How many missed slots are caught up at most; at one a day about ten years."""
 
@@ -82,17 +83,28 @@ def slots_between(first: datetime, last: datetime, every: timedelta) -> list[dat
     return [datetime.fromtimestamp(slot * period, UTC) for slot in range(newest, oldest - 1, -1)]
 
 
+def always(_partition: int) -> bool:
+    """Have each partition checked."""
+    return True
+
+
 async def check_regularly(
     shards: Shards,
     check: Callable[[int], Awaitable[object]],
     every_seconds: float,
     check_seconds: float = CHECK_SECONDS,
+    is_due: Callable[[int], bool] = always,
 ) -> None:
-    """Check each assigned partition, without end; one whose log or shard is down delays the others only shortly."""
+    """Check each assigned partition, without end; one whose log or shard is down delays the others only shortly.
+
+    `is_due` says of a partition whether it needs a look at all: it waits for nothing, and raises as `check` does.
+    """
     while True:
         await asyncio.sleep(every_seconds)
         for partition in shards.held():
             try:
+                if not is_due(partition):
+                    continue
                 async with asyncio.timeout(check_seconds):
                     await check(partition)
             except (TimeoutError, LogUnavailable, NotHeld, ShardUnavailable):
@@ -129,18 +141,23 @@ class TickScheduler:
         self._check_seconds = check_seconds
         self._emitted: dict[int, str] = {}
         self._begins: dict[int, datetime] = {}
+        self._nothing_due: dict[int, tuple[datetime, datetime]] = {}
+        """By partition, from when until when no slot can be due."""
 
     async def run(self) -> None:
         """Check all assigned partitions regularly, without end."""
         every_seconds = min(CHECK_EVERY_SECONDS, self._every.total_seconds() / 4)
-        await check_regularly(self._shards, self.append_due, every_seconds, self._check_seconds)
+        await check_regularly(self._shards, self.append_due, every_seconds, self._check_seconds, self._may_be_due)
 
     async def append_due(self, partition: int) -> list[datetime]:
         """Append the oldest due slot once all observations before it are extracted; return what was appended."""
+        now = self._clock.now()
         due = await self.due(partition)
         if due:  # another worker may have applied them while it had the partition
             await self._shards.up_to(LEDGER.name, partition, await self._log.end(LEDGER.name, partition))
             due = await self.due(partition)
+        if not due:
+            self._nothing_due[partition] = now, self._next_slot(partition, now)
         if self._make is None or not due or not await self._is_extracted(partition, due[0]):
             return []
         tick = self._make(partition, due[0])
@@ -149,6 +166,22 @@ class TickScheduler:
         await self._log.append([tick_record(partition, tick)])
         self._emitted[partition] = tick.envelope.event_id
         return due[:1]
+
+    def _may_be_due(self, partition: int) -> bool:
+        if self._make is None:
+            return False
+        between = self._nothing_due.get(partition)
+        return between is None or not between[0] <= self._clock.now() < between[1]  # a clock may be set back
+
+    def _next_slot(self, partition: int, now: datetime) -> datetime:
+        """Return when a slot may be due where none was: what is applied stays so, also when it is reverted.
+
+        A partition without a record is looked at again in EMPTY_EVERY: by its log's clock its first one may come before
+        a slot that has passed by this machine's.
+        """
+        period = self._every.total_seconds()
+        slot = datetime.fromtimestamp((now.timestamp() // period + 1) * period, UTC)
+        return slot if partition in self._begins else min(slot, now + EMPTY_EVERY)
 
     async def due(self, partition: int) -> list[datetime]:
         """Return the slots that are due and not applied, oldest first.

@@ -49,7 +49,10 @@ class WakeScheduler:
 
     async def run(self) -> None:
         """Check all assigned partitions regularly, without end."""
-        await check_regularly(self._shards, self.append_due, self._every_seconds)
+        await check_regularly(self._shards, self.append_due, self._every_seconds, is_due=self._is_due)
+
+    def _is_due(self, partition: int) -> bool:
+        return self._shards.at(partition).ledger.wakes.is_due(self._clock.now())
 
     async def append_due(self, partition: int) -> WakeDue | None:
         """Append a tick if a wake of the partition is due and no tick is on its way; return it."""

@@ -10,8 +10,8 @@ from contract.embedder_suite import EmbedderSuite
 from support.tiny_encoder import write_encoder
 
 from projections.embedding.builtin import BuiltinEmbedder
-from projections.embedding.choice import Endpoint, make_embedder, read_choice
-from projections.embedding.embedder import EmbedderUnusable
+from projections.embedding.choice import EmbedderUnusable, read_choice
+from projections.embedding.factory import Endpoint, make_embedder
 from projections.embedding.languages import LanguageEmbedder, language_of
 from projections.embedding.onnx.folder import read_folder
 from projections.embedding.serving import ServingEmbedder, multilingual

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from streams.extraction.model.http_client import HttpClient
+from streams.extraction.model.http_client import Answer, HttpClient, answered
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -112,3 +112,30 @@ async def test_nobody_at_the_port_is_an_error_of_connecting():
         url = endpoint.url
     with pytest.raises(httpx2.ConnectError):
         await asked(url)
+
+
+async def test_the_same_is_asked_again_with_the_head_of_the_first_request():
+    async with serving(spelt(ANSWER, "connection: close", status="429 Too Many Requests")) as endpoint:
+        client = HttpClient(endpoint.url, 30.0)
+        assert await client.again("POST", endpoint.url, b"[]", 30.0) is None
+        headers = {"Authorization": "Bearer k", "x-own": "1"}
+        await client.send(client.build_request("POST", endpoint.url, content=b"{}", headers=headers, timeout=30.0))
+        answer = await client.again("POST", endpoint.url, b"[]", 30.0)
+        assert await client.again("POST", endpoint.url, b"[]", 60.0) is None
+        await client.aclose()
+    assert answer is not None
+    assert (answer.status, answer.content) == (429, ANSWER)
+    first, second = endpoint.heads
+    assert first == second
+
+
+async def test_a_request_whose_answer_is_there_already_is_not_sent():
+    async with serving(spelt(ANSWER)) as endpoint:
+        client = HttpClient(endpoint.url, 30.0)
+        request = client.build_request("POST", endpoint.url, content=b"{}", headers={}, timeout=30.0)
+        with answered(Answer(404, [("retry-after", "3")], b"none")):
+            answer = await client.send(request)
+        assert (answer.status_code, answer.headers["retry-after"], answer.content) == (404, "3", b"none")
+        assert not endpoint.heads
+        assert (await client.send(request)).content == ANSWER
+        await client.aclose()

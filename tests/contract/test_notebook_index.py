@@ -17,7 +17,8 @@ from support.notebook_index import NOTEBOOK, NOTEBOOKS
 
 from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.checks import checked
-from mnemolog.settings import SettingsError, from_environment
+from mnemolog.environment import SettingsError
+from mnemolog.settings import from_environment
 from projections.index.adapter import IndexConfig
 from projections.index.registry import INDEXES
 
@@ -116,7 +117,7 @@ async def search(door: FrontDoor, text: str) -> list[str] | int:
 
 async def found_soon(door: FrontDoor, text: str) -> list[str] | int:
     """Search until it is answered."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while (answer := await search(door, text)) == HTTPStatus.SERVICE_UNAVAILABLE:  # noqa: ASYNC110 - over HTTP
             await asyncio.sleep(0.1)
     return answer

@@ -31,7 +31,7 @@ async def live(door: FrontDoor) -> None:
     for user in ("ana", "ben"):
         turns = [turn(f"{user}-{n}", text, user_id=user, agent_id="luna") for n, text in enumerate(said)]
         ended = {"type": "SessionEnded", "event_id": f"{user}-end", "user_id": user, "session_id": "s1"}
-        assert (await door.post("/v1/events?wait=20", [*turns, ended])).status_code == 200
+        assert (await door.post("/v1/events?wait=60", [*turns, ended])).status_code == 200
         kept, gone = [await door.remember(f"{user} likes {what}", user) for what in ("tea", "rain")]
         revised = await door.http.patch(f"/v1/memories/{kept['memory_id']}", json={"importance": 0.9})
         assert revised.status_code == 200
@@ -45,7 +45,7 @@ async def live(door: FrontDoor) -> None:
         assert (await door.http.put(f"/v1/users/{user}/wake", json=wake)).status_code == 200
     exported = (await door.get("/v1/users/ana/export")).content
     headers = {"content-type": "application/x-ndjson"}
-    imported = await door.http.post("/v1/import?user_id=eva&wait=20", content=exported, headers=headers)
+    imported = await door.http.post("/v1/import?user_id=eva&wait=60", content=exported, headers=headers)
     assert imported.status_code == 200, imported.text
     assert (await door.post("/v1/admin/ticks", {"as_of": "2026-02-05T08:00:00Z"})).status_code == 200
 
@@ -96,4 +96,4 @@ async def test_a_log_is_folded_to_the_same_digest(tmp_path: Path, *, is_old: boo
         rebuilt = await door.post("/v1/admin/rebuild")
         assert rebuilt.status_code == 200, rebuilt.text
         assert (await door.get("/v1/admin/digest")).json() == known
-        assert (await door.post("/v1/events?wait=20", turn("new", "I live in Rome.", user_id="ana"))).status_code == 200
+        assert (await door.post("/v1/events?wait=60", turn("new", "I live in Rome.", user_id="ana"))).status_code == 200

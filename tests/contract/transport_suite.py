@@ -71,7 +71,7 @@ class TransportSuite(BackPressureSuite):
         async with worker().running() as w:
             for n in range(5):
                 await log.append([new(topic, b"%d" % n)])
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(PATIENCE_S):
                     assert await w.has(n + 1) == [(0, b"%d" % k) for k in range(n + 1)]
 
     async def test_the_first_message_in_flight_holds_the_commit_even_of_a_new_group(self, log, topic, worker):
@@ -149,8 +149,9 @@ class TransportSuite(BackPressureSuite):
             await w.has(6)
             await log.append([new(topic, b"3")])
             await w.has(7)
-            await asyncio.sleep(5 * COMMIT_INTERVAL_S)
-            assert consumer.handled(TP(topic, 0)) == 4
+            async with asyncio.timeout(PATIENCE_S):
+                while consumer.handled(TP(topic, 0)) != 4:  # noqa: ASYNC110 - Faust has no event for it
+                    await asyncio.sleep(0.01)
 
     async def test_an_acknowledgement_while_the_partition_is_on_its_way_is_ignored(self, log, topic, worker):
         await log.append([new(topic, b"%d" % n) for n in range(3)])
@@ -250,7 +251,9 @@ class TransportSuite(BackPressureSuite):
 
     async def test_the_router_knows_the_owner_of_a_key(self, topic, worker):
         async with worker().running() as w:
-            await asyncio.sleep(0.5)
+            async with asyncio.timeout(PATIENCE_S):
+                while not w.app.consumer.assignment():  # noqa: ASYNC110 - Faust has no event for it
+                    await asyncio.sleep(0.01)
             url = w.app.router.external_topic_key_store(w.app.topic(topic), b"default/xiaoming")
             assert url == w.app.conf.canonical_url
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-TIMEOUT_SECONDS = 20.0
+TIMEOUT_SECONDS = 120.0
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
     from pathlib import Path
 
-SOON_SECONDS = 90.0
+SOON_SECONDS = 180.0
 """Only what hangs takes so long: the machine may be busy."""
 
 
@@ -27,7 +27,7 @@ class Several:
 
     def __init__(self, workers: list[WorkerProcess]) -> None:
         self.workers = workers
-        self.http = httpx.AsyncClient(timeout=60)
+        self.http = httpx.AsyncClient(timeout=SOON_SECONDS)
 
     async def ask(self, number: int, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
         """Ask one worker; 503 is asked again, as a caller would."""
@@ -66,12 +66,20 @@ def a_kafka(folder: Path) -> Iterator[str]:
         server.stop()
 
 
-async def heard(two: Several, number: int, count: int, **headers: str) -> list[tuple[str, Any]]:
-    """Return the first so many wakes of a worker's stream, each with the id of its event."""
+async def heard(
+    two: Several, number: int, count: int, *, after: str | None = None, begun: asyncio.Event | None = None
+) -> list[tuple[str, Any]]:
+    """Return the first so many wakes of a worker's stream, each with the id of its event.
+
+    `after`: it goes on after that event; `begun` is set when nothing that is raised from then on can be missed.
+    """
     found: list[tuple[str, Any]] = []
     url, event_id = f"{two.workers[number].url}/v1/wakes/stream", ""
-    async with asyncio.timeout(2 * SOON_SECONDS), two.http.stream("GET", url, headers=headers) as response:
+    headers = {} if after is None else {"Last-Event-ID": after}
+    async with asyncio.timeout(SOON_SECONDS), two.http.stream("GET", url, headers=headers) as response:
         assert response.status_code == HTTPStatus.OK
+        if begun is not None:
+            begun.set()
         async for line in response.aiter_lines():
             name, _, text = line.partition(": ")
             event_id = text if name == "id" else event_id

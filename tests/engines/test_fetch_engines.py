@@ -28,7 +28,7 @@ TOOL = Path(fetch_engines.__file__)
 GROUP, NAME, VERSION, ENDING, KIND = fetch_engines.REGISTRY_ARCHIVE.split(":")
 ARCHIVE = f"{GROUP.replace('.', '/')}/{NAME}/{VERSION}/{NAME}-{VERSION}-{KIND}.{ENDING}"
 HALF = 500_000
-PLENTY = 120
+PLENTY = 600
 
 
 def archive() -> bytes:

@@ -6,11 +6,10 @@ import asyncio
 import os
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
-import httpx
-from faults.cluster.worker_process import WorkerProcess
+from engines.several import Several
+from faults.cluster.worker_process import START_SECONDS, WorkerProcess
 from support.free_ports import free_ports
 from support.master_key import MASTER_KEY
 
@@ -18,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
     from pathlib import Path
 
-SESSION_SECONDS = 45.0
+SESSION_SECONDS = 80.0
+"""Longer than a worker takes to be there again, on a busy machine too; nobody waits for it to end."""
 SHORT_SECONDS = 6.0
 """The shortest session that a broker allows."""
 
@@ -79,26 +79,29 @@ async def test_a_killed_worker_comes_back_before_its_session_ends_and_a_second_o
     ]
     impostor = {"ADVERTISED_URL": f"http://127.0.0.1:{first}/", "SESSION_SECONDS": str(SHORT_SECONDS)}
     same = WorkerProcess(tmp_path / "same", third, settings | impostor)
+    two = Several(workers)
     try:
         for worker in workers:
             worker.start()
             await worker.ready()
         workers[1].kill()
-        began = time.monotonic()
         workers[1].start()
         await workers[1].ready()
-        assert time.monotonic() - began < SESSION_SECONDS * 0.7
-        assert "has forgotten it" in workers[1].said()
+        said = [worker.said_in_this_life() for worker in workers]
+        assert any("has forgotten it" in each for each in said)  # of the dead one, whoever was the first to say so
 
         same.start()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(START_SECONDS):
             while same.exit_code is None:  # noqa: ASYNC110 - it is another process
                 await asyncio.sleep(0.2)
         assert same.exit_code == 1
-        assert f"{impostor['ADVERTISED_URL']} is also that of another worker of the group, at 127.0.0.1" in same.said()
-        async with httpx.AsyncClient() as http:
-            for worker in workers:
-                assert (await http.get(f"{worker.url}/v1/admin/digest")).is_success
+        assert (
+            f"{impostor['ADVERTISED_URL']} is also that of another worker of the group, at 127.0.0.1"
+            in same.said_in_this_life()
+        )
+        for number in (0, 1):
+            assert (await two.json(number, "GET", "/v1/admin/digest"))["total"]
     finally:
+        await two.http.aclose()
         for worker in (*workers, same):
             worker.kill()

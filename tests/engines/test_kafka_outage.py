@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from contract.log_suite import new, read_all
+from support.free_ports import free_ports
 from support.kafka_server import KafkaServer
 
 from schemas.log import LogError, LogUnavailable
@@ -17,11 +18,10 @@ from streams.transports.kafka.log import KafkaLog
 if TYPE_CHECKING:
     from pathlib import Path
 
-AWAY_PORT = 19380
-
 
 async def test_a_broker_that_is_not_there_is_unavailable():
-    log = KafkaLog([f"127.0.0.1:{AWAY_PORT + 2}"], timeout_s=3)
+    [nobody] = free_ports(1)
+    log = KafkaLog([f"127.0.0.1:{nobody}"], timeout_s=3)
     with pytest.raises(LogUnavailable, match="connecting"):
         await log.start()
     with pytest.raises(LogUnavailable, match="not started"):
@@ -30,9 +30,10 @@ async def test_a_broker_that_is_not_there_is_unavailable():
 
 async def test_the_log_works_again_when_the_broker_is_back(kafka: str, tmp_path: Path):
     assert kafka  # another broker: this one is stopped
-    server = KafkaServer(tmp_path, AWAY_PORT)
+    port, controller = free_ports(2)
+    server = KafkaServer(tmp_path, port, controller=controller)
     server.start()
-    log = KafkaLog([server.address], timeout_s=20)
+    log = KafkaLog([server.address], timeout_s=120)
     await log.start()
     await log.create_topic("ledger", 1)
     await log.append([new("ledger", b"before")])

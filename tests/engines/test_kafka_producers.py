@@ -115,7 +115,7 @@ async def console(kafka: str, producer: str, *, keyed: bool) -> None:
     keys = [f"default/{event['user_id']}|" if keyed else "" for event in events(producer)]
     lines = [key.encode() + orjson.dumps(event) for key, event in zip(keys, events(producer), strict=True)]
     await asyncio.to_thread(
-        subprocess.run, command, input=b"\n".join(lines) + b"\n", check=True, capture_output=True, timeout=60
+        subprocess.run, command, input=b"\n".join(lines) + b"\n", check=True, capture_output=True, timeout=DRAIN_S
     )
 
 

@@ -117,7 +117,7 @@ def test_a_worker_that_is_not_let_in_ends_with_that_sentence_and_never_tells_the
     environment["MNEMOLOG_BROKER"] = f"kafka://{secure_kafka.address}"
     command = [sys.executable, "-m", "mnemolog", "up", "--port", "0", "--data", str(tmp_path)]
     ended = subprocess.run(  # noqa: S603 - ourselves
-        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False
+        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=180, check=False
     )
     assert ended.returncode == 1
     assert "mnemolog cannot start: connecting: Kafka does not let this user in" in ended.stderr

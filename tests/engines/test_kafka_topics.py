@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 NOBODY = "127.0.0.1:9"
 DAY_MS = 86_400_000
+PATIENCE_S = 180
+"""Only what hangs takes so long."""
 
 
 async def mnemolog(*arguments: str, **settings: object) -> tuple[int, dict[str, Any], str]:
@@ -30,7 +32,7 @@ async def mnemolog(*arguments: str, **settings: object) -> tuple[int, dict[str, 
     environment = kept | {f"MNEMOLOG_{name.upper()}": str(value) for name, value in settings.items()}
     command = [sys.executable, "-m", "mnemolog", *arguments, "--json"]
     done = await asyncio.to_thread(
-        subprocess.run, command, env=environment, capture_output=True, timeout=60, check=False
+        subprocess.run, command, env=environment, capture_output=True, timeout=PATIENCE_S, check=False
     )
     return done.returncode, orjson.loads(done.stdout or b"{}"), done.stderr.decode()
 
@@ -101,7 +103,7 @@ async def test_more_replicas_than_brokers_are_a_sentence(own_kafka: str, tmp_pat
     assert (await mnemolog("topics", "create", **given))[0] == 0
     async with admin(own_kafka) as one:
         await one.delete_topics([LEDGER.name])
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while LEDGER.name in await topics.partition_counts(one):  # noqa: ASYNC110 - Kafka tells nobody
                 await asyncio.sleep(0.1)
     code, _, said = await mnemolog("topics", "create", **given, replication_factor=3)

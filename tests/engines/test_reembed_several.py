@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from engines.several import Several, two_workers, until_shared
+from engines.several import SOON_SECONDS, Several, two_workers, until_shared
 from support.embedding_endpoint import EmbeddingEndpoint, embedding_endpoint
 from support.tiny_encoder import write_encoder
 
@@ -110,7 +110,7 @@ async def test_a_worker_that_is_killed_goes_on_where_it_was_and_one_that_is_new_
     endpoint.still_for = "worker-1"  # it has made some of its vectors when it is killed, and never all
     url = f"{two.workers[0].url}/v1/admin/reembed"
     building = asyncio.create_task(two.http.post(url, json={"encoder": "model-x"}))
-    assert await asyncio.to_thread(endpoint.is_still.wait, 30)
+    assert await asyncio.to_thread(endpoint.is_still.wait, SOON_SECONDS)
     running = (await two.json(1, "GET", "/v1/admin/reembed"))["running"]
     assert (running["encoder"], running["total"]) == ("model-x", every)
     assert 0 < running["done"] < every
@@ -132,13 +132,13 @@ async def test_a_worker_that_is_killed_goes_on_where_it_was_and_one_that_is_new_
     two.workers[1].start()
     await two.workers[1].ready()
     await until_shared(two)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(SOON_SECONDS):
         while (await two.json(1, "GET", "/v1/admin/reembed"))["active"] != "model-x":  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.3)
-    async with asyncio.timeout(60):  # what it has no vector of is found by words until it has made one
+    async with asyncio.timeout(SOON_SECONDS):  # what it has no vector of is found by words until it has made one
         while not all(found["likes coffee"] > 0.99 for found in await of_all(two, 1)):  # noqa: ASYNC110 - likewise
             await asyncio.sleep(0.3)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(SOON_SECONDS):
         while (await reembed(two, 0, encoder="model-x", what="forecast"))["memories"]:  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.3)
     for found in await of_all(two, 0):

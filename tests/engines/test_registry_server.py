@@ -17,7 +17,7 @@ WITHOUT_DEFAULT = {**FIRST, "fields": [FIELD, {"name": "since", "type": "string"
 
 
 async def test_a_schema_gets_an_id_and_an_incompatible_one_is_refused(registry: RegistryServer):
-    async with httpx.AsyncClient(base_url=registry.url, timeout=20) as http:
+    async with httpx.AsyncClient(base_url=registry.url, timeout=180) as http:
         subject = "/subjects/moved-value/versions"
         given = await http.post(subject, json={"schema": orjson.dumps(FIRST).decode()})
         again = await http.post(subject, json={"schema": orjson.dumps(FIRST).decode()})

@@ -40,8 +40,8 @@ UPSTREAM = "upstreams-own"
 """A user of whom a program beside mnemolog has published in clear."""
 UPSTREAMS_WORDS = ["Thornybrook", "Gravelmoor"]
 """Of an event, and of a record that nobody can decode."""
-COMPACTED_SECONDS = 120.0
-"""The cleaner looks every 15 seconds; files are deleted a second after."""
+COMPACTED_SECONDS = 400.0
+"""The cleaner looks every 15 seconds; files are deleted a second after. Only what hangs takes so long."""
 
 
 def asks_by_turns(two: Several) -> Callable[[int], Ask]:

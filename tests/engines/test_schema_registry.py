@@ -39,7 +39,7 @@ SUBJECTS = {
     "mnemolog.articles-mnemolog.ArticleInferred",
 }
 LEDGER = {name for name, _ in ledger_subjects()}
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 NOW = datetime(2026, 1, 5, 8, tzinfo=UTC)
 SAID = {"type": "TurnRecorded", "session_id": "s1", "role": "user", "content": "一", "infer": False}
 
@@ -47,7 +47,7 @@ SAID = {"type": "TurnRecorded", "session_id": "s1", "role": "user", "content": "
 def asked(registry: RegistryServer, path: str, body: object = None) -> Any:
     """Ask the registry directly; a body is posted."""
     method = "GET" if body is None else "POST"
-    answer = httpx.request(method, registry.url + path, json=body, timeout=10).raise_for_status()
+    answer = httpx.request(method, registry.url + path, json=body, timeout=PATIENCE_S).raise_for_status()
     return answer.json()
 
 
@@ -142,7 +142,7 @@ async def test_what_our_own_schemas_ids_mean_is_known_before_any_record_names_th
     registry.stop()
     for folder in (tmp_path / "first", tmp_path / "later"):
         async with client(registry, folder) as one:
-            found = [await asyncio.wait_for(one.writer(schema_id), 5) for schema_id in sorted(ids)]
+            found = [await asyncio.wait_for(one.writer(schema_id), PATIENCE_S) for schema_id in sorted(ids)]
             assert {s["name"] for s in found if isinstance(s, dict)} == {
                 *("mnemolog.TurnRecorded", "mnemolog.SessionEnded"),
                 *("mnemolog.ScreenshotAnalysed", "mnemolog.ArticleInferred"),

@@ -11,7 +11,7 @@ import mcp
 import orjson
 import pytest
 import pytest_asyncio
-from engines.several import Several, heard, held_here, two_workers
+from engines.several import SOON_SECONDS, Several, heard, held_here, two_workers
 
 from mnemolog.cluster.trust import FORWARDED
 
@@ -233,7 +233,7 @@ async def test_a_switch_that_not_every_worker_made_is_made_by_who_did_not_and_ca
         done = await two.ask(0, "POST", f"/v1/internal/rebuild/{step}", body, **{FORWARDED: two.workers[1].url})
         assert done.is_success, done.text
     assert f"halves an orange for the {wanted} table" in await two.found(1, "halved", "orange")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(SOON_SECONDS):
         while {(await own_generations(two, n))["active"] for n in (0, 1)} != {generations["new"]}:  # noqa: ASYNC110
             await asyncio.sleep(0.5)
     assert f"halves an orange for the {wanted} table" in await two.found(1, "halved", "orange")
@@ -265,8 +265,11 @@ async def search_all_the_while(two: Several) -> None:
 
 
 async def test_wakes_of_all_workers_come_over_the_stream_of_any_and_go_on_at_another(two: Several):
-    streams = [asyncio.create_task(heard(two, number, USERS)) for number in (0, 1)]
-    await asyncio.sleep(1)
+    begun = [asyncio.Event(), asyncio.Event()]
+    streams = [asyncio.create_task(heard(two, number, USERS, begun=begun[number])) for number in (0, 1)]
+    async with asyncio.timeout(SOON_SECONDS):
+        for each in begun:
+            await each.wait()
     for n in range(USERS):
         reminder = {"due_at": "2026-01-05T08:00:00Z", "content": f"water plant {n}", "channel": "dm"}
         await two.json(n % 2, "POST", f"/v1/users/waker-{n}/reminders", reminder)
@@ -274,7 +277,7 @@ async def test_wakes_of_all_workers_come_over_the_stream_of_any_and_go_on_at_ano
     expected = {f"water plant {n}" for n in range(USERS)}
     assert {wake["content"] for _, wake in first} == {wake["content"] for _, wake in second} == expected
     middle = first[USERS // 2][0]
-    after = await heard(two, 1, USERS - USERS // 2 - 1, **{"Last-Event-ID": middle})
+    after = await heard(two, 1, USERS - USERS // 2 - 1, after=middle)
     assert {wake["wake_id"] for _, wake in after} == {wake["wake_id"] for _, wake in first[USERS // 2 + 1 :]}
     for number in (0, 1):
         for n in range(USERS):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
-from engines.several import Several, held_here
+from engines.several import SOON_SECONDS, Several, held_here
 from faults.cluster.worker_process import WorkerProcess
 from support.free_ports import free_ports
 from support.master_key import MASTER_KEY
@@ -58,10 +59,13 @@ async def test_a_worker_that_joins_copies_what_the_other_one_has_folded(own_kafk
         await workers[0].ready()
         for start in range(0, TURNS, AT_ONCE):
             await two.json(0, "POST", "/v1/events", [said(number) for number in range(start, start + AT_ONCE)])
-        await two.json(0, "POST", "/v1/admin/drain", {"timeout": 60})
+        await two.json(0, "POST", "/v1/admin/drain", {"timeout": SOON_SECONDS})
         workers[1].start()
-        await workers[1].ready(120)
-        [partition] = await held_here(two, 1)
+        await workers[1].ready()
+        async with asyncio.timeout(SOON_SECONDS):  # until it has heard of the other one, it tells it nothing
+            while not (held := await held_here(two, 1)):  # noqa: ASYNC110 - it is another process
+                await asyncio.sleep(0.1)
+        [partition] = held
         told = workers[1].log.read_text("utf-8")
         assert f"shard {partition}.sqlite: " in told
         assert f"copied from {workers[0].url}" in told

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
     from projections.index.protocol import LoadEntries
 
+PATIENCE_S = 120.0
+"""Only a node that hangs takes so long to answer."""
+
 
 @asynccontextmanager
 async def empty_index(
@@ -85,7 +88,7 @@ class WeaviateStore(IndexStore):
 
     async def wipe(self) -> None:
         http = self._node.url.removeprefix("weaviate://").partition("?")[0]
-        async with httpx.AsyncClient(base_url=f"http://{http}/v1", timeout=30) as client:
+        async with httpx.AsyncClient(base_url=f"http://{http}/v1", timeout=PATIENCE_S) as client:
             for alias in (await client.get("/aliases")).json()["aliases"]:
                 (await client.delete(f"/aliases/{alias['alias']}")).raise_for_status()
             for made in (await client.get("/schema")).json()["classes"]:
@@ -248,7 +251,7 @@ async def test_a_collection_without_what_this_version_needs_is_named(weaviate: W
     async with empty_index(weaviate) as index:
         await index.collection.drop(1)
         http = weaviate.url.removeprefix("weaviate://").partition("?")[0]
-        async with httpx.AsyncClient() as client:
+        async with httpx.AsyncClient(timeout=PATIENCE_S) as client:
             made = await client.post(f"http://{http}/v1/schema", json={"class": "Memory_v1", "description": "old"})
             assert made.is_success
             with pytest.raises(IndexUnavailable, match="Memory_v1 is of an earlier mnemolog: delete it there"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from engines.several import Several, held_here, two_workers
+from engines.several import SOON_SECONDS, Several, held_here, two_workers
 from support.webhook_receiver import webhook_receiver
 
 from schemas.topics import partition_of
@@ -32,19 +32,19 @@ async def test_the_other_worker_goes_on_where_a_killed_one_was(tmp_path: Path):
         webhook = await add(two, 0, receiver.url)
         poster = await poster_of(two, webhook["webhook_id"])
         stays = 1 - poster
-        async with asyncio.timeout(30):  # the other one follows the topic too
+        async with asyncio.timeout(SOON_SECONDS):  # the other one follows the topic too
             while not (await two.json(stays, "GET", "/v1/webhooks"))["items"]:  # noqa: ASYNC110 - another process
                 await asyncio.sleep(0.2)
         made = {f"u{n}": [(await two.remember(n % 2, f"u{n}", "first"))["memory_id"]] for n in range(USERS)}
-        await receiver.until(lambda: len({item["event_id"] for item in receiver.items}) == USERS, 60)
+        await receiver.until(lambda: len({item["event_id"] for item in receiver.items}) == USERS, SOON_SECONDS)
         receiver.status = 500  # what follows is tried, refused, and not lost with the worker
         for user, ids in made.items():
             ids.append((await two.remember(0, user, "second"))["memory_id"])
         came = len(receiver.came)
-        await receiver.until(lambda: len(receiver.came) > came, 60)
+        await receiver.until(lambda: len(receiver.came) > came, SOON_SECONDS)
         two.workers[poster].kill()
         receiver.status = 204
-        await receiver.until(lambda: len({item["event_id"] for item in receiver.items}) == 2 * USERS, 90)
+        await receiver.until(lambda: len({item["event_id"] for item in receiver.items}) == 2 * USERS, SOON_SECONDS)
         for user, ids in made.items():
             heard = dict.fromkeys(item["memory_id"] for item in receiver.items if item["user_id"] == user)
             assert list(heard) == ids

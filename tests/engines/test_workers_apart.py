@@ -47,7 +47,7 @@ async def test_who_waits_for_a_frozen_worker_is_told_so_within_seconds(two: Seve
         began = time.monotonic()
         answer = await two.http.get(f"{two.workers[0].url}/v1/memories?user_id={user}")
         assert (answer.status_code, answer.headers["Retry-After"]) == (HTTPStatus.SERVICE_UNAVAILABLE, "1")
-        assert time.monotonic() - began < PROBE_AFTER_SECONDS + LIVE_SECONDS + 2
+        assert time.monotonic() - began < PROBE_AFTER_SECONDS + LIVE_SECONDS + 10  # and the machine may be busy
         assert two.workers[1].url in answer.json()["detail"]
     finally:
         two.workers[1].thaw()

@@ -14,7 +14,7 @@ import orjson
 import pytest
 import pytest_asyncio
 from cryptography import x509
-from engines.several import a_kafka
+from engines.several import SOON_SECONDS, a_kafka
 from faults.cluster.worker_process import WorkerProcess
 from support.certificates import Authority
 from support.free_ports import free_ports
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("kafka_jars")]
 SECRET = "0123456789abcdef" * 4
-SOON_SECONDS = 60.0
 USERS = [f"u{number}" for number in range(8)]
 TICK = {"as_of": "2099-01-01T00:00:00Z", "policy": "retention"}
 
@@ -50,7 +49,7 @@ class Group:
         self.shown = ssl.create_default_context(cafile=authority.certificate)
         """With a worker's own certificate."""
         self.shown.load_cert_chain(self.folder / "worker-0.pem", self.folder / "worker-0-key.pem")
-        self.http = httpx.AsyncClient(verify=self.context, timeout=60, trust_env=False)
+        self.http = httpx.AsyncClient(verify=self.context, timeout=SOON_SECONDS, trust_env=False)
 
     async def ask(
         self, number: int, method: str, path: str, body: object = None, key: str = "acme", **more: str
@@ -77,7 +76,7 @@ class Group:
         covered = Covered("POST", path, self.inner[number], sender, stated, signed_headers(httpx.Headers(given).raw))
         headers = {FORWARDED: sender, PROOF: Proof([SECRET.encode()]).sign(covered, content)}
         headers |= {STATED: stated} if stated else {}
-        async with httpx.AsyncClient(verify=self.shown, timeout=30, trust_env=False) as http:
+        async with httpx.AsyncClient(verify=self.shown, timeout=SOON_SECONDS, trust_env=False) as http:
             request = {"content": content, "headers": {**given, **headers}} | more
             return await http.post(self.inner[number] + path, **request)
 

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EVENTS_AT_ONCE = 3
-DRAIN_SECONDS = 30.0
-COMMIT_SECONDS = 1.5
-"""Until the offsets are committed, which Faust does twice a second."""
+DRAIN_SECONDS = 120.0
+DEATH_SECONDS = 120.0
+"""Until the point has come at the latest, on a machine however busy: none is lived through.
+
+Offsets are committed twice a second, and reminders raised when they are due.
+"""
 DUE_SECONDS = 2.0
 """Until reminders are due: by then all are scheduled."""
 LIVES_AT_ONCE = 4
@@ -38,7 +41,7 @@ SETTINGS = {"extractor": "rules", "partitions": 2, "decay_policy": "off", "idle_
 
 
 async def publish(folder: Path, point: str, acknowledged: IO[str]) -> None:
-    """Publish, say what was acknowledged, and drain; or die."""
+    """Publish, say what was acknowledged, drain and wait: at some point of it the worker dies."""
     settings = from_environment({}, data_dir=folder / "data", **SETTINGS)
     worker = MortalWorker(settings, KillSwitch(point, NTH.get(point, 2)))
     await worker.start()
@@ -48,12 +51,12 @@ async def publish(folder: Path, point: str, acknowledged: IO[str]) -> None:
         accepted = await worker.publisher.publish(messages[begin : begin + EVENTS_AT_ONCE])
         print(*(a.event_id for a in accepted), sep="\n", file=acknowledged, flush=True)
     await worker.drain.run_local(DRAIN_SECONDS)
-    await asyncio.sleep(COMMIT_SECONDS)
+    await asyncio.sleep(DEATH_SECONDS)
     await worker.stop()
 
 
 async def remind(folder: Path, point: str, acknowledged: IO[str]) -> None:
-    """Schedule reminders for a moment from now, say what was acknowledged, and wait until they were raised; or die."""
+    """Schedule reminders for a moment from now, say what was acknowledged, and wait: at some point of it it dies."""
     place, _, nth = point.partition("*")
     settings = from_environment({}, data_dir=folder / "data", **SETTINGS)
     worker = MortalWorker(settings, KillSwitch(place, int(nth)))
@@ -64,7 +67,7 @@ async def remind(folder: Path, point: str, acknowledged: IO[str]) -> None:
             Owner("default", user), due_at, "call mum", channel="dm", agent_id=None, command_id=f"remind {user}"
         )
         print(answer.outcomes[0].subject if answer.outcomes else "", file=acknowledged, flush=True)
-    await asyncio.sleep(DUE_SECONDS + 2 * COMMIT_SECONDS)
+    await asyncio.sleep(DEATH_SECONDS)
     await worker.stop()
 
 

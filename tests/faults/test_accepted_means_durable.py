@@ -17,7 +17,7 @@ from schemas.log import LogFull, LogUnavailable
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Coroutine, Sequence
     from pathlib import Path
 
     from schemas.log import Appended, LogError, NewRecord
@@ -42,14 +42,21 @@ class TardyLog:
         self.held: asyncio.Event | None = None
         self.refusal: LogError | None = None
         self.asked = asyncio.Event()
-        self.create_topic, self.read = log.create_topic, log.read
+        self.create_topic, self.read, self.next_place = log.create_topic, log.read, log.next_place
         self.end, self.earliest, self.partitions = log.end, log.earliest, log.partitions
 
     async def append(self, new: Sequence[NewRecord]) -> list[Appended]:
+        return await self._tardily(self._log.append(new))
+
+    async def append_settled(self, new: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
+        return await self._tardily(self._log.append_settled(new, places))
+
+    async def _tardily(self, appending: Coroutine[Any, Any, list[Appended]]) -> list[Appended]:
         self.asked.set()
         if self.refusal is not None:
+            appending.close()
             raise self.refusal
-        appended = await self._log.append(new)
+        appended = await appending
         if self.held is not None:
             await self.held.wait()
         return appended
@@ -111,7 +118,7 @@ async def test_what_a_log_stored_before_it_went_silent_is_once_when_the_caller_t
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
         log.held.set()
-        answer = await http.post("/v1/events?wait=20", json=BERLIN)
+        answer = await http.post("/v1/events?wait=60", json=BERLIN)
         assert answer.json()["accepted"][0]["state"] == "remembered"
         await worker.drain.run_local(DRAIN_SECONDS)
         memories = (await http.get("/v1/memories", params={"user_id": "u1"})).json()["items"]

@@ -58,5 +58,5 @@ async def test_a_bad_request_is_refused_with_what_is_wrong_and_leaves_no_trace(t
             assert response.headers["content-type"] == "application/problem+json"
             assert response.json()["detail"], (path, body[:80])
             assert await ends(door) == empty, (path, body[:80])
-        accepted = await door.http.post("/v1/events?wait=20", json=turn("fine", "I live in Berlin."))
+        accepted = await door.http.post("/v1/events?wait=60", json=turn("fine", "I live in Berlin."))
         assert accepted.json()["accepted"][0]["state"] == "remembered"

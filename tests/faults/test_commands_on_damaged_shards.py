@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import subprocess
     from pathlib import Path
 
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 300
 
 
 def run(folder: Path, *arguments: str, said: bytes = b"") -> subprocess.CompletedProcess[bytes]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contract.front_door import FrontDoor
 
 LAUNCHER = Path(__file__).with_name("launch.py")
-LIFE_SECONDS = 120
+LIFE_SECONDS = 900
 KILLED = str(-signal.SIGKILL)
 WORKERS_AT_ONCE = 4
 
@@ -47,7 +47,7 @@ def lives(folder: Path) -> None:
 async def aftermath(folder: Path) -> Aftermath:
     acknowledged = (folder / "acknowledged").read_text().split()
     async with front_door(folder / "data", **SETTINGS) as door:
-        assert (await door.post("/v1/admin/drain", {"timeout": 30})).status_code == 200
+        assert (await door.post("/v1/admin/drain", {"timeout": 120})).status_code == 200
         found = await states(door, acknowledged)
         lost = [i for i in acknowledged if found.get(i) not in ("remembered", "nothing")]
         return Aftermath((folder / "ended").read_text(), lost, await recovered(door))
@@ -57,7 +57,7 @@ async def recovered(door: FrontDoor) -> str:
     """Send everything again, as a publisher who was never answered does, and return the digest when all is done."""
     published = await door.post("/v1/events", spoken())
     assert published.status_code == 202, published.text
-    drained = await door.post("/v1/admin/drain", {"timeout": 30})
+    drained = await door.post("/v1/admin/drain", {"timeout": 120})
     assert drained.status_code == 200, drained.text
     digest: str = (await door.get("/v1/admin/digest")).json()["total"]
     return digest

@@ -11,6 +11,7 @@ import pytest
 from contract.front_door import turn
 from contract.scripted_model import Memories, Mode, ScriptedModel
 from faults.sample_worker import DRAIN_SECONDS, START, rebuilt, running
+from support.free_ports import free_ports
 
 from mnemolog.http.app import make_http
 from schemas import codec
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
 
     from mnemolog.worker.worker import Worker
 
-PORT = 19750
-"""Of a model that comes up late."""
 PAUSE_SECONDS = 0.02
-SECONDS = 30.0
+SECONDS = 120.0
+"""Only what hangs takes so long. A model has as long: who is not answered in time asks again, and is counted."""
+SOON_SECONDS = 0.5
+"""In which a model that hangs is given up."""
 
 
 def in_two(lines: list[tuple[int, str]]) -> Memories:
@@ -58,7 +60,7 @@ class MoodyModel(ScriptedModel):
 @asynccontextmanager
 async def asking(folder: Path, base_url: str, **settings: object) -> AsyncIterator[Worker]:
     """Start a worker that asks the model at `base_url`, with short pauses."""
-    given: dict[str, Any] = {"idle_seconds": 0.2, "partitions": 2, "llm_timeout_seconds": 0.5}
+    given: dict[str, Any] = {"idle_seconds": 0.2, "partitions": 2, "llm_timeout_seconds": SECONDS}
     async with running(folder, llm_base_url=base_url, **(given | settings)) as worker:
         worker.observe._extraction.make_pauses = lambda: lambda: PAUSE_SECONDS
         yield worker
@@ -151,7 +153,7 @@ async def test_an_outage_is_waited_out_and_nothing_is_lost(tmp_path: Path, mode:
     with MoodyModel() as model:
         model.retry_after = "0.1"
         model.play(mode)
-        async with asking(tmp_path, model.base_url) as worker:
+        async with asking(tmp_path, model.base_url, llm_timeout_seconds=SOON_SECONDS) as worker:
             said = [await say(worker, f"user-{n}", word) for n in range(3) for word in ("alpha", "bravo")]
             firsts = said[::2]
             async with asyncio.timeout(SECONDS):  # on a busy machine an attempt may have been too late for its answer
@@ -183,15 +185,16 @@ async def test_retry_after_is_kept_to(tmp_path: Path):
 
 
 async def test_a_model_that_comes_up_after_the_worker_was_started_again_loses_nothing(tmp_path: Path):
-    url = f"http://127.0.0.1:{PORT}/v1"
-    async with asking(tmp_path, url) as worker:
+    [port] = free_ports(1)  # of a model that comes up late
+    url = f"http://127.0.0.1:{port}/v1"
+    async with asking(tmp_path, url, llm_timeout_seconds=SECONDS) as worker:
         before = [await say(worker, "anna", "alpha"), await say(worker, "ben", "bravo")]
         assert all("cannot be reached" in why for why in await until_waiting(worker, before))
-    async with asking(tmp_path, url) as worker:
+    async with asking(tmp_path, url, llm_timeout_seconds=SECONDS) as worker:
         said = [*before, await say(worker, "anna", "charlie")]
         await until_waiting(worker, before)
         assert await is_ready(worker)
-        with MoodyModel(port=PORT) as model:
+        with MoodyModel(port=port) as model:
             assert await worker.event_states.wait(said, SECONDS)
             assert [(await state(worker, one))["state"] for one in said] == ["remembered"] * 3
             await worker.drain.run_local(DRAIN_SECONDS)
@@ -208,7 +211,7 @@ async def test_a_window_that_fails_eight_times_while_others_succeed_is_rejected(
             others = 0
             while (await state(worker, poisoned))["state"] != "rejected":
                 others += 1
-                assert others < 40
+                assert others < 400
                 other = await say(worker, f"other-{others}", "fine")
                 assert await worker.event_states.wait([other], SECONDS)
                 assert (await state(worker, other))["state"] == "remembered"

@@ -71,7 +71,7 @@ class GuardedEmbedder(HashEmbedder):
 
 async def found(worker: Worker) -> list[str]:
     hits = await worker.queries.search(LIN, Question(text="咖啡"), now=START)
-    return [hit.memory.memory_id for hit in hits]
+    return [hit.memory.memory_id for hit in hits.found]
 
 
 async def digest_of(folder: Path, encryption: str = "on") -> dict[str, str]:
@@ -169,9 +169,11 @@ async def test_rebuilds_under_live_publishing_lose_nothing_and_searches_answer_m
         await worker.drain.run_local(DRAIN_SECONDS)
         expected, counted = await worker.shards.digests(), access_counts(worker)
     async with running(tmp_path / "busy", kind=GatedWorker) as worker:
+        searched = asyncio.Event()
 
-        async def slowly(_topic: str, _start: int) -> None:
-            await asyncio.sleep(0.01)
+        async def slowly(_topic: str, _start: int) -> None:  # at any speed of the machine there are searches enough
+            searched.clear()
+            await searched.wait()
 
         gate_of(worker).before_bulk = slowly
         messages = sample()
@@ -188,10 +190,12 @@ async def test_rebuilds_under_live_publishing_lose_nothing_and_searches_answer_m
             while not rebuilding.done():
                 await found(worker)
                 during += not publishing.done()
+                searched.set()
                 await asyncio.sleep(0.01)
             report = rebuilding.result()
             assert report["equal"]
         await publishing
+        gate_of(worker).before_bulk = None
         assert during > 10
         assert report["generation"] > 2
         await worker.drain.run_local(DRAIN_SECONDS)

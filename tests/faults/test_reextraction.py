@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from mnemolog.worker.worker import Worker
 
-SECONDS = 30.0
+SECONDS = 120.0
 HOUR = timedelta(hours=1)
 MORE = ("", " (said so)")
 REMEMBERED = ["The user's word is alpha.", "The user's word is alpha. (said so)"]
@@ -220,7 +220,7 @@ class HeldModel(MoodyModel):
 async def test_an_answer_to_a_user_who_was_erased_meanwhile_leaves_nothing(tmp_path: Path):
     erased, other = Owner("default", "u1"), Owner("default", "u2")
     with HeldModel({"alpha": "prose", "bravo": "prose"}) as model:
-        async with asking(tmp_path, model.base_url, llm_timeout_seconds=SECONDS) as worker:
+        async with asking(tmp_path, model.base_url) as worker:
             said = [await say(worker, user, word) for user, word in (("u1", "alpha"), ("u2", "bravo"))]
             assert await worker.event_states.wait(said, SECONDS)
             model.moods, model.held = {}, {"alpha": threading.Event()}
@@ -244,7 +244,7 @@ async def test_an_answer_to_a_user_who_was_erased_meanwhile_leaves_nothing(tmp_p
 async def test_a_run_that_was_cut_off_is_taken_up_by_the_next_worker(tmp_path: Path):
     """What was answered is asked no more; what was not, is."""
     with HeldModel({"alpha": "prose", "bravo": "prose"}) as model:
-        async with asking(tmp_path, model.base_url, llm_timeout_seconds=SECONDS) as worker:
+        async with asking(tmp_path, model.base_url) as worker:
             said = [await say(worker, user, word) for user, word in (("u1", "alpha"), ("u2", "bravo"))]
             assert await worker.event_states.wait(said, SECONDS)
             model.moods, model.held = {}, {"bravo": threading.Event()}
@@ -270,7 +270,7 @@ async def test_what_comes_of_a_run_does_not_depend_on_who_is_answered_first(tmp_
     second = "bravo" if first == "alpha" else "alpha"
     users = {"alpha": "u1", "bravo": "u2"}
     with HeldModel({"alpha": "prose", "bravo": "prose"}) as model:
-        async with asking(tmp_path, model.base_url, llm_timeout_seconds=SECONDS) as worker:
+        async with asking(tmp_path, model.base_url) as worker:
             for place in ("one", "two"):
                 said = [await say(worker, user, f"{word} {place}") for word, user in users.items()]
                 assert await worker.event_states.wait(said, SECONDS)

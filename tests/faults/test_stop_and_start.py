@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from faults.spoken import USERS, spoken
+from support.free_ports import free_ports
 from support.mnemolog_up import TIMEOUT_SECONDS, Up, environment
 
 from mnemolog import Unavailable
@@ -30,10 +30,8 @@ KILLS = 4
 
 @pytest.fixture
 def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        found: int = probe.getsockname()[1]
-        return found
+    [found] = free_ports(1)
+    return found
 
 
 @pytest.fixture
@@ -149,10 +147,12 @@ def test_commands_talk_to_the_worker_that_holds_the_directory(tmp_path: Path, po
 
 
 def test_a_worker_that_is_asked_to_stop_does_so_within_seconds(tmp_path: Path, port: int, workers: list[Up]) -> None:
+    began = time.monotonic()
     workers.append(Up(tmp_path, port))
     workers[-1].wait_until_ready()
-    began = time.monotonic()
+    ready = time.monotonic()
     code, said = workers[-1].end(signal.SIGTERM)
     assert code == 0, said
-    assert time.monotonic() - began < 10
+    assert "has not stopped within" not in said
+    assert time.monotonic() - ready < 10 + (ready - began)  # a machine that is slow to stop it was slow to start it
     assert "Traceback" not in said

@@ -111,11 +111,16 @@ class DoubleLog:
 
     def __init__(self, log: SqliteLog) -> None:
         self._log = log
-        self.create_topic, self.read = log.create_topic, log.read
+        self.create_topic, self.read, self.next_place = log.create_topic, log.read, log.next_place
         self.end, self.earliest, self.partitions = log.end, log.earliest, log.partitions
 
     async def append(self, new: Sequence[NewRecord]) -> list[Appended]:
         appended = await self._log.append(new)
+        await self._log.append(new)
+        return appended
+
+    async def append_settled(self, new: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
+        appended = await self._log.append_settled(new, places)
         await self._log.append(new)
         return appended
 

@@ -10,7 +10,7 @@ WITHIN_SEEDS = 200
 FOUND_BY = {
     "a shard is kept after its partition was taken away": 3,
     "a shard is decided upon before it is folded": 67,
-    "the transport commits for a former owner": 226,
+    "the transport commits for a former owner": 645,
     "what outlives an erasure is left": 11,
     "the erasure of a memory loses what stays": 1,
     "an erasure does not wait for what is on its way": 828,

@@ -17,11 +17,20 @@ from subprocess import CompletedProcess, TimeoutExpired
 from typing import Final
 
 FORKS: Final = get_context("forkserver")
-FORKS.set_forkserver_preload(["mnemolog.cli", "mnemolog.server", "mnemolog.worker.components"])
+FORKS.set_forkserver_preload(
+    [
+        "mnemolog.cli.program",
+        "mnemolog.settings",
+        "mnemolog.server",
+        "mnemolog.worker.components",
+        "rich.progress",
+        "rich.table",
+    ]
+)
 
 
 def mnemolog(
-    *arguments: str, environment: dict[str, str], said: bytes = b"", timeout: float = 60.0
+    *arguments: str, environment: dict[str, str], said: bytes = b"", timeout: float = 300.0
 ) -> CompletedProcess[bytes]:
     """Run a command to its end. Raises TimeoutExpired, and ends it then."""
     with tempfile.TemporaryDirectory() as name:

@@ -166,4 +166,4 @@ def _schemas(registry: str, subject: str) -> list[tuple[bytes, Any]]:
 
 
 def _asked(registry: str, path: str) -> Any:
-    return httpx.get(registry + path, timeout=10).raise_for_status().json()
+    return httpx.get(registry + path, timeout=120).raise_for_status().json()

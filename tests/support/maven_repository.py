@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-STANDING_S = 60
+STANDING_S = 600
 USUAL = Path.home() / ".m2" / "repository"
 """What Maven has fetched on this machine: its plugins come from here."""
 

@@ -13,7 +13,7 @@ from mnemolog import Client, Unavailable
 if TYPE_CHECKING:
     from pathlib import Path
 
-TIMEOUT_SECONDS = 120.0
+TIMEOUT_SECONDS = 240.0
 """Only a worker that hangs takes so long: a start is five seconds of processor time, and the machine may be busy."""
 
 

@@ -39,8 +39,9 @@ from typer.main import get_command
 
 import mnemolog
 from mnemolog.cli.program import program
+from mnemolog.environment import PREFIX, URL_VARIABLE
 from mnemolog.http.app import make_http
-from mnemolog.settings import PREFIX, SHARED, URL_VARIABLE, Settings, from_environment
+from mnemolog.settings import SHARED, Settings, from_environment
 from mnemolog.worker.worker import Worker
 from schemas import codec
 from schemas.topics import TOPICS

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NOW: Final = datetime(2026, 11, 2, tzinfo=UTC)
 """The worker's present: after the sample's last event. Ticks say their own time."""
 AT_ONCE: Final = 50
-TIMEOUT_SECONDS: Final = 60.0
+TIMEOUT_SECONDS: Final = 240.0
 TICKS: Final = (("ladder", 1), ("ladder", 10), ("ladder", 30), ("ebbinghaus", 45), ("wake", 46), ("retention", 60))
 """Policies, each with the days that have passed since the present."""
 USERS: Final = ("lin", "maya")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
@@ -11,6 +10,7 @@ import urllib.request
 from pathlib import Path
 
 import httpx
+from support.free_ports import free_ports
 
 CACHE = Path.home() / ".cache" / "mnemolog" / "registry"
 START_S = 180
@@ -34,9 +34,7 @@ class RegistryServer:
         """Choose a port, start nothing. `keeps`: schemas and their ids are in a file, and not in memory."""
         self._directory = directory
         self._storage = (f"-Dapicurio.datasource.url=jdbc:h2:file:{directory / 'kept'};WRITE_DELAY=0",) if keeps else ()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port: int = free.getsockname()[1]
+        [self._port] = free_ports(1)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

@@ -1,6 +1,7 @@
 """The names of the environment that mnemolog knows."""
 
-from mnemolog.settings import PREFIX, Settings
+from mnemolog.environment import PREFIX
+from mnemolog.settings import Settings
 
 KNOWN = {f"{PREFIX}{field.upper()}" for field in Settings.model_fields}
 

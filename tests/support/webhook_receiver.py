@@ -60,7 +60,7 @@ class WebhookReceiver:
             self.taken.append(delivery)
         return web.Response(status=status, headers=self.headers)
 
-    async def until(self, condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    async def until(self, condition: Callable[[], bool], seconds: float = 120.0) -> None:
         """Wait until something is so."""
         async with asyncio.timeout(seconds):
             while True:

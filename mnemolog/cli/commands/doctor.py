@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, Surroundings, local_command
-from mnemolog.settings import SettingsError
+from mnemolog.environment import SettingsError
 
 RESIDUE = Annotated[
     Path | None,

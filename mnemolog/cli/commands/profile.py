@@ -8,7 +8,7 @@ from mnemolog.cli.invocation import command
 from mnemolog.cli.options import AGENT, AS_OF, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
-from projections.text.names import EntityKind
+from schemas.vocabulary.words import EntityKind
 
 ID = Annotated[str | None, typer.Option("--id", metavar="ENTITY_ID", help="Show this one, with its facts over time.")]
 KIND = Annotated[EntityKind | None, typer.Option("--kind")]

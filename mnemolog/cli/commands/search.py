@@ -6,7 +6,7 @@ import typer
 
 from mnemolog.cli.invocation import command
 from mnemolog.cli.options import AGENT, APP, AS_OF, FILTER, USER
-from mnemolog.cli.output import Output
+from mnemolog.cli.output import BY_WORDS, Output
 from mnemolog.client.client import AsyncClient
 
 QUERY = Annotated[str, typer.Argument(help="What to look for, in any words.")]
@@ -55,6 +55,8 @@ async def search(  # noqa: PLR0913 - one for each option
     if output.as_json:
         output.json(found)
         return
+    if "degraded" in found:
+        output.say(BY_WORDS)
     output.table(
         ("score", "memory", "category", "importance", "id"),
         [_row(hit) for hit in found["results"]],

@@ -4,7 +4,7 @@ import gc
 import logging
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -14,13 +14,15 @@ from mnemolog.cli.logs import start_logging
 from mnemolog.cluster.membership import FORGOTTEN
 from mnemolog.telemetry.start import telemetry
 from projections.embedding.choice import BUILTIN
-from projections.embedding.encoder_process import start_ahead
+from schemas.disclosure import masked
 from schemas.log import LogLocked
 
 if TYPE_CHECKING:
     from mnemolog.settings import Settings
 
 log = logging.getLogger("mnemolog")
+STARTS: Final = "mnemolog is starting: the whole system in this process, with its data in %s"
+STARTS_ON_KAFKA: Final = "mnemolog is starting: a worker on %s, with its files in %s"
 
 
 def install(app: typer.Typer) -> None:
@@ -43,11 +45,15 @@ def up(
     async def checked() -> None:
         around = Surroundings.given({"data": data, "env_file": env_file})
         settings = around.settings(host=host, port=port)
+        start_logging(settings.log_level, settings.log_format)
+        _announce(settings)  # before the seconds that the engine takes to load
         if not settings.is_embedded:
             from mnemolog.cli.former_process import forget_former_process  # noqa: PLC0415 - it loads Kafka's client
 
             forgotten.append(await forget_former_process(settings))
         if settings.embedding_model == BUILTIN:  # it loads its model as long as this process its modules
+            from projections.embedding.encoder_process import start_ahead  # noqa: PLC0415 - no other command needs numpy
+
             start_ahead()
         # It takes seconds, in which a command may take the folder: so one looks afterwards.
         import mnemolog.server  # noqa: F401, PLC0415 - and --help needs none of it
@@ -61,7 +67,6 @@ def up(
     if code := exit_code(checked):
         raise typer.Exit(code)
     settings = given[0]
-    start_logging(settings.log_level, settings.log_format)
     if any(forgotten):
         log.info(FORGOTTEN)
     from mnemolog.server import run  # noqa: PLC0415 - as above
@@ -69,3 +74,11 @@ def up(
     with telemetry(os.environ):
         code = run(settings)
     raise typer.Exit(FAILED if code else 0)
+
+
+def _announce(settings: "Settings") -> None:
+    folder = settings.data_dir.resolve()
+    if settings.is_embedded:
+        log.info(STARTS, folder)
+    else:
+        log.info(STARTS_ON_KAFKA, masked(settings.broker), folder)

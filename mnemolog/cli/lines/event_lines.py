@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import orjson
 
-from schemas.identity import derived_id
-from schemas.inputs.decoding import DEFAULT_TENANT
-from schemas.inputs.input_events import InvalidEvent, new_event
+from schemas.identity import DEFAULT_TENANT, derived_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,6 +60,8 @@ def json_lines(
 
     `checked` also says whether the line had its own id.
     """
+    from schemas.inputs.input_events import InvalidEvent  # noqa: PLC0415 - all commands import this, few read lines
+
     number = 0
     while raw := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
@@ -84,6 +84,8 @@ def json_lines(
 
 
 def _checked(text: bytes, now: datetime, met: Counter[bytes]) -> tuple[dict[str, Any], bool]:
+    from schemas.inputs.input_events import new_event  # noqa: PLC0415 - as above
+
     raw: Any = orjson.loads(text)
     observation = new_event(raw, tenant=DEFAULT_TENANT, accepted_at=now, event_id="unnamed")
     if raw.get("event_id") is not None:

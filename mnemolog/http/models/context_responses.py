@@ -1,6 +1,6 @@
 """Answers of context, greeting and relationship, for the OpenAPI document."""
 
-from typing import Any
+from typing import Any, Literal
 
 from mnemolog.http.models.responses import Memory, Result, Shape, TurnResult
 
@@ -32,6 +32,8 @@ class Context(Shape):
     message: str
     turns: list[TurnResult] | None = None
     """What was said that matches the query, best first; only where `include` has turns."""
+    degraded: list[Literal["semantic"]] | None = None
+    """As of a search: what was found for the query was found without; absent otherwise."""
 
 
 class Feeling(Shape):

@@ -6,8 +6,7 @@ from pydantic import Field
 
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_PAGE_SIZE, Body, Id, Instant, KnownQuestion
 from projections.queries.tenant.memories import Grouping as Grouped
-from projections.queries.tenant.model_usage import Grouping
-from schemas.vocabulary.words import Category, MemoryType
+from schemas.vocabulary.words import Category, MemoryType, UsageGrouping
 
 
 class ShardWanted(Body):
@@ -19,7 +18,7 @@ class ShardWanted(Body):
 class UsagePart(Body):
     """Which of a worker's costs another worker adds up."""
 
-    by: Grouping
+    by: UsageGrouping
     since: Instant | None = None
     until: Instant | None = None
 

@@ -21,7 +21,6 @@ from starlette.convertors import Convertor, register_url_convertor
 
 from projections.queries.conditions.condition import AllOf
 from projections.queries.conditions.parser import condition_of
-from projections.queries.tenant.model_usage import Grouping
 from schemas.identity import check_user_id, no_controls
 from schemas.inputs.faults import plain
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
@@ -30,7 +29,7 @@ from schemas.inputs.strict_object import StrictObject
 from schemas.instant import read_instant
 from schemas.messages.observations import APP_ID, MAX_INSTRUCTIONS_CHARACTERS
 from schemas.text import is_blank, refuse_marks
-from schemas.vocabulary.words import AnyKind, Category, MemoryType, Scope, SourceType, Status
+from schemas.vocabulary.words import AnyKind, Category, MemoryType, Scope, SourceType, Status, UsageGrouping
 from streams.decisions.decay_policies.registry import TickName
 
 MAX_EVENTS = 1_000
@@ -288,7 +287,7 @@ class EntitiesAsked(Asked):
 class UsageAsked(Asked):
     """What the model cost, and when: from `since` to before `until`."""
 
-    by: Annotated[Grouping, Field(description="days are UTC")] = "user"
+    by: Annotated[UsageGrouping, Field(description="days are UTC")] = "user"
     since: Instant | None = None
     until: Instant | None = None
 

@@ -115,6 +115,8 @@ class Results(Shape):
     """What a search found, best first."""
 
     results: list[Result | TurnResult]
+    degraded: list[Literal["semantic"]] | None = None
+    """The parts of the scores that could not be had, because the embedder could not be reached; absent otherwise."""
 
 
 class AcceptedEvent(Shape):

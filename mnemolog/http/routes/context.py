@@ -12,7 +12,7 @@ from mnemolog.http.models import context_responses as shapes
 from mnemolog.http.models.context_requests import Context, Greeting
 from mnemolog.http.permissions import OF_USERS, reads
 from mnemolog.http.routes.agents import fold_turns, recent_turns
-from mnemolog.http.routes.search import result
+from mnemolog.http.routes.search import degraded, result
 from mnemolog.http.routing import answer, routes
 from mnemolog.http.tracing import note_found
 from mnemolog.log.deadline import suspend_deadline
@@ -32,7 +32,10 @@ NAMES: Final = frozenset({"role", "event_id", "session_id", "agent_id", "occurre
 @router.post("/context", response_model=shapes.Context)
 @reads
 async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: Tenant) -> Response:
-    """Return Luna's MemoryContext, and what it is in Luna's prompt, in Evatar's block and in PowerMem's message."""
+    """Return Luna's MemoryContext, and what it is in Luna's prompt, in Evatar's block and in PowerMem's message.
+
+    While the embedder cannot be reached, what is found for the query is found by words alone, and `degraded` says so.
+    """
     owner, working = Owner(tenant, body.user_id), body.working_memory
     if working is None or body.intimacy is None:
         await fold_turns(worker.log, worker.shards, owner)  # those of a moment ago count too
@@ -63,7 +66,7 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
     note_found(body.query, [*memory_context.memories, *memory_context.relevant_episodes])
     if body.recall:
         _note_recalls(worker.recalls, owner, [*memory_context.memories, *memory_context.relevant_episodes], now)
-    view = _context_view(owner, memory_context, working, now)
+    view, by_words = _context_view(owner, memory_context, working, now), memory_context.by_words
     if "turns" in body.include and body.query.strip() and body.tier == "paid":
         question = Question(
             text=body.query,
@@ -81,8 +84,9 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
             said = await worker.queries.search_said(
                 owner, question, now=now, with_memories=False, visibility=visibility
             )
-        view["turns"] = [result(found, now) for found in said]
-    return answer(view)
+        view["turns"] = [result(found, now) for found in said.found]
+        by_words |= said.by_words
+    return answer(view | degraded(worker, by_words=by_words))
 
 
 @router.post("/greeting", response_model=shapes.Greeting)

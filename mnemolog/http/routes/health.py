@@ -7,7 +7,7 @@ from fastapi import Request, Response
 from fastapi.responses import PlainTextResponse
 
 from mnemolog.diagnostics.checks import Checks, checked
-from mnemolog.http.dependencies import is_ready
+from mnemolog.http.dependencies import is_ready, not_ready
 from mnemolog.http.models import responses
 from mnemolog.http.permissions import MEASURING, OF_INSTALLATION, OPEN, needs
 from mnemolog.http.problems import MOVING, OUT_OF_SESSION, Problem
@@ -30,7 +30,7 @@ async def ready(request: Request) -> Response:
     """Return whether requests are answered here: started, known to the group, log and shards usable, nothing moves."""
     worker = request.app.state.worker
     if not is_ready(worker):
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "the worker is starting or stopping: ask again in a moment")
+        raise not_ready(worker)
     if (away := worker.log_watch.away) is not None:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, away)
     if not worker.is_in_session():
@@ -38,7 +38,7 @@ async def ready(request: Request) -> Response:
     if (trouble := worker.shards.trouble()) is not None:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(trouble))
     if not worker.shards.assignment.is_ready or worker.peers.unowned():
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, MOVING)
+        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, worker.hindrance or MOVING)
     return answer({"status": "ready"})
 
 

@@ -15,7 +15,7 @@ from mnemolog.cluster.peers import SHARD
 from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.authentication import NOT_FOR_CALLERS
 from mnemolog.http.changes.models import ChangesPart
-from mnemolog.http.dependencies import NOT_READY, CurrentWorker, is_ready
+from mnemolog.http.dependencies import CurrentWorker, is_ready, not_ready
 from mnemolog.http.models.internal_requests import (
     ComparisonPart,
     ReembedPart,
@@ -63,7 +63,7 @@ async def _from_a_worker(request: Request) -> None:
     if sender is None:
         raise Problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
     if not is_ready(worker):
-        raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READY)
+        raise not_ready(worker)
     if not worker.peers.knows(sender):
         raise Problem(HTTPStatus.NOT_FOUND, NOT_FOR_CALLERS)
 

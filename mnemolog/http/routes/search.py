@@ -12,8 +12,9 @@ from mnemolog.http.models.requests import Search
 from mnemolog.http.permissions import OF_USERS, reads
 from mnemolog.http.routing import answer, routes, takes_long
 from mnemolog.http.tracing import note_found
+from mnemolog.worker.worker import Worker
 from projections.queries.filters import Filters
-from projections.queries.search import Found, FoundTurn, Question
+from projections.queries.search import Found, FoundTurn, Question, SearchResult
 from projections.queries.validity import dated_view
 from projections.queries.views import turn_view
 from projections.state.memory import Memory
@@ -27,7 +28,10 @@ NO_MEMORIES: Final[Mapping[str, Memory]] = {}
 @reads
 @takes_long
 async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Response:
-    """Find memories by words and by meaning, and turns by their words; importance and recency weigh lightly."""
+    """Find memories by words and by meaning, and turns by their words; importance and recency weigh lightly.
+
+    While the embedder cannot be reached it finds by words alone, and `degraded` says so.
+    """
     now, owner = worker.clock.now(), Owner(tenant, body.user_id)
     at = body.as_of or now
     with worker.metrics.timed("query"):
@@ -51,7 +55,7 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
             understand_time=body.understand_time,
             hops=body.hops,
         )
-        results: list[Any]
+        results: SearchResult[Any]
         await worker.shards.load(owner)
         visibility = worker.contexts.visibility(owner, body.agent_id)
         if "turns" in body.include:
@@ -61,14 +65,23 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
             )
         else:
             results = await worker.queries.search(owner, question, now=now, visibility=visibility)
-    worker.metrics.counted("query", "found" if results else "nothing")
-    note_found(body.query, results)
+    worker.metrics.counted("query", "found" if results.found else "nothing")
+    note_found(body.query, results.found)
     # A search of the past is no recall, and global memories have no user whose recall it would be.
-    shown = [f.memory.memory_id for f in results if isinstance(f, Found) and not f.owner.is_global]
+    shown = [f.memory.memory_id for f in results.found if isinstance(f, Found) and not f.owner.is_global]
     if body.recall and shown and at >= now:
         worker.recalls.note(owner, shown, now)
     known = worker.shards.state(owner).memories
-    return answer({"results": [result(found, at, known) for found in results]})
+    shape = {"results": [result(found, at, known) for found in results.found]}
+    return answer(shape | degraded(worker, by_words=results.by_words))
+
+
+def degraded(worker: Worker, *, by_words: bool) -> dict[str, list[str]]:
+    """Return what an answer says about a search that had to do without a part of its scores, and count it."""
+    if not by_words:
+        return {}
+    worker.metrics.searched_by_words()
+    return {"degraded": ["semantic"]}
 
 
 def result(found: Found | FoundTurn, at: datetime, memories: Mapping[str, Memory] = NO_MEMORIES) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from projections.embedding.embedder import EmbedderUnusable
+from projections.embedding.choice import EmbedderUnusable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

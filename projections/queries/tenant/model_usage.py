@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from projections.shard.tables import connect_to_read
 from projections.state.lifetime import sql_instant
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-Grouping: TypeAlias = Literal["user", "agent", "day", "model"]
-_GROUPS: Final[dict[Grouping, str]] = {
+    from schemas.vocabulary.words import UsageGrouping
+
+_GROUPS: Final[dict[UsageGrouping, str]] = {
     "user": "owner, null, null, null",
     "agent": "substr(owner, 1, instr(owner, '/')), agent_id, null, null",
     "day": "null, null, substr(at, 1, 10), null",
@@ -47,7 +48,7 @@ class Span:
     until: datetime | None = None
 
 
-def usage(path: Path, by: Grouping, span: Span) -> list[ModelUsage]:
+def usage(path: Path, by: UsageGrouping, span: Span) -> list[ModelUsage]:
     """Return what a shard's users cost, in no order. Takes a scan: for a thread."""
     query = (
         f"select {_GROUPS[by]}, count(*), sum(tokens_in), sum(tokens_out) from model_calls"  # noqa: S608 - our own words

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from projections.state.memory import Memory
-from streams.decisions.parameters import Parameters
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from projections.state.memory import Memory
+    from streams.decisions.parameters import Parameters
 
 Measure: TypeAlias = Literal["importance", "strength"]
 """The field of a memory that a rule lowers, and that MemoryDecayed names."""
@@ -22,9 +24,9 @@ class Expire:
     """As MemoryExpired names it."""
 
 
-Judgement: TypeAlias = Callable[[Memory, datetime, Parameters], "float | Expire | None"]
+Judgement: TypeAlias = "Callable[[Memory, datetime, Parameters], float | Expire | None]"
 """Returns the new value of the measure at an instant, or Expire, or None where the rule does not apply to it."""
-Surplus: TypeAlias = Callable[[Sequence[Memory], datetime, Parameters], Sequence[Memory]]
+Surplus: TypeAlias = "Callable[[Sequence[Memory], datetime, Parameters], Sequence[Memory]]"
 """Those of a user's memories that are too many at an instant, in the order in which they expire."""
 
 

@@ -19,7 +19,7 @@ from streams.extraction.model.answer import UnusableAnswerError, clean, read_ans
 from streams.extraction.model.dialect import Dialect, Negotiation, Refusal
 from streams.extraction.model.fitting import Fitting, joined
 from streams.extraction.model.grounding import grounded
-from streams.extraction.model.http_client import HttpClient
+from streams.extraction.model.http_client import HttpClient, answered
 from streams.extraction.model.patience import LONGEST_SECONDS, Patience
 from streams.extraction.model.prompts import PROMPT_HASH, SCHEMA, repair, schema_of
 from streams.extraction.model.spacing import Spacing
@@ -57,6 +57,7 @@ _TOO_LONG: Final = re.compile(
     re.IGNORECASE,
 )
 """What servers say of a prompt that their context cannot hold, where they give no code."""
+_SUCCESSES: Final = range(200, 300)
 _JSON: Final = {"Content-Type": "application/json"}
 _ALIVE_SECONDS: Final = 10.0
 """So long an endpoint may take to list its models, which asks nothing of a model."""
@@ -105,12 +106,13 @@ class ModelExtractor:
         """
         if not api_key.isascii() or not api_key.isprintable():
             raise ValueError("the model's API key must be printable ASCII: check MNEMOLOG_LLM_API_KEY")
+        self._http = HttpClient(base_url or OPENAI_URL, timeout_seconds)
         self._client = openai.AsyncOpenAI(
             base_url=base_url or OPENAI_URL,
             api_key=api_key or "none",
             timeout=timeout_seconds,
             max_retries=0,
-            http_client=HttpClient(base_url or OPENAI_URL, timeout_seconds),
+            http_client=self._http,
         )
         self._url = f"{str(self._client.base_url).rstrip('/')}/chat/completions"
         self._model = model
@@ -308,23 +310,38 @@ class ModelExtractor:
         began = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(seconds):
-                # By its own method for completions the client would look at each field of each message.
-                response = await self._client.post(
-                    self._url,
-                    cast_to=httpx2.Response,
-                    content=orjson.dumps(body),
-                    options={"timeout": seconds, "headers": _JSON, "security": {"bearer_auth": True}},
-                )
+                content = await self._post(orjson.dumps(body), seconds)
         except openai.APIStatusError:
             raise
-        except (TimeoutError, openai.APITimeoutError) as error:
+        except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException) as error:
             raise _LateError from error
+        except httpx2.RequestError as error:
+            raise Outage(_bounded(f"the model at {self._host} cannot be reached: {type(error).__name__}")) from error
         except openai.OpenAIError as error:
             raise Outage(
                 _bounded(f"the model at {self._host} cannot be reached: {type(error.__cause__ or error).__name__}")
             ) from error
         self._spacing.answered(asyncio.get_running_loop().time() - began)
-        return _completion(response.content, self._host)
+        return _completion(content, self._host)
+
+    async def _post(self, body: bytes, seconds: float) -> bytes:
+        """Return the answer to a question. Raises openai.OpenAIError and httpx2.RequestError.
+
+        The `openai` client asks the first one and says what an answer means that is no success. In between, questions
+        go out as it sent the first: what it does for each would be the same again.
+        """
+        answer = await self._http.again("POST", self._url, body, seconds)
+        if answer is not None and answer.status in _SUCCESSES:
+            return answer.content
+        with answered(answer):
+            # By its own method for completions the client would look at each field of each message.
+            response = await self._client.post(
+                self._url,
+                cast_to=httpx2.Response,
+                content=body,
+                options={"timeout": seconds, "headers": _JSON, "security": {"bearer_auth": True}},
+            )
+        return response.content
 
 
 def _completion(body: bytes, host: str) -> _Completion:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -11,12 +14,44 @@ import httpx2
 from projections.http_session import session_with
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _OF_THE_CONNECTION: Final = frozenset({"host", "connection", "content-length", "accept-encoding"})
 """Headers of a request that aiohttp sets itself."""
 _OF_THE_CODING: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 """Headers of an answer that no longer hold when it has been read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an endpoint answered."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request without its content."""
+
+    what: tuple[str, str, float | None]
+    """Its method, its URL and the seconds that a wait for bytes may take."""
+    headers: list[tuple[str, str]]
+    timeout: aiohttp.ClientTimeout
+
+
+_HAD: ContextVar[Answer | None] = ContextVar("the answer that is there already", default=None)
+
+
+@contextmanager
+def answered(answer: Answer | None) -> Iterator[None]:
+    """Have this task's requests answered with what is there already, where something is."""
+    token = _HAD.set(answer)
+    try:
+        yield
+    finally:
+        _HAD.reset(token)
 
 
 class HttpClient(httpx2.AsyncClient):
@@ -29,6 +64,7 @@ class HttpClient(httpx2.AsyncClient):
         self._has_own_credentials = urlsplit(url).username is not None
         self._session: aiohttp.ClientSession | None = None  # made in the loop that uses it
         self._urls: dict[str, httpx2.URL] = {}
+        self._last: _Asked | None = None
 
     def build_request(self, method: str, url: httpx2.URL | str, **parts: Any) -> httpx2.Request:  # noqa: ANN401 - httpx2's own parameters
         """Return a request with what is given alone; `url` is absolute."""
@@ -41,29 +77,48 @@ class HttpClient(httpx2.AsyncClient):
 
     async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:  # noqa: ANN401 - httpx2's own options, of which none is used
         """Return the answer, read to its end. Raises httpx2.RequestError, and TimeoutException of these."""
-        if self._session is None:
-            self._session = session_with(self._url, self._seconds)
+        if (had := _HAD.get()) is not None:
+            return httpx2.Response(had.status, headers=had.headers, content=had.content, request=request)
         left_out = _OF_THE_CONNECTION
         if self._has_own_credentials:  # what the URL says counts
             left_out |= {"authorization"}
         headers = [(name, value) for name, value in request.headers.multi_items() if name not in left_out]
+        url, seconds = str(request.url), request.extensions.get("timeout", {})
+        answer = await self._ask(request.method, url, headers, request.content or None, _timeout(seconds))
+        self._last = _Asked((request.method, url, seconds.get("read")), headers, _timeout(seconds))
+        return httpx2.Response(answer.status, headers=answer.headers, content=answer.content, request=request)
+
+    async def again(self, method: str, url: str, content: bytes, seconds: float) -> Answer | None:
+        """Return the answer to a request that is like the last one but for its content; None where that was another.
+
+        Its headers are those that the last one was sent with. Raises what `send` raises.
+        """
+        last = self._last
+        if last is None or last.what != (method, url, seconds):
+            return None
+        return await self._ask(method, url, last.headers, content, last.timeout)
+
+    async def _ask(
+        self,
+        method: str,
+        url: str,
+        headers: list[tuple[str, str]],
+        content: bytes | None,
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - of aiohttp, which keeps it
+    ) -> Answer:
+        if self._session is None:
+            self._session = session_with(self._url, self._seconds)
         try:
-            async with self._session.request(
-                request.method,
-                str(request.url),
-                data=request.content or None,
-                headers=headers,
-                timeout=_timeout(request.extensions.get("timeout", {})),
-            ) as answer:
-                content = await answer.read()
+            async with self._session.request(method, url, data=content, headers=headers, timeout=timeout) as answer:
+                read = await answer.read()
         except TimeoutError as error:
-            raise httpx2.ReadTimeout(str(error), request=request) from error
+            raise httpx2.ReadTimeout(str(error)) from error
         except aiohttp.ClientConnectionError as error:
-            raise httpx2.ConnectError(str(error), request=request) from error
+            raise httpx2.ConnectError(str(error)) from error
         except (aiohttp.ClientError, ValueError) as error:
-            raise httpx2.RemoteProtocolError(str(error), request=request) from error
+            raise httpx2.RemoteProtocolError(str(error)) from error
         kept = [(name, value) for name, value in answer.headers.items() if name.lower() not in _OF_THE_CODING]
-        return httpx2.Response(answer.status, headers=kept, content=content, request=request)
+        return Answer(answer.status, kept, read)
 
     async def aclose(self) -> None:
         """Close the connections."""

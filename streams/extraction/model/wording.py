@@ -80,7 +80,7 @@ def characters(text: str) -> frozenset[str]:
 
 def letters(text: str) -> str:
     """Return a text's letters and digits alone: what two spellings of one line share."""
-    return "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if c.isalnum())
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
 def is_chinese(text: str) -> bool:

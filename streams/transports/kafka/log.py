@@ -10,8 +10,7 @@ from aiokafka import TopicPartition
 from aiokafka.admin import RecordsToDelete
 
 from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTopic
-from schemas.record_size import check_size
-from schemas.topics import max_record_bytes
+from schemas.topics import check_size, max_record_bytes
 from streams.transports.batching import AppendBatcher
 from streams.transports.kafka import group, topics
 from streams.transports.kafka.clients import KafkaClients

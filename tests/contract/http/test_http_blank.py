@@ -60,7 +60,7 @@ async def test_a_blank_observation_is_taken_and_nothing_comes_of_it(door: FrontD
     verbatim = turn("b-3", "", user_id="b", infer=False, session_id="s2")
     article = {"type": "ArticleInferred", "event_id": "b-4", "user_id": "b", "content": "\n"}
     end = {"type": "SessionEnded", "event_id": "b-5", "user_id": "b", "session_id": "s1"}
-    response = await door.http.post("/v1/events?wait=20", json=[*blank, verbatim, article, end])
+    response = await door.http.post("/v1/events?wait=60", json=[*blank, verbatim, article, end])
     assert (response.status_code, {one["state"] for one in response.json()["accepted"]}) == (200, {"nothing"})
     assert (await door.get("/v1/memories", user_id="b")).json()["items"] == []
 

@@ -15,8 +15,7 @@ from mnemolog.access.principal import PRINCIPAL, Principal, Role
 from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.app import make_http
 from mnemolog.http.peer_door import FROM_PEER
-from schemas.identity import Owner
-from schemas.inputs.decoding import DEFAULT_TENANT
+from schemas.identity import DEFAULT_TENANT, Owner
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

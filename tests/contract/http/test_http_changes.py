@@ -264,7 +264,7 @@ async def test_a_stream_holds_little_for_who_reads_slowly_and_tells_everything(
     events = streams.stream(
         feed.ChangesWanted(tenant="default"), start, may_go_on=lambda: asyncio.sleep(0, result=True)
     )
-    async with aclosing(events), asyncio.timeout(20):
+    async with aclosing(events), asyncio.timeout(120):
         while told.count("event: ") < 12:
             block = await anext(events)
             assert len(block) <= 10_000 or block.count(b"event: ") == 1

@@ -150,6 +150,25 @@ async def test_recent_episodes_are_the_newest_and_memories_the_best(door: FrontD
     assert [len(found[name]) for name in ("memories", "relevant_episodes")] == [2, 2]
 
 
+async def test_while_the_embedder_is_away_a_context_has_what_the_words_find_and_says_so(door: FrontDoor):
+    await door.remember("likes green tea", "away")
+    await door.remember("went to a tea house", "away", kind="episodic")
+    await door.remember("plays the cello", "away")
+    whole = await context_of(door, "away", "tea", include=["memories", "turns"])
+    assert "degraded" not in whole
+    door.embedder.is_down = True
+    try:
+        found = await context_of(door, "away", "tea", include=["memories", "turns"])
+        without_query = await context_of(door, "away")
+    finally:
+        door.embedder.is_down = False
+    assert found["degraded"] == ["semantic"]
+    assert {one["memory"] for one in found["memories"]} == {"likes green tea", "went to a tea house"}
+    assert found["relevant_episodes"] == [], "which are near enough is not known"
+    assert [one["content"] for one in found["recent_episodes"]] == ["went to a tea house"]
+    assert "degraded" not in without_query, "nothing was searched for"
+
+
 async def test_free_users_get_name_birthday_and_the_three_newest_episodes(door: FrontDoor):
     await known(door, "free")
     await door.remember("用户的生日是三月五日", "free", attribute="birthday", value="03-05")

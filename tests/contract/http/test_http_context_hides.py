@@ -20,7 +20,7 @@ async def test_below_the_second_level_the_conversation_does_not_name_a_sensitive
     async with front_door(tmp_path) as door:
         await door.remember("别提她", attribute="sensitive_topics", value=EX)
         events = [turn(f"t-{n}", text, infer=False, session_id=f"about {EX}") for n, text in enumerate(said)]
-        await door.http.post("/v1/events?wait=20", json=events)
+        await door.http.post("/v1/events?wait=60", json=events)
         given = [{"content": text} for text in said] + [{"content": [{"type": "text", "text": f"no {EX}"}]}]
         for intimacy in (10, 49.9):
             found = await context_of(door, "u1", intimacy=intimacy, session_id=f"about {EX}")
@@ -60,7 +60,7 @@ async def test_search_tool_and_profile_hide_what_the_last_intimacy_hides(tmp_pat
 
         async def come_to(intimacy: int) -> None:
             event = turn(f"i-{intimacy}", "嗯", context={"intimacy": intimacy}, agent_id="luna")
-            await door.http.post("/v1/events?wait=20", json=[event])
+            await door.http.post("/v1/events?wait=60", json=[event])
 
         found, tool, profile = await shown()
         assert f"用户和{EX}看过电影" in found == tool, "nobody said how close they are: all is shown, as in a context"
@@ -92,7 +92,7 @@ async def test_a_greeting_is_written_from_what_the_last_intimacy_shows(tmp_path:
             await door.remember("用户喜欢喝茶", attribute="likes", value="茶")
             await door.remember("别提她", attribute="sensitive_topics", value=EX)
             event = turn("t-1", "hm", infer=False, context={"intimacy": intimacy})
-            await door.http.post("/v1/events?wait=20", json=event)
+            await door.http.post("/v1/events?wait=60", json=event)
             model.play_body(completion("你好"))
             assert (await door.post("/v1/greeting", {"user_id": "u1"})).json() == {"greeting": "你好"}
             [request] = model.requests
@@ -106,7 +106,7 @@ async def test_lists_of_memories_and_episodes_hide_nothing(tmp_path: Path):
     async with front_door(tmp_path) as door:
         await door.remember(f"用户和{EX}看过电影", kind="episodic")
         await door.remember("别提她", attribute="sensitive_topics", value=EX)
-        await door.http.post("/v1/events?wait=20", json=[turn("i-1", "嗯", context={"intimacy": 10}, agent_id="luna")])
+        await door.http.post("/v1/events?wait=60", json=[turn("i-1", "嗯", context={"intimacy": 10}, agent_id="luna")])
         assert (await context_of(door, "u1", agent_id="luna"))["total_memories"] == 0
         listed = (await door.get("/v1/memories", user_id="u1", agent_id="luna")).json()["items"]
         episodes = (await door.get("/v1/users/u1/episodes", agent_id="luna")).json()["items"]

@@ -9,8 +9,9 @@ from contract.front_door import front_door
 
 from mnemolog.diagnostics.checks import checked
 from mnemolog.diagnostics.encryption_check import check_encryption
+from mnemolog.environment import SettingsError
 from mnemolog.log.connection import opened_log
-from mnemolog.settings import SettingsError, from_environment
+from mnemolog.settings import from_environment
 from schemas.log import LogError, NewRecord
 from schemas.topics import INBOX
 from streams.sealing.key_files import file_of, make_key, read_file, read_keys

@@ -171,7 +171,7 @@ async def test_an_export_of_before_can_be_imported_again_and_nothing_else_comes_
     exported = (await door.get("/v1/users/zara/export")).content
     await erased(door, "zara")
     lines = {"content-type": "application/x-ndjson"}
-    imported = await door.http.post("/v1/import?wait=20", content=exported, headers=lines)
+    imported = await door.http.post("/v1/import?wait=60", content=exported, headers=lines)
     assert (imported.status_code, imported.json()["imported"]) == (200, len(known)), imported.text
     found = (await door.get("/v1/memories", user_id="zara")).json()["items"]
     assert {one["content"] for one in found} == known

@@ -42,7 +42,7 @@ def may_decide(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 
 
 async def listed(door: FrontDoor) -> list[dict[str, Any]]:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not (items := (await door.get("/v1/erasures")).json()["items"]):  # noqa: ASYNC110 - over HTTP
             await asyncio.sleep(0.05)
     return list(items)
@@ -76,7 +76,7 @@ async def test_a_request_that_is_repeated_before_the_first_is_decided_is_the_sam
     end = await door.worker.log.end(INBOX.name, partition)
     await door.post("/v1/events", {"type": "SessionEnded", "event_id": "e", "user_id": "zara", "session_id": "s"})
     repeated = asyncio.create_task(door.http.delete("/v1/users/zara", headers=HEADERS))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while await door.worker.log.end(INBOX.name, partition) == end:  # noqa: ASYNC110 - nobody tells of it
             await asyncio.sleep(0.01)
     may_decide.set()

@@ -124,7 +124,7 @@ async def test_an_erasure_that_a_crash_left_undecided_is_on_the_list_after_the_n
         assert (await door.http.delete("/v1/users/zara")).status_code == 503
     monkeypatch.undo()
     async with front_door(tmp_path) as door:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while not (await door.get("/v1/erasures")).json()["items"]:  # noqa: ASYNC110 - over HTTP
                 await asyncio.sleep(0.05)
         assert await memories(door) == []

@@ -66,7 +66,7 @@ async def lived(door: FrontDoor) -> None:
         await door.post(f"/v1/memories/{known['memory_id']}/share", {"agent_id": agent_id})
     await door.remember("明天开会", memory_type="short_term", category="schedule")
     await door.post("/v1/memories", {"user_id": "u1", "content": "用户住在上海"})
-    await door.http.post("/v1/events?wait=20", json=turn("t-1", "我喜欢喝咖啡"))
+    await door.http.post("/v1/events?wait=60", json=turn("t-1", "我喜欢喝咖啡"))
     await door.post("/v1/admin/drain", {})
 
 

@@ -9,8 +9,7 @@ import pytest
 from contract.front_door import FrontDoor, front_door
 from contract.wake_calls import remind, soon, wakes
 
-from schemas.identity import derived_id
-from schemas.inputs.decoding import DEFAULT_TENANT
+from schemas.identity import DEFAULT_TENANT, derived_id
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

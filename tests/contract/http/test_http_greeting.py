@@ -68,7 +68,7 @@ async def test_a_greeting_draws_on_plans_that_come_and_on_what_happened_lately(m
             )
         ):
             said = turn(f"n-{number}", text, session_id=f"s-{number}", occurred_at=day.isoformat())
-            response = await door.http.post("/v1/events?wait=20", json=said)
+            response = await door.http.post("/v1/events?wait=60", json=said)
             assert response.json()["accepted"][0]["memory_ids"], response.text
         model.play_body(completion(WELCOME))
         assert await greeted(door) == WELCOME
@@ -83,7 +83,7 @@ async def test_a_greeting_draws_on_what_was_said_lately_and_fills_no_slot(model:
         now = door.worker.clock.now()
         for number, (text, day) in enumerate((("我在学吹笛子", now - timedelta(days=200)), ("我在准备爬香山", now))):
             said = turn(f"s-{number}", text, session_id=f"s-{number}", occurred_at=day.isoformat())
-            response = await door.http.post("/v1/events?wait=20", json=said)
+            response = await door.http.post("/v1/events?wait=60", json=said)
             assert response.json()["accepted"][0]["memory_ids"], response.text
         model.play_body(completion(WELCOME))
         assert await greeted(door) == WELCOME
@@ -95,7 +95,7 @@ async def test_a_greeting_draws_on_what_was_said_lately_and_fills_no_slot(model:
 
 async def test_nobody_is_greeted_of_whom_nothing_is_remembered(model: ScriptedModel, tmp_path: Path):
     async with front_door(tmp_path, **asks(model)) as door:
-        await door.http.post("/v1/events?wait=20", json=turn("t-1", "Hm."))
+        await door.http.post("/v1/events?wait=60", json=turn("t-1", "Hm."))
         assert await greeted(door, "u1") == ""
         assert await greeted(door, "nobody") == ""
         memory = await door.remember("is called Li", "u2", attribute="user_name", value="Li")
@@ -119,7 +119,7 @@ async def test_without_a_model_there_is_no_greeting(tmp_path: Path):
 
 
 async def test_a_model_that_fails_or_takes_too_long_gives_no_greeting(model: ScriptedModel, tmp_path: Path):
-    async with front_door(tmp_path, **asks(model, greeting_timeout_seconds=0.3)) as door:
+    async with front_door(tmp_path, **asks(model, greeting_timeout_seconds=3.0)) as door:
         await door.remember("is called Li", attribute="user_name", value="Li")
         for mode in ("500", "429", "empty"):
             model.play(mode, 1)
@@ -129,7 +129,7 @@ async def test_a_model_that_fails_or_takes_too_long_gives_no_greeting(model: Scr
         model.play("hang")
         began = time.monotonic()
         assert await greeted(door) == ""
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30  # a model that hangs does so for a minute
         model.play("ok")
         model.play_body(completion(WELCOME))
         assert await greeted(door) == WELCOME
@@ -140,6 +140,6 @@ async def test_a_greeting_leaves_the_form_of_extractions_alone(model: ScriptedMo
         await door.remember("is called Li", attribute="user_name", value="Li")
         model.play_body(completion(WELCOME))
         await greeted(door)
-        await door.http.post("/v1/events?wait=20", json=turn("t-1", "I like tea."))
+        await door.http.post("/v1/events?wait=60", json=turn("t-1", "I like tea."))
         await door.post("/v1/admin/drain")
     assert [r.get("response_format", {}).get("type") for r in model.requests] == [None, "json_schema"]

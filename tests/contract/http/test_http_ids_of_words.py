@@ -73,7 +73,7 @@ async def published(door: FrontDoor, query: str = "derived_ids=true&") -> str:
 
 
 async def imported(door: FrontDoor) -> list[dict[str, Any]]:
-    response = await door.http.post("/v1/import?wait=20", json=LINES)
+    response = await door.http.post("/v1/import?wait=60", json=LINES)
     assert response.status_code == 200, response.text
     items: list[dict[str, Any]] = response.json()["items"]
     return items

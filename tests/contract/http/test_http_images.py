@@ -39,7 +39,7 @@ async def test_a_picture_is_described_once_and_a_rebuild_asks_nobody(tmp_path: P
         "extractor": "model",
     }
     async with front_door(tmp_path, **seeing) as door:
-        done = await door.http.post("/v1/events?wait=20", json=picture("p-1", image=IMAGE))
+        done = await door.http.post("/v1/events?wait=60", json=picture("p-1", image=IMAGE))
         assert done.status_code == 200, done.text
         [accepted] = done.json()["accepted"]
         assert (accepted["state"], len(accepted["memory_ids"])) == ("remembered", 1)
@@ -67,7 +67,7 @@ async def test_without_a_model_that_sees_a_picture_is_refused_and_one_of_low_rel
         [error] = refused.json()["errors"]
         assert error["path"] == "$[0].image"
         assert "set MNEMOLOG_LLM_VISION=true" in error["message"]
-        low = await door.http.post("/v1/events?wait=20", json=picture("p-2", image=IMAGE, relevance="low"))
+        low = await door.http.post("/v1/events?wait=60", json=picture("p-2", image=IMAGE, relevance="low"))
         assert low.json()["accepted"][0]["state"] == "nothing"
 
 

@@ -135,9 +135,9 @@ async def test_eight_times_the_body_takes_not_much_more_than_eight_times_as_long
         body = (unit * (size // len(unit)))[:size]
         runs = []
         for _ in range(3):
-            began = time.perf_counter()
+            began = time.process_time()  # the door is in this process
             await send(door, path, body, JSON)
-            runs.append(time.perf_counter() - began)
+            runs.append(time.process_time() - began)
         took.append(min(runs) + 0.005)  # what a small request costs anyway
     assert took[1] < took[0] * 8 * 4
 

@@ -360,7 +360,7 @@ async def test_what_is_true_when_is_said_of_slots_and_of_what_is_superseded(door
     async def says(event_id: str, text: str, at: str) -> None:
         event = turn(event_id, text, infer=True, user_id="validity", session_id=event_id, occurred_at=at)
         ended = {"type": "SessionEnded", "event_id": f"{event_id}-end", "user_id": "validity", "session_id": event_id}
-        response = await door.http.post("/v1/events?wait=20", json=[event, ended | {"occurred_at": at}])
+        response = await door.http.post("/v1/events?wait=60", json=[event, ended | {"occurred_at": at}])
         assert response.status_code == 200, response.text
 
     await says("v-1", "I live in Oslo.", "2026-01-05T08:00:00Z")

@@ -298,7 +298,7 @@ async def test_a_log_that_cannot_be_rewritten_is_said(door: FrontDoor, monkeypat
 async def test_an_event_that_was_erased_ends_at_once_where_it_is_sent_again(door: FrontDoor):
     memory = await lives(door)
     await erased(door, memory["memory_id"])
-    again = await door.post("/v1/events?wait=30", turn("t1", "My name is Quirinius.", user_id=USER))
+    again = await door.post("/v1/events?wait=60", turn("t1", "My name is Quirinius.", user_id=USER))
     assert again.status_code == 200, again.text
     [state] = again.json()["accepted"]
     assert (state["state"], "another id" in state["reason"]) == ("nothing", True)

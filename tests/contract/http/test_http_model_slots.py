@@ -35,6 +35,6 @@ async def test_a_value_that_the_user_did_not_say_of_themselves_supersedes_nothin
         async with front_door(tmp_path, **settings) as door:
             for number, text in enumerate((said, other)):
                 event = turn(f"m-{number}", text, session_id=f"m-{number}")
-                assert (await door.http.post("/v1/events?wait=20", json=event)).status_code == 200
+                assert (await door.http.post("/v1/events?wait=60", json=event)).status_code == 200
             assert (await door.get("/v1/users/u1/profile")).json()[attribute] == true
             assert (await door.get("/v1/memories", user_id="u1")).json()["total"] == 2

@@ -253,7 +253,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("GET", "/v1/events/none", 404)
     await asks("POST", "/v1/events/status", 200, {"event_ids": []})
     await asks("POST", "/v1/conversations", 202, conversation)
-    await asks("POST", "/v1/conversations?wait=20", 200, conversation)
+    await asks("POST", "/v1/conversations?wait=60", 200, conversation)
     conversation["messages"] = [{"role": "user", "content": "y", "event_id": "codes-2"}]
     await asks("POST", "/v1/conversations", 409, conversation)
     await asks("POST", "/v1/memories", 200, tea)
@@ -342,6 +342,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     for path in ("/health/live", "/health/ready", "/metrics", "/v1/admin/checks"):
         await asks("GET", path, 200)
 
+    monkeypatch.setattr(door.worker.immediate, "decide", not_at_once)
     monkeypatch.setattr(door.worker.remember, "decided", never_decided)
     await asks("POST", "/v1/memories", 202, tea)
     await asks("PATCH", one, 202, {"importance": 0.8})
@@ -359,6 +360,10 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
         assert seen[place] - described == set(), place
         missing = described - seen[place] - everywhere
         assert missing <= {409} if place[1].startswith("/v1/memories/none") else missing == set(), place
+
+
+async def not_at_once(_item: object, _record: object) -> None:
+    """As if something of the user came before every command."""
 
 
 async def never_decided(_owner: object, _item_id: str) -> None:

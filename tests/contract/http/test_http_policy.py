@@ -51,7 +51,7 @@ async def set_policy(door: FrontDoor, agent_id: str | None = None, **policy: Any
 async def say(door: FrontDoor, event_id: str, text: str, **more: Any) -> dict[str, Any]:
     """Publish a turn in a session of its own and return what became of it."""
     event = turn(event_id, text, session_id=event_id, **more)
-    answer = await door.http.post("/v1/events?wait=20", json=event)
+    answer = await door.http.post("/v1/events?wait=60", json=event)
     assert answer.status_code == 200, answer.text
     owner = Owner("default", str(event["user_id"]))
     return (await door.worker.event_states.of(owner, [event_id]))[event_id]
@@ -158,7 +158,7 @@ async def converse(door: FrontDoor, words: str, session_id: str, **more: object)
     """Send one message, wait until it is extracted, and return its state."""
     said = {"messages": [{"role": "user", "content": words, **more.pop("message", {})}]}  # type: ignore[dict-item]
     body = {"user_id": "u1", "session_id": session_id} | said | more
-    answer = await door.post("/v1/conversations?wait=20", body)
+    answer = await door.post("/v1/conversations?wait=60", body)
     assert answer.status_code == 200, answer.text
     return str(answer.json()["accepted"][0]["state"])
 

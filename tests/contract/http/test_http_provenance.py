@@ -35,7 +35,7 @@ async def live(door: FrontDoor) -> None:
         shared | {"type": "ArticleInferred", "article_id": "A1", "title": "x", "content": "Project: Lantern"},
         shared | {"type": "SessionEnded", "session_id": "s"},
     ]
-    answer = await door.post("/v1/events?wait=30", events, **{"idempotency-key": "live"})
+    answer = await door.post("/v1/events?wait=60", events, **{"idempotency-key": "live"})
     assert answer.status_code == 200, answer.text
     await door.remember(FORGED, "mara", kind="episodic", importance=0.9)
     imported = await door.post("/v1/import", IMPORTED, **{"content-type": "application/json"})

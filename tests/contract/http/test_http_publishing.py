@@ -120,6 +120,18 @@ async def test_waiting_answers_when_what_was_said_can_be_found(door: FrontDoor):
     assert (memory["value"], memory["source_ids"]) == ("Berlin", ["w-1"])
 
 
+async def test_who_asks_for_a_reminder_is_told_where_reminders_are_scheduled(door: FrontDoor):
+    asked = turn("r-1", "Remind me to call the dentist tomorrow", user_id="reminded")
+    said = turn("r-2", "Hello!", user_id="reminded", session_id="s2")
+    response = await door.http.post("/v1/events", params={"wait": "60"}, json=[asked, said])
+    first, second = response.json()["accepted"]
+    assert (first["state"], second["state"]) == ("nothing", "nothing")
+    assert "POST /v1/users/{user_id}/reminders" in first["reason"]
+    assert second["reason"] == "nothing in it is worth remembering"
+    later = (await door.get("/v1/events/r-1", user_id="reminded")).json()
+    assert later["reason"] == first["reason"]
+
+
 async def test_a_wait_that_is_over_answers_with_the_state_so_far(door: FrontDoor):
     response = await door.http.post("/v1/events?wait=0.01", json=turn("so-far", "I live in Rome.", user_id="far"))
     assert response.status_code == 202

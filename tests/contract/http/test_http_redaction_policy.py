@@ -79,7 +79,7 @@ async def test_what_is_imported_is_redacted_and_a_bad_line_refuses_the_request(t
         await set_policy(door, redaction={"card": "redact", "email": "refuse"})
         line = {"type": "Memory", "user_id": "u1", "content": f"pays with {CARD}", "metadata": {"n": [CARD]}}
         reminder = {"type": "Reminder", "user_id": "u1", "due_at": "2099-01-01T00:00:00Z", "content": f"pay {CARD}"}
-        answer = await door.post("/v1/import?wait=20", [line, reminder])
+        answer = await door.post("/v1/import?wait=60", [line, reminder])
         assert (answer.status_code, answer.json()["imported"]) == (200, 2)
         assert await remembered(door) == ["pays with [card]"]
         exported = (await door.get("/v1/users/u1/export")).text
@@ -212,7 +212,7 @@ async def test_the_state_of_an_event_counts_what_was_replaced_in_it(tmp_path: Pa
         event = turn("e-1", said, session_id="e", metadata={"card": CARD})
         screen = {"type": "ScreenshotAnalysed", "event_id": "s-1", "user_id": "u1", "text": said}
         clean = turn("e-2", "Mine is [card].", session_id="e")
-        answer = await door.post("/v1/events?wait=20", [event, screen, clean])
+        answer = await door.post("/v1/events?wait=60", [event, screen, clean])
         counts = [item["redacted"] for item in answer.json()["accepted"]]
         assert counts == [{"card": 3, "staff": 1}, {"card": 2, "staff": 1}, {}]
         await append_turn(door, "a-1", f"Mine is {CARD}, not ann@mail.example.")

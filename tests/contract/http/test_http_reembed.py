@@ -97,7 +97,7 @@ async def test_what_comes_without_a_vector_of_the_active_encoder_gets_one_in_tim
         serving_now, door.worker.embedder.current = door.worker.embedder.current, door.embedder
         await door.remember("likes cold coffee")  # embedded as before the switch
         door.worker.embedder.current = serving_now
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while not await is_made(door, tiny):  # noqa: ASYNC110 - it is made in the background, which tells nobody
                 await asyncio.sleep(0.1)
         assert (await cosines(door, "likes cold coffee"))["likes cold coffee"] == 1

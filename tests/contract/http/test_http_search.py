@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from contract.front_door import FrontDoor, front_door
+from contract.front_door import FrontDoor, front_door, turn
 
+from projections.embedding.embedder import EmbedderRefused
 from projections.index.protocol import Legs
 from projections.queries.search import IndexSearch, Question
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from projections.index.protocol import IndexQuery
     from projections.queries.search import SearchedIndex
@@ -212,14 +214,81 @@ async def test_a_search_refuses_what_it_does_not_know(door: FrontDoor, more: dic
     assert (response.status_code, [e["path"] for e in response.json()["errors"]]) == (422, [path])
 
 
-async def test_a_search_waits_for_nobody_when_the_embedder_is_down(door: FrontDoor):
+@contextmanager
+def without_embedder(door: FrontDoor) -> Iterator[None]:
     door.embedder.is_down = True
     try:
-        response = await door.post("/v1/search", {"user_id": "u", "query": "tea"})
+        yield
     finally:
         door.embedder.is_down = False
-    assert (response.status_code, response.headers["retry-after"]) == (503, "1")
-    assert response.json()["detail"] == "the embedder is down"
+
+
+async def degraded(door: FrontDoor, user_id: str, query: str, **more: object) -> list[dict[str, Any]]:
+    with without_embedder(door):
+        response = await door.post("/v1/search", {"user_id": user_id, "query": query, "recall": False} | more)
+    assert response.status_code == 200, response.text
+    body = response.json()
+    assert body["degraded"] == ["semantic"]
+    results: list[dict[str, Any]] = body["results"]
+    return results
+
+
+async def test_while_the_embedder_is_away_a_search_finds_by_words_and_says_so(door: FrontDoor):
+    await door.remember("likes green tea", "words")
+    await door.remember("plays the cello on Sundays", "words")
+    with_meaning = await door.post("/v1/search", {"user_id": "words", "query": "green tea", "recall": False})
+    assert "degraded" not in with_meaning.json()
+    [result] = await degraded(door, "words", "green tea", include_global=False)
+    assert result["memory"] == "likes green tea"
+    assert (result["scores"]["semantic"], result["scores"]["keyword"]) == (0.0, 1.0)
+    assert result["score"] > 0.97, "the words have the weight of the meaning"
+    assert await degraded(door, "words", "violoncello") == []
+    assert (await search(door, "words", "green tea", recall=False))[0]["memory"] == "likes green tea"
+
+
+async def test_while_the_embedder_is_away_what_fills_a_slot_and_what_was_said_is_found_too(door: FrontDoor):
+    await door.remember("The user's name is Mara", "slots", attribute="user_name", value="Mara")
+    said = turn("said-1", "what does the opera choir sing?", user_id="slots")
+    assert (await door.post("/v1/events", said)).status_code == 202
+    assert (await door.post("/v1/admin/drain")).status_code == 200
+    [named] = await degraded(door, "slots", "what am I called?", include_global=False)
+    assert named["value"] == "Mara"
+    [found] = await degraded(door, "slots", "opera choir", include=["turns"])
+    assert (found["content"], found["scores"]) == (said["content"], {"semantic": 0.0, "keyword": 1.0})
+
+
+async def test_while_the_embedder_is_away_filters_hops_the_past_and_the_least_score_hold(door: FrontDoor):
+    await door.remember("likes green tea", "held", category="preference")
+    tea = await door.remember("drinks green tea at the Lotus house", "held", category="habit")
+    house = await door.remember("the Lotus house is in Bern", "held", category="fact")
+    filtered = await degraded(door, "held", "green tea", filters={"category": "habit"})
+    assert [one["memory_id"] for one in filtered] == [tea["memory_id"]]
+    assert house["memory_id"] in {one["memory_id"] for one in await degraded(door, "held", "drinks tea", hops=2)}
+    assert await degraded(door, "held", "green tea", as_of="2020-01-01T00:00:00Z") == []
+    assert await degraded(door, "held", "green tea", min_score=1.0) == []
+    assert len(await degraded(door, "held", "green tea", min_score=0.5)) == 2
+
+
+async def test_searches_without_the_embedder_are_counted(door: FrontDoor):
+    async def count() -> float:
+        lines = (await door.get("/metrics")).text.splitlines()
+        return float(next(line.split()[1] for line in lines if line.startswith("mnemolog_searches_by_words_total ")))
+
+    before = await count()
+    await degraded(door, "counted", "tea")
+    await search(door, "counted", "tea")
+    assert await count() - before == 1
+
+
+async def test_a_text_that_the_embedder_refuses_is_not_searched_by_its_words(
+    door: FrontDoor, monkeypatch: pytest.MonkeyPatch
+):
+    async def refuses(*_: object, **__: object) -> None:
+        raise EmbedderRefused("this text is refused")
+
+    monkeypatch.setattr(door.embedder, "embed", refuses)
+    response = await door.post("/v1/search", {"user_id": "refused", "query": "tea"})
+    assert (response.status_code, response.json()["detail"]) == (422, "this text is refused")
 
 
 class IndexOnAServer:

@@ -188,6 +188,25 @@ async def test_without_an_encoder_turns_are_found_by_words_and_get_their_vectors
     assert len(vectors(tmp_path)) == 3
 
 
+async def test_an_encoder_that_goes_away_within_a_search_leaves_it_to_the_words_and_it_says_so(
+    door: FrontDoor, monkeypatch: pytest.MonkeyPatch
+):
+    await talk(door, "zh")
+    assert await first(door, "zh", "station") == "c-1"
+    embed, questions = door.embedder.embed, list[str]()
+
+    async def once(texts: list[str], *, urgent: bool = False) -> object:
+        questions.extend(texts)
+        if len(questions) > 1:
+            raise EmbedderUnavailable("away")
+        return await embed(texts, urgent=urgent)
+
+    monkeypatch.setattr(door.embedder, "embed", once)
+    answer = await door.post("/v1/search", {"user_id": "zh", "query": "station", "include": BOTH, "recall": False})
+    assert (answer.status_code, answer.json()) == (200, {"results": [], "degraded": ["semantic"]})
+    assert questions == ["station", "station"]
+
+
 async def test_while_many_turns_have_no_vector_none_of_them_is_preferred(
     door: FrontDoor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

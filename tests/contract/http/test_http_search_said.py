@@ -188,7 +188,7 @@ async def test_what_was_on_a_screen_or_in_an_article_is_found_too_and_no_context
         screen | {"app": "Maps", "text": "Route to the lighthouse of Arkona, 41 minutes"},
         article | {"title": "Lighthouses", "content": "The lighthouse of Arkona was built by Schinkel in 1827."},
     ]
-    await door.http.post("/v1/events?wait=20", json=shown)
+    await door.http.post("/v1/events?wait=60", json=shown)
     await say(door, "sh-3", "Is the lighthouse far?", "shown")
     found = {hit["turn_id"]: hit for hit in await search(door, "shown", "lighthouse", include=["turns"])}
     assert {name: (hit["role"], hit["provenance"], hit["name"]) for name, hit in found.items()} == {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 from contract.front_door import turn
+from support.free_ports import free_ports
 
 from mnemolog.http.app import make_http
 from mnemolog.server import listen
@@ -33,12 +34,6 @@ sys.exit(run(from_environment({}, data_dir=sys.argv[1], port=int(sys.argv[2]), p
 """
 
 
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
-
-
 async def start(folder: Path, port: int) -> Process:
     return await asyncio.create_subprocess_exec(
         sys.executable, "-c", SERVE, str(folder), str(port), stderr=asyncio.subprocess.PIPE
@@ -47,11 +42,11 @@ async def start(folder: Path, port: int) -> Process:
 
 @asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[tuple[Process, httpx.AsyncClient]]:
-    port = free_port()
+    port = free_ports(1)[0]
     process = await start(folder, port)
     try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20) as http:
-            async with asyncio.timeout(30):
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=120) as http:
+            async with asyncio.timeout(120):
                 while not await is_ready(http):
                     assert process.returncode is None, "the process ended while it started"
                     await asyncio.sleep(0.05)
@@ -72,7 +67,7 @@ async def is_ready(http: httpx.AsyncClient) -> bool:
 async def stop(process: Process, name: signal.Signals) -> str:
     """Send a signal, and return what the process told until it ended with 0."""
     process.send_signal(name)
-    _, told = await asyncio.wait_for(process.communicate(), 20)
+    _, told = await asyncio.wait_for(process.communicate(), 120)
     assert process.returncode == 0
     assert b"Traceback" not in told
     return told.decode()
@@ -80,7 +75,7 @@ async def stop(process: Process, name: signal.Signals) -> str:
 
 async def fails(process: Process) -> str:
     """Return the last line of a process that ends with 1."""
-    _, told = await asyncio.wait_for(process.communicate(), 30)
+    _, told = await asyncio.wait_for(process.communicate(), 120)
     assert process.returncode == 1
     return told.decode().splitlines()[-1]
 
@@ -91,7 +86,7 @@ async def test_a_signal_ends_it_with_0_and_nothing_accepted_is_lost(tmp_path: Pa
         [first] = (await http.post("/v1/events", json=event)).json()["accepted"]
         assert "mnemolog answers at http://127.0.0.1:" in await stop(process, signal.SIGTERM)
     async with served(tmp_path) as (process, http):
-        [again] = (await http.post("/v1/events?wait=20", json=event)).json()["accepted"]
+        [again] = (await http.post("/v1/events?wait=60", json=event)).json()["accepted"]
         assert (again["position"], again["state"]) == (first["position"], "remembered")
         await stop(process, signal.SIGINT)
 
@@ -110,7 +105,7 @@ async def test_a_failure_ends_it_with_1_and_a_sentence(tmp_path: Path):
     newer = NewRecord(topic="mnemolog.inbox", partition=0, key=b"default/u", value=b"\xc3\x01newer!!!body")
     await log.append([newer])
     log.close()
-    assert "upgrade mnemolog" in await fails(await start(tmp_path, free_port()))
+    assert "upgrade mnemolog" in await fails(await start(tmp_path, free_ports(1)[0]))
 
 
 async def test_what_is_in_use_is_said_before_anything_is_touched(tmp_path: Path):
@@ -118,7 +113,7 @@ async def test_what_is_in_use_is_said_before_anything_is_touched(tmp_path: Path)
         told = await fails(await start(tmp_path / "two", http.base_url.port or 0))
         assert told.startswith("mnemolog cannot start: cannot listen on 127.0.0.1:")
         assert not (tmp_path / "two").exists()
-        assert "holds the log" in await fails(await start(tmp_path / "one", free_port()))
+        assert "holds the log" in await fails(await start(tmp_path / "one", free_ports(1)[0]))
 
 
 def test_answers_are_sent_without_waiting_for_more():
@@ -145,3 +140,11 @@ async def test_what_is_asked_of_the_process_is_answered_before_it_has_started():
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
         for path, status in (("/health/live", 200), ("/metrics", 200), ("/health/ready", 503), ("/v1/memories", 503)):
             assert (await http.get(path, params={"user_id": "u1"} if "v1" in path else None)).status_code == status
+
+
+async def test_the_date_that_answers_carry_goes_on(tmp_path: Path):
+    async with served(tmp_path) as (_, http):
+        first = (await http.get("/health/live")).headers["date"]
+        async with asyncio.timeout(60):
+            while (await http.get("/health/live")).headers["date"] == first:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0.1)

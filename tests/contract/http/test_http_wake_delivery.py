@@ -180,4 +180,4 @@ async def test_a_wake_that_json_cannot_carry_ends_no_stream(caplog: pytest.LogCa
 async def test_a_stream_ends_when_the_worker_stops(tmp_path_factory: pytest.TempPathFactory):
     async with front_door(tmp_path_factory.mktemp("stop")) as door, open_wake_stream(make_http(door.worker)) as stream:
         await door.worker.stop()
-        await asyncio.wait_for(stream.has_ended.wait(), 5)
+        await asyncio.wait_for(stream.has_ended.wait(), 120)

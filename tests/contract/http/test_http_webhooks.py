@@ -68,7 +68,7 @@ async def shown(door: FrontDoor, webhook: dict[str, Any]) -> dict[str, Any]:
 
 async def shown_when(door: FrontDoor, webhook: dict[str, Any], **wanted: object) -> dict[str, Any]:
     """Return a webhook as soon as it is shown so: its progress is written after the receiver has answered."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while True:
             state = await shown(door, webhook)
             if state.items() >= wanted.items():
@@ -359,7 +359,7 @@ async def test_a_tenant_whose_receivers_do_not_answer_delays_its_own_deliveries_
         assert (await other.ask("POST", "/v1/webhooks", {"url": receiver.url})).status_code == 201
         for caller in (slow, other):
             assert (await caller.ask("POST", "/v1/memories", {"user_id": "u1", "content": "likes tea"})).is_success
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             writers = [await silent.get() for _ in range(deliveries.OF_A_TENANT_AT_ONCE)]
             while not receiver.items:  # noqa: ASYNC110 - it tells nobody
                 await asyncio.sleep(0.02)

@@ -54,7 +54,7 @@ async def call(server: str, mode: str, tool: str, whose: str, **arguments: Any) 
 
 
 async def http(server: str, method: str, path: str, **more: Any) -> httpx.Response:
-    async with httpx.AsyncClient(base_url=server, timeout=20) as client:
+    async with httpx.AsyncClient(base_url=server, timeout=120) as client:
         return await client.request(method, path, **more)
 
 

@@ -210,7 +210,7 @@ class Mem0Suite:
     def test_a_projects_settings_are_the_policy(self, client: Any, server: str):
         from mem0.exceptions import ValidationError  # noqa: PLC0415 - after it was made quiet
 
-        with httpx.Client(base_url=server, timeout=30) as http:
+        with httpx.Client(base_url=server, timeout=120) as http:
             before = http.put("/v1/policy", json={"never": ["salary"]}).json()
             client.project.update(
                 custom_instructions="Remember the garden.", custom_categories=[{"habit": "what is done every week"}]
@@ -280,7 +280,7 @@ class Mem0Suite:
         await client.async_client.aclose()
 
     def test_the_plain_routes_of_its_server_answer_when_all_is_done(self, server: str, user: str):
-        with httpx.Client(base_url=server, timeout=30) as http:
+        with httpx.Client(base_url=server, timeout=120) as http:
             said = [{"role": "user", "content": "I have a cat called Momo."}]
             added = http.post("/memories", json={"messages": said, "user_id": user}).json()["results"]
             assert any("Momo" in one["memory"] for one in added)
@@ -298,7 +298,7 @@ class Mem0Suite:
             assert http.get("/memories", params={"user_id": user}).json()["results"] == []
 
     def test_clients_of_before_are_answered_in_their_shapes(self, server: str, user: str):
-        with httpx.Client(base_url=server, timeout=30) as http:
+        with httpx.Client(base_url=server, timeout=120) as http:
             said = [{"role": "user", "content": "My brother Tom lives in Oslo."}]
             [queued] = http.post("/v1/memories/", json={"messages": said, "user_id": user}).json()
             assert queued["status"] == "PENDING"

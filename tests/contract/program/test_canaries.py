@@ -111,7 +111,7 @@ def test_a_run_tells_no_secret_and_no_word(tmp_path: Path, form: str):
         with (
             output.open("wb") as said,
             subprocess.Popen(command, env=environment(**variables), stdout=said, stderr=said) as up,  # noqa: S603 - ours
-            httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client,
+            httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120) as client,
         ):
             try:
                 client.headers["Authorization"] = f"Bearer {everything}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 DOCKERFILE = Path(__file__).resolve().parents[3] / "Dockerfile"
-START_SECONDS = 60.0
+START_SECONDS = 240.0
 
 
 class Served:
@@ -68,7 +68,7 @@ class Served:
     def run(self, *arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "mnemolog", *arguments]
         given = environment or self.environment
-        return subprocess.run(command, env=given, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
+        return subprocess.run(command, env=given, capture_output=True, text=True, check=False, timeout=240)  # noqa: S603
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_the_health_check_of_the_image_speaks_tls_too(served: Served):
     [line] = [one for one in DOCKERFILE.read_text("utf-8").splitlines() if one.lstrip().startswith('CMD ["python"')]
     command = [sys.executable, *json.loads(line.partition("CMD ")[2])[1:]]
     for environment, code in ((served.environment, 0), (served.environment | {"MNEMOLOG_PORT": "9"}, 1)):
-        done = subprocess.run(command, env=environment, capture_output=True, check=False, timeout=30)  # noqa: S603
+        done = subprocess.run(command, env=environment, capture_output=True, check=False, timeout=240)  # noqa: S603
         assert done.returncode == code, done.stderr
 
 
@@ -143,6 +143,6 @@ def test_it_says_where_it_answers_and_a_certificate_that_cannot_be_used_ends_it_
     assert "cannot be used as a certificate and its key" in refused.stderr
     with socket.create_connection(("127.0.0.1", served.port)):  # a connection that says nothing keeps nobody waiting
         served.process.send_signal(signal.SIGTERM)
-        _, said = served.process.communicate(timeout=30)
+        _, said = served.process.communicate(timeout=240)
     assert f"mnemolog answers at {served.url}" in said
     assert served.process.returncode == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from contract.scripted_model import ScriptedModel, completion
+from support.free_ports import free_ports
 from support.mnemolog_up import TIMEOUT_SECONDS, Up, environment
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ def model() -> Iterator[ScriptedModel]:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, model: ScriptedModel) -> Iterator[Up]:
     """Give a worker that extracts by rules and greets by the model."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    [port] = free_ports(1)
     up = Up(tmp_path_factory.mktemp("data"), port, OPENAI_BASE_URL=model.base_url)
     try:
         up.wait_until_ready()

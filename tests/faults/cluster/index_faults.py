@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from support.weaviate_server import WeaviateServer
 
 STANDING_SECONDS, GOING_SECONDS = 0.4, 0.1
-FOUND_SECONDS = 120.0
+FOUND_SECONDS = 300.0
 PAUSE_SECONDS = 0.1
 SEARCHED_USERS = 25
 """Users of whom every fact is searched for."""

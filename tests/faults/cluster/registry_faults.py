@@ -55,11 +55,14 @@ def _by_registry(turn: str) -> bool:
 
 async def _waiting(cluster: Cluster) -> int:
     """Wait until what was published over HTTP is remembered; return how many turns wait for the registry: some."""
-    turns = cluster.turns_acknowledged()
-    await cluster.reading.until_decided([turn for turn in turns if not _by_registry(turn)], RECOVERY_SECONDS)
-    waiting = sum(turn not in cluster.reading.decided for turn in turns if _by_registry(turn))
-    assert waiting, "no event waits for the registry"
-    return waiting
+    deadline = time.monotonic() + RECOVERY_SECONDS
+    while True:
+        turns = cluster.turns_acknowledged()
+        await cluster.reading.until_decided([turn for turn in turns if not _by_registry(turn)], RECOVERY_SECONDS)
+        if waiting := sum(turn not in cluster.reading.decided for turn in turns if _by_registry(turn)):
+            return waiting
+        assert time.monotonic() < deadline, "no event waits for the registry"
+        await asyncio.sleep(0.2)
 
 
 async def _known_to_all(cluster: Cluster, ids: Iterable[int]) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from faults.cluster.numbered_facts import Workload
     from faults.cluster.rows import Row
 
-EMBEDDED_SECONDS = 300.0
+EMBEDDED_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)

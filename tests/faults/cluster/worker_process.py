@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 UP = ("-m", "mnemolog", "up")
-START_SECONDS = 60.0
-STOP_SECONDS = 60.0
+START_SECONDS = 180.0
+"""Only a worker that hangs takes so long: a start is five seconds of processor time, and the machine may be busy."""
+STOP_SECONDS = 120.0
 """Longer than a worker takes at most, which then ends as it is, and says so."""
 ENDED_AS_IT_IS = "has not stopped within"
 
@@ -64,6 +65,12 @@ class WorkerProcess:
         return self._process is not None and self._process.poll() is None and not self.frozen
 
     @property
+    def pid(self) -> int:
+        """Return the id of its process."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def exit_code(self) -> int | None:
         """Return how its process ended, None while it runs."""
         return self._process.poll() if self._process is not None else None
@@ -91,7 +98,7 @@ class WorkerProcess:
         """Wait until it answers requests. Raises AssertionError when it ends, or takes too long."""
         deadline = time.monotonic() + seconds
         verify = True if self._authority is None else ssl.create_default_context(cafile=self._authority)
-        async with httpx.AsyncClient(timeout=5, verify=verify) as http:
+        async with httpx.AsyncClient(timeout=20, verify=verify) as http:
             while time.monotonic() < deadline:
                 assert self.exit_code is None, f"it ended with {self.exit_code}: {self.said()}"
                 try:

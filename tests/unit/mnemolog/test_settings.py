@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import ValidationError
 
+from mnemolog.environment import SettingsError
 from mnemolog.log.connection import kafka_security
 from mnemolog.server import check_serving
-from mnemolog.settings import Settings, SettingsError, check_names, from_environment, read_env_file, revealed
+from mnemolog.settings import Settings, check_names, from_environment, read_env_file, revealed
 from mnemolog.worker.components import cluster_secrets, configured_index
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ async def listening(files: CertificateFiles) -> AsyncIterator[int]:
 
 async def said_back(connection: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> bytes:
     connection[1].write(b"still there\n")
-    return await asyncio.wait_for(connection[0].readline(), 5)
+    return await asyncio.wait_for(connection[0].readline(), 120)
 
 
 def number_of(connection: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> int:

@@ -1,4 +1,4 @@
-"""The faster constructor of frozen dataclasses does what their own does."""
+"""The faster constructor and `replace` of frozen dataclasses do what their own do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from schemas.fast_init import fast_init
+from schemas.fast_init import fast_init, replacer
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +68,21 @@ def test_what_it_makes_is_copied_and_pickled():
     made = Fast("here", needed="x")
     assert replace(made, number=3) == Fast("here", 3, needed="x")
     assert pickle.loads(pickle.dumps(made)) == made  # noqa: S301 - its own
+
+
+def test_a_copy_has_what_was_changed_and_all_else():
+    made = Fast("here", 2, ["a"], needed="x")
+    changed = replacer(Fast)(made, number=3, said="y")
+    assert changed == replace(made, number=3, said="y")
+    assert type(changed) is Fast
+    assert made == Fast("here", 2, ["a"], needed="x")
+
+
+def test_a_copy_is_frozen():
+    with pytest.raises(FrozenInstanceError):
+        replacer(Fast)(Fast("here", needed="x")).place = "there"  # type: ignore[misc]
+
+
+def test_a_copy_with_an_unknown_field_is_refused():
+    with pytest.raises(TypeError):
+        replacer(Fast)(Fast("here", needed="x"), colour="red")

@@ -17,7 +17,8 @@ from mnemolog.access.principal import Role
 from mnemolog.cli.invocation import Surroundings
 from mnemolog.cli.program import program
 from mnemolog.diagnostics.checks import checked
-from mnemolog.settings import SettingsError, from_environment
+from mnemolog.environment import SettingsError
+from mnemolog.settings import from_environment
 from schemas.instant import read_instant
 
 if TYPE_CHECKING:

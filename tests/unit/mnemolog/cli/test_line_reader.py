@@ -27,7 +27,7 @@ async def test_any_error_of_the_reader_ends_the_reading(error: Exception, told: 
         yield BadLine("f", 1, "bad"), 1
         raise error
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         with pytest.raises(OSError, match=told) as raised:
             async for _ in read_rows(rows):
                 pass

@@ -22,7 +22,7 @@ from streams.transports.directory_lock import DirectoryLock, read_note
 if TYPE_CHECKING:
     from pathlib import Path
 
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 300
 COMMANDS = (
     "up", "publish", "drain", "search", "memories", "memory", "history", "profile", "context", "remember",
     "revise", "forget", "restore", "digest", "rebuild", "doctor", "topics", "tick", "dead-letters",
@@ -259,17 +259,20 @@ async def test_a_worker_waits_for_a_command_that_holds_its_folder(tmp_path: Path
     (tmp_path / "log").mkdir()
     lock, said = DirectoryLock.take(tmp_path / "log"), list[str]()
     waiting = asyncio.get_running_loop().create_task(wait_until_free(Settings(data_dir=tmp_path), said.append))
+    async with asyncio.timeout(120):
+        while not said:  # noqa: ASYNC110 - it tells nobody else
+            await asyncio.sleep(0.01)
     await asyncio.sleep(0.5)
     assert (said, waiting.done()) == ([f"waiting for process {os.getpid()}, which holds {tmp_path}"], False)
     lock.release()
-    await asyncio.wait_for(waiting, 30)
+    await asyncio.wait_for(waiting, 120)
 
 
 async def test_a_worker_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_directory, "COMMAND_SECONDS", 0.5)
     (tmp_path / "log").mkdir()
     lock = DirectoryLock.take(tmp_path / "log")
-    await asyncio.wait_for(wait_until_free(Settings(data_dir=tmp_path), print), 5)
+    await asyncio.wait_for(wait_until_free(Settings(data_dir=tmp_path), print), 120)
     assert read_note(tmp_path / "log") == {"pid": os.getpid()}
     lock.write_note({"pid": os.getpid(), "url": NOBODY})
     with pytest.raises(LogLocked, match="already serves"):

@@ -17,7 +17,7 @@ from streams.transports.kafka.group import Member
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-REFUSED_SECONDS = 0.2
+REFUSED_SECONDS = 0.8
 
 
 class Group:
@@ -72,7 +72,7 @@ async def looked(dead: DeadPeers, url: str) -> None:
     """Have a worker looked at, until that is over."""
     dead.suspect(url)
     dead.suspect(url)
-    await asyncio.wait_for(asyncio.gather(*dead._looking.values()), 20)
+    await asyncio.wait_for(asyncio.gather(*dead._looking.values()), 120)
 
 
 async def test_a_worker_whose_port_refuses_connections_for_long_enough_is_forgotten(

@@ -189,12 +189,12 @@ async def test_whoever_waits_for_a_worker_is_told_at_once_that_the_partition_has
     peers = Peers(bench.shards, lambda: told, list, "http://127.0.0.1:9")
     try:
         waiting = asyncio.create_task(peers.send(url, "POST", "/v1/search", body=b"{}", headers={}, partition=0))
-        await asyncio.wait_for(asked.wait(), 30)
+        await asyncio.wait_for(asked.wait(), 120)
         told[1] = "http://127.0.0.1:10"
         assert not (await asyncio.wait({waiting}, timeout=0.5))[0], "another partition has moved"
         told[0] = "http://127.0.0.1:10"
         with pytest.raises(PartitionMoved, match="partition 0 has left"):
-            await asyncio.wait_for(waiting, 30)
+            await asyncio.wait_for(waiting, 120)
     finally:
         await peers.aclose()
         server.close()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from schemas.log import Record
 
-SECONDS = 20.0
+SECONDS = 120.0
 GIVEN_UP = RebuildPlan("all", 2, "given up", 1)
 WANTED = RebuildPlan("all", 2, "wanted", 1)
 

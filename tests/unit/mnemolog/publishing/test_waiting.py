@@ -59,7 +59,7 @@ async def test_without_being_told_it_is_looked_for(bench: Workbench):
     waiting = asyncio.create_task(untold.wait([(XIAOMING, "t-1")], ONE_HOUR))
     await asyncio.sleep(0)
     await bench.remembers(*await bench.log.read(INBOX.name, 0, 0, 1))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         assert await waiting
 
 
@@ -86,3 +86,13 @@ async def test_what_is_being_extracted_is_looked_at_only_at_the_end_of_the_time(
     assert bench.observe.is_pending(XIAOMING, "t-1")
     assert not await states.wait([(XIAOMING, "t-1")], 3 * LONGEST_POLL_SECONDS)
     assert looks == ["t-1"]
+
+
+async def test_a_state_in_which_the_wait_ends_is_the_one_that_is_told(bench: Workbench):
+    await extracted(bench)
+    states = EventStates(bench.log, bench.shards, bench.observe, settled=bench.remember.settled)
+    assert await states.finished([(XIAOMING, "t-1"), (XIAOMING, "never said")], 0.01) == {}
+    await bench.remembers(*await bench.log.read(INBOX.name, 0, 0, 1))
+    found = await states.finished([(XIAOMING, "t-1"), (XIAOMING, "never said")], 0.01)
+    assert found == {(XIAOMING, "t-1"): (await states.of(XIAOMING, ["t-1"]))["t-1"]}
+    assert found[XIAOMING, "t-1"]["state"] == "remembered"

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from support.notebook_index import NOTEBOOK
 
-from mnemolog.settings import Settings, SettingsError, from_environment
+from mnemolog.environment import SettingsError
+from mnemolog.settings import Settings, from_environment
 from projections.index.adapter import IndexAdapter, IndexConfig
 from projections.index.registry import INDEXES, IndexRegistry
 

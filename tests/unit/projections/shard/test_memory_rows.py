@@ -11,7 +11,13 @@ from support.examples import remember
 from support.given import given
 
 from projections.embedding.stored_vector import vector_bytes
-from projections.shard.rows.memories import decision_of_row, memory_of_row, row_of_decision, row_of_memory
+from projections.shard.rows.memories import (
+    decision_naming,
+    decision_of_row,
+    memory_of_row,
+    row_of_decision,
+    row_of_memory,
+)
 from projections.state.evolve import events_of
 from schemas import codec
 from schemas.messages.envelope import Sealed
@@ -45,6 +51,34 @@ def test_a_vector_that_two_memories_of_a_decision_have_is_left_out_of_both():
     found = events_of(decision_of_row(row_of_decision(value, [vector, vector])))
 
     assert list(found) == [replace(formed, vector=Sealed.clear(bytes(len(vector))))] * 2
+
+
+def test_a_large_decision_is_compressed_and_a_small_one_is_not():
+    [decision] = REMEMBERED.decisions
+    [formed] = [event for event in events_of(decision) if isinstance(event, MemoryFormed)]
+    vector = vector_bytes([n % 17 - 8 for n in range(512)])
+    for text, is_compressed in (("short", False), ("long " * 1_000, True)):
+        event = replace(formed, content=Sealed.clear(text), vector=Sealed.clear(vector))
+        value = codec.encode(replace(decision, events=[codec.encode(event)]))
+
+        row = row_of_decision(value, [vector])
+
+        assert len(row) < (1_000 if is_compressed else len(value) - 500)
+        assert (text.encode() in row) is not is_compressed
+        assert decision_naming(row, formed.memory_id) == decision_of_row(row)
+        [found] = events_of(decision_of_row(row))
+        assert found == replace(event, vector=Sealed.clear(bytes(len(vector))))
+
+
+def test_a_decision_with_many_vectors_keeps_all_else():
+    [decision] = REMEMBERED.decisions
+    [formed] = [event for event in events_of(decision) if isinstance(event, MemoryFormed)]
+    vectors = [vector_bytes([(n + number) % 17 - 8 for n in range(64)]) for number in range(12)]
+    events = [codec.encode(replace(formed, vector=Sealed.clear(vector))) for vector in vectors]
+    for few in (events[:1], events[:2], events):
+        row = row_of_decision(codec.encode(replace(decision, events=few)), vectors[: len(few)])
+        found = events_of(decision_of_row(row))
+        assert list(found) == [replace(formed, vector=Sealed.clear(bytes(len(vectors[0]))))] * len(few)
 
 
 def test_bytes_that_stand_in_a_decision_twice_are_no_vector_to_leave_out():

@@ -72,7 +72,7 @@ async def folds_when(bench: Workbench, kind: type[ShardUnavailable], mended: obj
     assert (len(bench.state().memories), bench.acked) == (0, [])
     assert callable(mended)
     mended()
-    await asyncio.wait_for(remembering, 10)
+    await asyncio.wait_for(remembering, 120)
     assert (len(bench.state().memories), len(bench.acked), bench.shards.trouble()) == (1, 1, None)
     assert len(await bench.ledger()) == 1, "it was appended once, and folded when there was room"
 

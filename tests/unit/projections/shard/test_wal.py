@@ -123,7 +123,7 @@ def test_the_write_ahead_log_is_not_begun_anew_under_a_checkpoint(tmp_path: Path
 
 
 async def _emptied(log: Path) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while os.path.getsize(log):  # noqa: ASYNC110, ASYNC240, PTH202 - a file's length is no event
             await asyncio.sleep(0.01)
 

@@ -135,7 +135,7 @@ async def test_a_context_goes_by_the_last_intimacy_when_its_turn_is_gone_and_aft
         await door.remember("likes coffee", agent_id="luna")
         await door.remember("name is Ming", agent_id="luna", attribute="user_name", value="Ming")
         said = turn("t-1", "hm", agent_id="luna", context={"intimacy": 10}, occurred_at=door.clock.now().isoformat())
-        await door.http.post("/v1/events?wait=20", json=said)
+        await door.http.post("/v1/events?wait=60", json=said)
         assert await seen(door) == 1, "the name alone"
         door.clock.ahead = timedelta(days=40)
         as_of = door.clock.now().isoformat()

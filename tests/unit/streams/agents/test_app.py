@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from faust.types import TP
 
+from mnemolog.settings import from_environment
 from streams.agents.app import OF_USERS, make_app
+from streams.transports.kafka.transport import Transport
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -27,6 +30,21 @@ class Told:
 
     def revoked(self, partitions: Collection[int]) -> None:
         self.notes.append(f"let go of {sorted(partitions)}")
+
+
+async def test_a_group_is_joined_with_the_longest_session_that_may_be_set(tmp_path: Path):
+    told: Any = Told()
+    longest = from_environment({}, session_seconds=1_800).session_seconds
+    app = make_app(
+        name="agents", broker="kafka://127.0.0.1:1", partitions=1, folder=tmp_path, observe=told, remember=told,
+        project=told, moved=told, failed=lambda _error: None, session_seconds=longest,
+    )  # fmt: skip
+    app.transport = Transport(app.conf.broker_consumer, app, app.loop)
+    consumer: Any = app.consumer
+    try:
+        await consumer._thread._create_consumer(loop=asyncio.get_running_loop()).stop()
+    finally:
+        consumer._thread.thread_loop.close()
 
 
 async def test_partitions_that_went_without_a_revocation_lose_their_work_before_the_others_are_held(tmp_path: Path):

@@ -127,7 +127,7 @@ async def test_a_waiter_is_told_when_its_item_is_decided(bench: Workbench):
     await asyncio.sleep(0)
     assert not waiter.done()
     await bench.decides(remember(COFFEE, "c-1"))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await waiter
         await bench.remember.decided(XIAOMING, "c-1")
 
@@ -179,7 +179,7 @@ async def test_a_decision_that_does_not_fit_is_put_aside_and_not_made_again_and_
         return draft.decision()
 
     monkeypatch.setattr("streams.agents.remember.decide", unfit)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await bench.decides(remember(COFFEE, "c-1"))
     [letter] = await bench.dead()
     assert (letter.reason, "does not fit" in letter.detail, await bench.ledger()) == ("failed", True, [])

@@ -221,7 +221,7 @@ async def test_the_first_record_since_an_instant_is_found_by_halves(bench: Workb
 
 async def test_a_worker_drops_the_turns_of_its_shards_with_those_of_its_log(tmp_path: Path):
     async with front_door(tmp_path, partitions=1, retention_days=1) as door:
-        await door.http.post("/v1/events?wait=20", json=turn("t-1", "I live in Berlin."))
+        await door.http.post("/v1/events?wait=60", json=turn("t-1", "I live in Berlin."))
         await door.post("/v1/admin/drain", {})
         [memory] = (await door.get("/v1/memories", user_id="u1")).json()["items"]
         door.clock.ahead = timedelta(days=2)

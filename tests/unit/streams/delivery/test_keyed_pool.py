@@ -84,8 +84,9 @@ async def test_a_job_that_waits_behind_its_key_takes_no_slot(pool: KeyedPool):
     for number in range(6):
         await pool.submit(0, "slow", work.job(f"slow-{number}", waits=True))
     await pool.submit(0, "quick", work.job("quick"))
-    await asyncio.sleep(0.01)
-    assert "quick ends" in work.notes
+    async with asyncio.timeout(120):
+        while "quick ends" not in work.notes:  # noqa: ASYNC110 - the job tells nobody
+            await asyncio.sleep(0)
     assert not await is_idle(pool, 0)
     pool.drop(0)
 
@@ -94,11 +95,11 @@ async def test_settling_a_partition_waits_for_its_jobs_only(pool: KeyedPool):
     work = Work()
     await pool.submit(0, "user", work.job("mine"))
     await pool.submit(1, "user", work.job("theirs", waits=True))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await pool.settle(0)
     assert (await is_idle(pool, 0), await is_idle(pool, 1)) == (True, False)
     work.gates["theirs"].set()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await pool.settle()
     assert await is_idle(pool, 1)
 
@@ -110,7 +111,7 @@ async def test_dropping_a_partition_cancels_what_runs_and_what_waits(pool: Keyed
     await pool.submit(1, "user", work.job("theirs"))
     await asyncio.sleep(0.01)
     pool.drop(0)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await pool.settle()
     assert "theirs ends" in work.notes
     assert not {"running ends", "waiting begins"} & set(work.notes)
@@ -122,7 +123,7 @@ async def test_a_partition_that_comes_back_works_again(pool: KeyedPool):
     await asyncio.sleep(0)
     pool.drop(0)
     await pool.submit(0, "user", work.job("new"))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await pool.settle(0)
     assert work.notes[-1] == "new ends"
     await asyncio.sleep(0)
@@ -134,7 +135,7 @@ async def test_an_error_that_escapes_a_job_is_reported(pool: KeyedPool, failures
         raise ValueError("no")
 
     await pool.submit(0, "user", fails)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await pool.settle()
     assert [str(f) for f in failures] == ["no"]
     work = Work()
@@ -152,7 +153,7 @@ async def test_submitting_waits_while_too_many_jobs_are_queued(pool: KeyedPool):
     await asyncio.sleep(0.01)
     assert not late.done()
     work.gates["first"].set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         await late
         await pool.settle()
     assert "late ends" in work.notes
@@ -165,7 +166,7 @@ async def test_dropping_makes_room_for_those_who_wait_to_submit(pool: KeyedPool)
     late = asyncio.create_task(pool.submit(1, "other", work.job("late")))
     await asyncio.sleep(0.01)
     pool.drop(0)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await late
         await pool.settle()
     assert work.notes[-1] == "late ends"
@@ -178,7 +179,7 @@ async def test_what_waits_to_be_queued_when_its_partition_is_dropped_is_dropped_
     late = asyncio.create_task(pool.submit(0, "user", work.job("late")))
     await asyncio.sleep(0.01)
     pool.drop(0)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await late
         await pool.submit(0, "user", work.job("comes again"))
         await pool.settle()
@@ -228,7 +229,7 @@ async def test_items_that_wait_for_equal_work_are_done_by_one_job(pool: KeyedPoo
         await pool.share(0, "user", work.second, item)
     await pool.share(0, "user", work.first, -3)
     work.gate.set()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await pool.settle()
     assert work.given == [[0], [*range(1, most + 1)], [most + 1], [-1, -2], [-3]]
 
@@ -250,7 +251,7 @@ async def test_items_of_a_partition_that_was_dropped_are_not_done(pool: KeyedPoo
         await asyncio.sleep(0)
     pool.drop(0)
     await pool.share(0, "user", work.second, 9)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await pool.settle()
     assert work.given == [[0], [9]]
 

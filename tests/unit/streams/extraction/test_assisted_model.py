@@ -110,6 +110,6 @@ async def test_the_rules_read_while_the_model_thinks():
             return await super().extract(window)
 
     model = Thinking(Proposal(content="The user lives in Bergen.", sources=(0,)))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         [proposal] = (await AssistedModel(model, Rules()).extract(talk(WHO))).proposals
     assert proposal.attribute == "city"

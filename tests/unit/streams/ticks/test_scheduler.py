@@ -12,12 +12,14 @@ from support.examples import later, remember
 from support.memory_log import MemoryLog
 from support.workbench import Workbench
 
+from projections.shard.errors import ShardUnavailable
 from schemas.messages.inbox import DecayDue
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.ticks.scheduler import (
     MAX_MISSED_SLOTS,
     RETENTION_EVERY,
     TickScheduler,
+    check_regularly,
     decay_due,
     retention_due,
     slots_between,
@@ -234,8 +236,97 @@ async def test_a_silent_partition_does_not_stop_the_clock_of_the_others(tmp_path
         check_seconds=0.1,
     )
     running = asyncio.ensure_future(scheduler.run())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while await bench.log.end(INBOX.name, 1) == 1:  # noqa: ASYNC110 - the log has no event for it
+            await asyncio.sleep(0.05)
+    running.cancel()
+    bench.close()
+
+
+async def test_only_what_is_due_is_checked_and_what_cannot_say_so_holds_up_nobody(tmp_path: Path):
+    bench = Workbench(tmp_path / "three", MemoryLog(3), partitions=3)
+    checked: list[int] = []
+    twice = asyncio.Event()
+
+    def is_due(partition: int) -> bool:
+        if partition == 0:
+            raise ShardUnavailable("the disk is full")
+        return partition == 2
+
+    async def check(partition: int) -> None:
+        checked.append(partition)
+        if len(checked) == 2:
+            twice.set()
+
+    running = asyncio.ensure_future(check_regularly(bench.shards, check, 0.001, is_due=is_due))
+    async with asyncio.timeout(60):
+        await twice.wait()
+    running.cancel()
+    assert checked[:2] == [2, 2]
+    bench.close()
+
+
+class CountedClock(SetClock):
+    """Tells when it was asked so many times."""
+
+    def __init__(self, now: datetime, times: int) -> None:
+        """Begin at an instant."""
+        super().__init__(now)
+        self.was_asked = asyncio.Event()
+        self._left = times
+
+    def now(self) -> datetime:
+        """Return what was set."""
+        self._left -= 1
+        if not self._left:
+            self.was_asked.set()
+        return super().now()
+
+
+@pytest.mark.parametrize("has_record", [True, False])
+async def test_a_slot_is_appended_when_its_time_comes_after_looks_that_found_none(tmp_path: Path, *, has_record: bool):
+    bench, clock = Workbench(tmp_path / "one"), CountedClock(midnight(6) - timedelta(seconds=1), 4)
+    if has_record:
+        await bench.publish(INBOX.name, {}, partition=0)
+    scheduler = TickScheduler(
+        log=bench.log,
+        shards=bench.shards,
+        handled=lambda _topic, _partition: 1_000,
+        clock=clock,
+        make=lambda partition, slot: decay_due(partition, "ladder", slot),
+        every=DAY,
+    )
+    running = asyncio.ensure_future(scheduler.run())
+    async with asyncio.timeout(60):
+        await clock.was_asked.wait()  # it has looked, and then seen that it need not
+        before = await bench.log.end(INBOX.name, 0)
+        assert before == int(has_record)
+        if not has_record:
+            await bench.publish(INBOX.name, {}, partition=0)
+            before += 1
+        clock.instant = midnight(6)
+        while await bench.log.end(INBOX.name, 0) == before:  # noqa: ASYNC110 - the log has no event for it
+            await asyncio.sleep(0.05)
+    running.cancel()
+    bench.close()
+
+
+async def test_a_clock_that_was_a_year_ahead_and_is_set_right_is_followed(tmp_path: Path):
+    bench, clock = Workbench(tmp_path / "one"), CountedClock(midnight(6) + 365 * DAY, 4)
+    scheduler = TickScheduler(
+        log=bench.log,
+        shards=bench.shards,
+        handled=lambda _topic, _partition: 1_000,
+        clock=clock,
+        make=lambda partition, slot: decay_due(partition, "ladder", slot),
+        every=DAY,
+    )
+    running = asyncio.ensure_future(scheduler.run())
+    async with asyncio.timeout(60):
+        await clock.was_asked.wait()
+        await bench.publish(INBOX.name, {}, partition=0)
+        clock.instant = midnight(6)
+        while await bench.log.end(INBOX.name, 0) == 1:  # noqa: ASYNC110 - the log has no event for it
             await asyncio.sleep(0.05)
     running.cancel()
     bench.close()

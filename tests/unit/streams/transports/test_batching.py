@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from typing import TYPE_CHECKING
 
-from streams.transports.batching import BATCH_RECORDS, LONGEST_WAIT_SECONDS, AppendBatcher, when_idle
+from streams.transports import batching
+from streams.transports.batching import (
+    BATCH_RECORDS,
+    IDLE_TURN_SECONDS,
+    LONGEST_WAIT_SECONDS,
+    AppendBatcher,
+    when_idle,
+)
+
+if TYPE_CHECKING:
+    import pytest
 
 
 async def turns(count: int) -> None:
@@ -12,7 +24,15 @@ async def turns(count: int) -> None:
         await asyncio.sleep(0)
 
 
-async def test_who_comes_while_the_loop_works_goes_on_with_those_before() -> None:
+def keep_busy(seconds: float) -> None:
+    """Be a task that works so long at least."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
+
+
+async def test_who_comes_while_the_loop_works_goes_on_with_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "LONGEST_WAIT_SECONDS", 60.0)  # a busy machine may stand still for the real one
     gathering, went_on, busy = AppendBatcher(), [], True
 
     async def write(name: str) -> None:
@@ -23,10 +43,7 @@ async def test_who_comes_while_the_loop_works_goes_on_with_those_before() -> Non
         nonlocal busy
         for step in range(5):
             tasks.append(asyncio.ensure_future(write(str(step))))
-            loop = asyncio.get_running_loop()
-            until = loop.time() + 0.002
-            while loop.time() < until:
-                pass
+            keep_busy(0.002)
             await asyncio.sleep(0)
         busy = False
 
@@ -36,11 +53,14 @@ async def test_who_comes_while_the_loop_works_goes_on_with_those_before() -> Non
     assert went_on == [(str(step), False) for step in range(5)]
 
 
-async def test_enough_records_wait_for_nobody() -> None:
+async def test_enough_records_wait_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "LONGEST_WAIT_SECONDS", 60.0)
     gathering = AppendBatcher()
-    other = asyncio.ensure_future(gathering.wait(1))
-    await asyncio.wait_for(gathering.wait(BATCH_RECORDS), LONGEST_WAIT_SECONDS)
-    await other
+    waiting = [asyncio.ensure_future(gathering.wait(records)) for records in (1, BATCH_RECORDS)]
+    for _ in range(5):
+        keep_busy(2 * IDLE_TURN_SECONDS)
+        await asyncio.sleep(0)
+    assert all(one.done() for one in waiting)
 
 
 async def test_a_loop_that_is_never_idle_hands_over_all_the_same() -> None:
@@ -48,9 +68,7 @@ async def test_a_loop_that_is_never_idle_hands_over_all_the_same() -> None:
     when_idle(loop, lambda: handed.append(loop.time()), lambda: 1)
     began = loop.time()
     while not handed:
-        until = loop.time() + 0.001
-        while loop.time() < until:
-            pass
+        keep_busy(0.001)
         await asyncio.sleep(0)
     assert handed[0] - began >= LONGEST_WAIT_SECONDS
 

@@ -131,8 +131,8 @@ def clients() -> Clients:
     return Clients()
 
 
-async def started(clients: Clients, timeout_s: float = 0.1) -> KafkaLog:
-    log = KafkaLog([], timeout_s=timeout_s, flush_s=0.3, clients=clients)
+async def started(clients: Clients, timeout_s: float = 0.5) -> KafkaLog:
+    log = KafkaLog([], timeout_s=timeout_s, flush_s=1.5, clients=clients)
     await log.start()
     return log
 
@@ -149,7 +149,7 @@ def record(partition: int) -> list[NewRecord]:
 async def test_a_healthy_partition_does_not_wait_for_the_flush_of_a_silent_one(log: KafkaLog, clients: Clients):
     with pytest.raises(LogUnavailable):
         await log.append(record(SILENT))
-    assert await log.append(record(HEALTHY))  # within 0.1 s
+    assert await log.append(record(HEALTHY))  # within 0.5 s
     first, second = clients.producers
     assert not first.closed
     await log.stop()
@@ -159,7 +159,7 @@ async def test_a_healthy_partition_does_not_wait_for_the_flush_of_a_silent_one(l
 async def test_what_was_given_up_is_not_sent_for_ever(log: KafkaLog, clients: Clients):
     with pytest.raises(LogUnavailable):
         await log.append(record(SILENT))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not clients.producers[0].closed:  # noqa: ASYNC110 - nobody tells of it
             await asyncio.sleep(0.01)
     await log.stop()

@@ -12,7 +12,7 @@ from streams.transports.kafka.transport import Transport
 if TYPE_CHECKING:
     import pytest
 
-SESSION_SECONDS = 0.2
+SESSION_SECONDS = 1.0
 
 
 async def test_a_main_loop_that_comes_late_to_its_partitions_does_not_know_whether_it_still_has_them(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from schemas.log import LogError, LogMoved, LogUnavailable, NewRecord
+from streams.transports.batching import LONGEST_WAIT_SECONDS
 from streams.transports.sqlite import writer
 from streams.transports.sqlite.file import LOG_FILE, open_file
 from streams.transports.sqlite.log import SqliteLog
@@ -158,10 +159,10 @@ async def test_a_follower_is_told_which_partitions_grew_once_their_records_are_d
     told: asyncio.Queue[Collection[Place]] = asyncio.Queue()
     inbox.follow(told.put_nowait)
     await asyncio.gather(inbox.append([record(b"x", partition=1)]), inbox.append([record(b"y"), record(b"z")]))
-    assert set(await asyncio.wait_for(told.get(), 30)) == {(TOPIC, 0), (TOPIC, 1)}
+    assert set(await asyncio.wait_for(told.get(), 120)) == {(TOPIC, 0), (TOPIC, 1)}
     assert inbox.end_now(TOPIC, 0) == 2
     await inbox.append([record(b"x", partition=1)])
-    assert set(await asyncio.wait_for(told.get(), 30)) == {(TOPIC, 1)}
+    assert set(await asyncio.wait_for(told.get(), 120)) == {(TOPIC, 1)}
 
 
 async def test_a_follower_is_told_nothing_of_what_appends_nothing_or_after_it_has_ended(inbox: SqliteLog):
@@ -297,6 +298,7 @@ async def test_appends_of_a_busy_loop_share_few_commits(tmp_path: Path):
     connection, reader = open_file(tmp_path)
     writer = SqliteWriter(connection, tmp_path / LOG_FILE, lambda: commits.append(None))
     loop = asyncio.get_running_loop()
+    began = loop.time()
     answers: list[asyncio.Future[int]] = []
     for number in range(30):
         answers.append(loop.create_future())
@@ -304,7 +306,7 @@ async def test_appends_of_a_busy_loop_share_few_commits(tmp_path: Path):
         time.sleep(0.001)  # noqa: ASYNC251 - this is what keeps the loop busy
         await asyncio.sleep(0)
     assert await asyncio.gather(*answers) == list(range(30))
-    assert len(commits) < 6
+    assert len(commits) < 6 + (loop.time() - began) / LONGEST_WAIT_SECONDS  # on a busy machine all takes long
     writer.close()
     reader.close()
 
@@ -326,6 +328,6 @@ async def test_a_write_ahead_log_is_emptied_when_nothing_is_written_for_a_while(
 
 
 async def emptied(file: Path) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while os.path.getsize(file):  # noqa: ASYNC110, ASYNC240, PTH202 - a file's length is no event
             await asyncio.sleep(0.01)

@@ -1,0 +1,88 @@
+"""The embedder that a choice means, and what it is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from projections.embedding.builtin import BuiltinEmbedder
+from projections.embedding.choice import BUILTIN, ENDPOINT, EmbedderUnusable, read_choice
+from projections.embedding.encoder_process import EncoderProcess
+from projections.embedding.languages import LanguageEmbedder
+from projections.embedding.local import LocalEmbedder
+from projections.embedding.onnx.folder import read_folder
+from projections.embedding.openai import OpenAIEmbedder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from projections.embedding.choice import Choice
+    from projections.embedding.embedder import Encoder
+
+_FASTEMBED_OPTIONS: Final = ("query", "passage", "folder", "cache")
+_PACKAGES: Final = {"onnx": ("onnxruntime", "tokenizers"), "fastembed": ("fastembed",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where models are asked for that are neither built in nor on this machine."""
+
+    base_url: str
+    api_key: str
+
+
+def make_embedder(text: str, endpoint: Endpoint) -> Encoder | LanguageEmbedder:
+    """Return the embedder; it starts or connects at first use. Raises EmbedderUnusable."""
+    chosen = read_choice(text)
+    if "" in chosen:
+        return _make(chosen[""], endpoint)
+    return LanguageEmbedder(
+        {language: _make(choice, endpoint) for language, choice in chosen.items()}, BuiltinEmbedder()
+    )
+
+
+def _make(choice: Choice, endpoint: Endpoint) -> Encoder:
+    if choice.kind == BUILTIN:
+        return BuiltinEmbedder()
+    if choice.kind == ENDPOINT:
+        return OpenAIEmbedder(base_url=endpoint.base_url, api_key=endpoint.api_key, model=choice.name)
+    program = _fastembed_program(choice) if choice.kind == "fastembed" else {}
+    for package in _PACKAGES[choice.kind]:
+        if find_spec(package) is None:
+            raise EmbedderUnusable(f"needs the package {package}: pip install 'mnemolog[{choice.kind}]'")
+    return _onnx(choice) if choice.kind == "onnx" else _fastembed(choice, program)
+
+
+def _onnx(choice: Choice) -> LocalEmbedder:
+    path = Path(choice.name).expanduser()
+    folder = read_folder(path, choice.options)
+    name = f"onnx:{path.name}#{folder.fingerprint()}"
+    program: dict[str, str | int] = {
+        "kind": "onnx",
+        "model": str(folder.model),
+        "tokenizer": str(folder.tokenizer),
+        "pooling": folder.pooling,
+        "query_prefix": folder.query_prefix,
+        "passage_prefix": folder.passage_prefix,
+        "max_tokens": folder.max_tokens,
+    }
+    process = EncoderProcess(f"the encoder {path.name}", program)
+    return LocalEmbedder(name, process, query_prefix=folder.query_prefix, passage_prefix=folder.passage_prefix)
+
+
+def _fastembed_program(choice: Choice) -> dict[str, str | int]:
+    """Return what the encoder's process is told: the name, and where the files are. Raises EmbedderUnusable."""
+    if unknown := sorted(choice.options.keys() - set(_FASTEMBED_OPTIONS)):
+        raise EmbedderUnusable(f"fastembed: has no option {unknown[0]!r}: there are {', '.join(_FASTEMBED_OPTIONS)}")
+    places = {name: Path(choice.options[name]).expanduser() for name in ("folder", "cache") if choice.options.get(name)}
+    if "folder" in places and not places["folder"].is_dir():
+        raise EmbedderUnusable(f"{places['folder']} is no folder")
+    return {"kind": "fastembed", "model": choice.name, **{name: str(path) for name, path in places.items()}}
+
+
+def _fastembed(choice: Choice, program: Mapping[str, str | int]) -> LocalEmbedder:
+    process = EncoderProcess(f"the encoder {choice.name}", program)
+    query, passage = (choice.options.get(name, "") for name in ("query", "passage"))
+    return LocalEmbedder(f"fastembed:{choice.name}", process, query_prefix=query, passage_prefix=passage)
