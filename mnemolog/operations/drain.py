@@ -6,7 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.shard.snapshot import count_active
-from schemas.topics import DEAD_LETTERS, INBOX, INPUTS
+from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, LEDGER
+from streams.delivery.retry import fold_with_retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,6 +79,7 @@ class Drain:
                 items = await self._ends((INBOX,))
                 while not self._is_handled(items):  # noqa: ASYNC110 - the transport has no event for it
                     await asyncio.sleep(POLL_SECONDS)
+                await fold_with_retry(self._fold)  # what was decided at once is handled before it is folded
                 await self._index_sync.flush()
         except TimeoutError:
             raise DrainTimeout(f"not everything was remembered within {seconds:g} s: drain again") from None
@@ -110,6 +112,11 @@ class Drain:
                 await self._publisher.publish(sessions)
                 ended |= {e.envelope.event_id for e in sessions}
             await asyncio.sleep(POLL_SECONDS)
+
+    async def _fold(self) -> None:
+        for (topic, partition), end in (await self._ends((LEDGER,))).items():
+            await self._shards.up_to(topic, partition, end)
+        await self._shards.fold_globals()
 
     async def _ends(self, topics: Sequence[Topic]) -> dict[tuple[str, int], int]:
         partitions = self._shards.held()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from mnemolog.cluster.peers import Peers
 from mnemolog.cluster.scatter_gather import ScatterGather
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
 from schemas.log import NewRecord
-from schemas.topics import CONVERSATIONS
+from schemas.topics import CONVERSATIONS, LEDGER
 from streams.decisions.decay_policies.registry import POLICIES
 
 if TYPE_CHECKING:
@@ -44,6 +45,20 @@ async def test_a_drain_that_takes_too_long_says_so(tmp_path_factory: pytest.Temp
         await door.post("/v1/events", turn("d-1", "I live in Berlin."))
         response = await door.post("/v1/admin/drain", {"timeout": 0.001})
     assert (response.status_code, response.headers["retry-after"]) == (503, "1")
+
+
+async def test_a_drain_waits_until_what_was_decided_at_once_is_folded_too(tmp_path_factory: pytest.TempPathFactory):
+    async with front_door(tmp_path_factory.mktemp("folding"), partitions=1) as door:
+        await door.remember("likes tea", "drain")
+        log, shard = door.worker.log, door.worker.shards.at(0)
+        end = await log.end(LEDGER.name, 0)
+        async with shard.folding:
+            remembering = asyncio.create_task(door.remember("likes chess", "drain"))
+            while await log.end(LEDGER.name, 0) == end:  # noqa: ASYNC110 - it ends by itself
+                await asyncio.sleep(0.01)
+            assert (await door.post("/v1/admin/drain", {"timeout": 1})).status_code == 503
+        assert (await door.post("/v1/admin/drain", {"timeout": 60})).json()["memories"] == 2
+        await remembering
 
 
 async def test_a_digest_moves_with_the_memories_and_only_with_them(door: FrontDoor):
