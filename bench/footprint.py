@@ -33,6 +33,7 @@ import orjson
 
 from bench.publish import running_worker
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from support.free_ports import free_ports
 from support.kafka_server import KafkaServer

@@ -30,6 +30,7 @@ from projections.index.weaviate.address import WeaviateAddress
 from projections.index.weaviate.collection import WeaviateCollection
 from projections.index.weaviate.schema import vector_name
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from support.weaviate_server import is_installed, running_weaviate
 

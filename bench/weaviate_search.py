@@ -40,6 +40,7 @@ from schemas.identity import Owner
 from schemas.topics import TOPICS
 from streams.transports.sqlite.log import SqliteLog
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from support.weaviate_server import is_installed, running_weaviate
 
