@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,16 +72,24 @@ class Served:
         return subprocess.run(command, env=given, capture_output=True, text=True, check=False, timeout=240)  # noqa: S603
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    server = Served(tmp_path_factory.mktemp("served"))
+@contextmanager
+def serving(folder: Path) -> Iterator[Served]:
+    server = Served(folder)
     try:
         server.wait_until_ready()
-        with socket.create_connection(("127.0.0.1", server.port)) as server.silent:
-            yield server
+        yield server
     finally:
         server.process.kill()
         server.process.communicate()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with (
+        serving(tmp_path_factory.mktemp("served")) as server,
+        socket.create_connection(("127.0.0.1", server.port)) as server.silent,
+    ):
+        yield server
 
 
 def test_commands_on_its_machine_and_elsewhere_check_its_certificate(served: Served):
@@ -134,15 +143,19 @@ def test_a_connection_that_does_not_begin_to_speak_tls_is_closed(served: Served)
     assert served.silent.recv(1) == b""
 
 
-def test_it_says_where_it_answers_and_a_certificate_that_cannot_be_used_ends_it_with_a_sentence(served: Served):
+def test_a_certificate_that_cannot_be_used_ends_it_with_a_sentence(served: Served):
     broken = served.environment | {"MNEMOLOG_TLS_KEY_FILE": str(served.authority.certificate), "MNEMOLOG_PORT": "0"}
     broken |= {"MNEMOLOG_DATA_DIR": f"{served.environment['MNEMOLOG_DATA_DIR']}-broken"}
     refused = served.run("up", environment=broken)
     assert (refused.returncode, "Traceback" in refused.stderr) == (1, False)
     assert "mnemolog cannot start: " in refused.stderr
     assert "cannot be used as a certificate and its key" in refused.stderr
-    with socket.create_connection(("127.0.0.1", served.port)):  # a connection that says nothing keeps nobody waiting
-        served.process.send_signal(signal.SIGTERM)
-        _, said = served.process.communicate(timeout=240)
-    assert f"mnemolog answers at {served.url}" in said
-    assert served.process.returncode == 0
+
+
+def test_it_says_where_it_answers_and_a_connection_that_says_nothing_does_not_keep_it(tmp_path: Path):
+    # A server of its own: the others' tests may run in any order, and after this one.
+    with serving(tmp_path) as ending, socket.create_connection(("127.0.0.1", ending.port)):
+        ending.process.send_signal(signal.SIGTERM)
+        _, said = ending.process.communicate(timeout=240)
+        assert f"mnemolog answers at {ending.url}" in said
+        assert ending.process.returncode == 0
