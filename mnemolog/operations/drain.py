@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.shard.snapshot import count_active
-from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, LEDGER
+from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 from streams.delivery.retry import fold_with_retry
 
 if TYPE_CHECKING:
@@ -114,9 +114,10 @@ class Drain:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _fold(self) -> None:
-        for (topic, partition), end in (await self._ends((LEDGER,))).items():
+        """Fold what is not folded yet. Where all is, nothing is waited for: the caller may have no time to give."""
+        ends = {**await self._ends((LEDGER,)), (GLOBALS.name, 0): await self._log.end(GLOBALS.name, 0)}
+        for (topic, partition), end in ends.items():
             await self._shards.up_to(topic, partition, end)
-        await self._shards.fold_globals()
 
     async def _ends(self, topics: Sequence[Topic]) -> dict[tuple[str, int], int]:
         partitions = self._shards.held()

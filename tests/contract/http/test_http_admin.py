@@ -61,6 +61,14 @@ async def test_a_drain_waits_until_what_was_decided_at_once_is_folded_too(tmp_pa
         await remembering
 
 
+async def test_a_drain_of_what_is_done_takes_no_time(tmp_path_factory: pytest.TempPathFactory):
+    async with front_door(tmp_path_factory.mktemp("done")) as door:
+        await door.remember("likes tea", "drain")
+        assert (await door.post("/v1/admin/drain", {"timeout": 60})).status_code == 200
+        # More than once: the index may be looked at in that very moment.
+        assert 200 in [(await door.post("/v1/admin/drain", {"timeout": 5e-324})).status_code for _ in range(3)]
+
+
 async def test_a_digest_moves_with_the_memories_and_only_with_them(door: FrontDoor):
     before = (await door.get("/v1/admin/digest")).json()
     assert set(before) == {"memories", "importance", "profiles", "episodes", "index", "total"}
