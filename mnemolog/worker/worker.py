@@ -365,16 +365,15 @@ class Worker:
             resume=self.observe.resume_later,
             erased=lambda owner: self.erasure_recovery.complete_later(owner),  # noqa: PLW0108 - it is built later
         )
-        self.immediate = (
-            ImmediateDecisions(  # only for the embedded log: nobody else appends to a directory that is locked
-                log=self.log,
-                remember=self.remember,
-                shards=self.shards,
-                index_sync=self.index_sync,
-                pool=self.remember_pool,
-                failed=self.fail,
-                counted=metrics.counted,
-            )
+        # Used over the embedded log alone: its directory is locked, so that nobody else appends to it.
+        self.immediate = ImmediateDecisions(
+            log=self.log,
+            remember=self.remember,
+            shards=self.shards,
+            index_sync=self.index_sync,
+            pool=self.remember_pool,
+            failed=self.fail,
+            counted=metrics.counted,
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
         self._priority = AppendPriority()

@@ -178,8 +178,8 @@ class ImmediateDecisions:
                     await self._remember.until_handled(inbox, end)
                     while self._is_busy(inbox, owner):
                         await self._pool.until_changed()
-        if not self._remember.has_handled(inbox, self._log.next_place(INBOX.name, inbox).position.offset):
-            return None  # a tick waits until no turn is held
+            if not self._remember.has_handled(inbox, self._log.next_place(INBOX.name, inbox).position.offset):
+                return None  # a tick waits until no turn is held
         if (turn := self._turns.get(owner)) is not None:
             return None if turn.hold.is_wanted else turn  # callers who follow each other must not keep it waiting
         if (hold := self._pool.hold(inbox, owner)) is None:

@@ -42,9 +42,8 @@ class Project:
         if position.topic == LEDGER.name:
             await self._shards.assignment.wait_until_ready(position.partition)
         place = (position.topic, position.partition, position.offset + 1)
-        if not self._shards.has_folded(
-            *place
-        ):  # whoever did, mostly `remember`, flushes; `flush_index` does in any case
+        # Whoever folded it, mostly `remember`, flushes; `flush_index` does in any case.
+        if not self._shards.has_folded(*place):
             await catch_up(self._shards, *place)
             await self._index_sync.try_flush()
         self._counted("project", "folded")
