@@ -116,7 +116,7 @@ class TenantMemories:
         answers_for_globals = self._shards.counts(Owner(tenant, GLOBAL_USER))
         shards = self._shards.all() if answers_for_globals else self._shards.all()[:-1]
         loop = asyncio.get_running_loop()
-        return [await loop.run_in_executor(_SCANS, read, shard.path) for shard in shards]
+        return [await loop.run_in_executor(_SCANS, read, shard.committed_file()) for shard in shards]
 
 
 def summed(rows: Iterable[tuple[str, str, int]]) -> dict[str, Any]:

@@ -99,7 +99,7 @@ class Drain:
             for name, number in shard.observations.counts().items():
                 numbers[name] += number
             numbers["dead"] += shard.dead_letters.count()
-        paths = [shard.path for shard in self._shards.all()]
+        paths = [shard.committed_file() for shard in self._shards.all()]
         numbers["memories"] = await count_active(paths, self._clock.now(), self._shards.counts)
         return numbers
 

@@ -39,7 +39,7 @@ class ModelUsages:
         rows = [
             row
             for shard in self._shards.all()[:-1]  # the last is that of the globals, which no model is asked for
-            for row in await asyncio.to_thread(usage, shard.path, by, span)
+            for row in await asyncio.to_thread(usage, shard.committed_file(), by, span)
         ]
         return {"rows": [[*row] for row in combined(rows)]}
 

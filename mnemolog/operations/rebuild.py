@@ -240,7 +240,7 @@ class Rebuilder:
         with ExitStack() as opened:
             async with self._pause_folding(built) as live:
                 pairs = [
-                    [opened.enter_context(closing(ReadSnapshot(shard.path))) for shard in pair]
+                    [opened.enter_context(closing(ReadSnapshot(shard.committed_file()))) for shard in pair]
                     for pair in zip(live, built.shards, strict=True)
                 ]
             # Read as of the moment of the pause, while the live shards fold on.

@@ -163,7 +163,8 @@ class Reextraction:
         run = _Run(shards, [], 0)
         for partition, shard in shards.items():
             earliest = {topic.name: await self._log.earliest(topic.name, partition) for topic in INPUTS}
-            for window in await asyncio.to_thread(rejected_windows, shard.path, wanted.before, wanted.owner):
+            file = shard.committed_file()
+            for window in await asyncio.to_thread(rejected_windows, file, wanted.before, wanted.owner):
                 if not wanted.wants(window):
                     continue
                 # The log may have let go of what the shard still lists.

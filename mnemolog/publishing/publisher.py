@@ -170,7 +170,7 @@ class Publisher:
         end = await self._log.end(topic, partition)
         shard = self._shards.at(partition)
         bridged = self._unfolded.bridges(topic, partition, shard.offset(topic), end)
-        if shard.trouble is not None or not bridged:
+        if shard.writes.trouble is not None or not bridged:
             await self._shards.up_to(topic, partition, end)
 
 

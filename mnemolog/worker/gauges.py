@@ -93,7 +93,7 @@ class Gauges(Collector):
             counted_at, counted_to, statuses = self._statuses[path]
             if counted_to == offset or now - counted_at < COUNT_EVERY_SECONDS:
                 return statuses
-        with closing(ReadSnapshot(shard.path)) as committed:
+        with closing(ReadSnapshot(shard.committed_file())) as committed:
             statuses = await committed.statuses()
         self._statuses[path] = (now, offset, statuses)
         return statuses

@@ -77,6 +77,7 @@ class FoldProcesses:
         if await self._behind(shard) <= self._worth:
             return
         async with self._slots, shard.folding:
+            shard.committed_file()  # the process writes to it
             copy = None if any(map(shard.offset, shard.topics)) or shard.path.stem == GLOBALS else copy_of(shard.path)
             process = _FoldProcess(shard, copy, self._partitions, lambda: self.answer_seconds)
             self._running.append(process)

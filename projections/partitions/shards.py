@@ -192,14 +192,14 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         self.globals = shared
         self.assignment.replace(shards)
         for shard in self.all():
-            shard.notify(self._mark_dirty)
+            shard.changed = self._mark_dirty
         for shard in old:
             shard.retired = True
         return old
 
     def trouble(self) -> ShardUnavailable | None:
         """Return why a shard cannot be folded now, if one cannot."""
-        return next((shard.trouble for shard in self._open_shards() if shard.trouble is not None), None)
+        return next((trouble for shard in self._open_shards() if (trouble := shard.writes.trouble) is not None), None)
 
     def close(self) -> None:
         """Close all files."""
@@ -252,8 +252,10 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
             raise NotHeld(self.partition(owner))
 
     def state(self, owner: Owner) -> UserState:
-        """Return a user's state. Raises NotHeld."""
-        return self.of(owner).ledger.state(owner)
+        """Return a user's state. Raises NotHeld, ShardDamaged, ShardUnavailable."""
+        shard = self.of(owner)
+        shard.writes.require_whole()
+        return shard.ledger.state(owner)
 
     async def load(self, owner: Owner) -> None:
         """Read a user's state into the cache, others having their turn; `state` does it otherwise, in one go.
@@ -289,7 +291,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
 
     async def digests(self, go_on: Callable[[], None] = nothing) -> dict[str, str]:
         """Return the digests over every user that this worker decides about. Raises ShardUnavailable, ShardDamaged."""
-        return await digests_of([shard.path for shard in self.all()], self.counts, go_on)
+        return await digests_of([shard.committed_file() for shard in self.all()], self.counts, go_on)
 
     async def record(self, position: Position) -> Record | None:
         """Return a record of the log, or None when the log does not hold it any more, or its user was erased."""

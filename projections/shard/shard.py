@@ -7,18 +7,19 @@ import contextlib
 import logging
 import os
 import time
-from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from projections.blocking_work import run_in_thread
 from projections.encrypted_files import sqlite3
 from projections.shard.dead_letters import DeadLettersFold
 from projections.shard.errors import ShardUnavailable, trouble
+from projections.shard.group_commit import GroupCommit
 from projections.shard.ledger import LedgerFold
 from projections.shard.log_position import are_of, ends_of, record_digest
 from projections.shard.observation_lookup import ObservationLookup
 from projections.shard.observations import ObservationsFold, remove_before
-from projections.shard.tables import begin_build, connect, end_build, name_of
+from projections.shard.tables import begin_build, connect, end_build
 from projections.shard.turn_statistics import TurnStatistics
 from projections.shard.turn_vectors import TurnVectors
 from projections.shard.wal import Checkpoints
@@ -26,10 +27,11 @@ from projections.turns import in_turns, to_end
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
     from projections.shard.ledger import Batch
+    from projections.shard.log_position import LogPosition
     from projections.shard.observations import Removal
     from schemas.identity import Owner
     from schemas.log import Log, Record
@@ -40,6 +42,7 @@ BULK_RECORDS: Final = 2_000
 MANY_RECORDS: Final = 5_000
 """Behind by more than this, a shard is folded in a thread."""
 REPORT_EVERY_SECONDS: Final = 5.0
+_KEEP_OFFSET: Final = "insert or replace into offsets values(?,?,?)"
 
 log = logging.getLogger("mnemolog.shard")
 
@@ -47,8 +50,8 @@ log = logging.getLogger("mnemolog.shard")
 class Shard:
     """The folds of a partition's ledger, inbox and inputs. It trusts its own offsets, never those of a consumer group.
 
-    Fold and offset are one transaction. `changed` is called after each commit with the memories of which an index has
-    something else now.
+    A fold and its offset are one transaction, which small folds that follow each other share (see `GroupCommit`).
+    `changed` is called after each fold with the memories of which an index has something else now.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Shard:
         holds_globals: bool = False,
     ) -> None:
         self.path = path
+        """The file; a connection of its own reads `committed_file()`."""
         self.partition = partition
         self.ledger_topic = GLOBALS.name if holds_globals else LEDGER.name
         self.topics: tuple[str, ...] = (
@@ -70,15 +74,13 @@ class Shard:
             else (*(t.name for t in INPUTS), INBOX.name, DEAD_LETTERS.name, self.ledger_topic)
         )
         self._log = log
-        self._changed = changed
+        self.changed = changed
         self._holds_globals = holds_globals
         self._belongs = belongs
         self.folding = asyncio.Lock()
         """Held while records are folded: the holder of the lock sees the shard stand still."""
         self.retired = False
         """Whether another generation took its place: a retired shard folds no more."""
-        self.trouble: ShardUnavailable | None = None
-        """Why the last fold could not be written; None when it could."""
         self.removed_before: dict[str, int] = {}
         """The offset before which each topic's observations were removed, as far as this process knows."""
         self._is_building = False
@@ -93,7 +95,8 @@ class Shard:
         self.dead_letters = DeadLettersFold(self._connection, self.ledger.erased_users)
         self.observations = ObservationLookup(self._connection, self.partition, self.dead_letters)
         self.turn_statistics = TurnStatistics(self._connection)
-        self.turn_vectors = TurnVectors(self._connection, self._transaction)
+        self.writes = GroupCommit(self._connection, self.checkpoints, self._forget_folded)
+        self.turn_vectors = TurnVectors(self._connection, self.writes)
         self._observations_fold = ObservationsFold(
             self._connection, self.observations, self.turn_statistics, self.ledger.erased_users, self._belongs
         )
@@ -101,6 +104,7 @@ class Shard:
     def close(self) -> None:
         """Close the file."""
         self._is_closed = True
+        self.writes.close()
         self.ledger.forget()
         self.checkpoints.close()
         self._connection.close()
@@ -134,9 +138,15 @@ class Shard:
         with self.path.open("rb") as file:
             os.fsync(file.fileno())
 
-    def notify(self, changed: Callable[[Owner, Sequence[str]], None]) -> None:
-        """Replace the callback that is called after each commit."""
-        self._changed = changed
+    def committed_file(self) -> Path:
+        """Commit everything that was folded, and return the file. Raises ShardUnavailable, ShardDamaged."""
+        self.writes.commit()
+        return self.path
+
+    async def clear_deleted(self) -> None:
+        """Overwrite what was deleted wherever it still stands in the file, or beside it. Raises as `committed_file`."""
+        self.writes.commit()
+        await run_in_thread(self.checkpoints.clear)
 
     async def follows_log(self) -> bool:
         """Return whether the records folded are those of this log: not of another one, or of an older copy.
@@ -150,6 +160,7 @@ class Shard:
         """Empty all tables: the next fold begins at offset 0."""
         run = self._connection.execute
         tables = [name for (name,) in run("select name from sqlite_master where type='table'").fetchall()]
+        self.writes.discard()
         run("begin immediate")
         for table in tables:
             run(f"delete from {table}")  # noqa: S608 - our own tables
@@ -182,8 +193,9 @@ class Shard:
         """Record that an index has everything before a ledger offset. On a full disk this is left for later."""
         row = _index_row(index)
         if self._offsets.get(row) != reached and not self.retired:
+            place = (row, reached, b"")
             with contextlib.suppress(ShardUnavailable):
-                self._connection.execute("insert or replace into offsets values(?,?,?)", (row, reached, b""))
+                self.writes.write(lambda: self._connection.execute(_KEEP_OFFSET, place), 0)
                 self._offsets[row] = reached
 
     async def up_to(self, topic: str, offset: int) -> None:
@@ -243,6 +255,7 @@ class Shard:
             records = await self._log.read(topic, self.partition, self.offset(topic), BULK_RECORDS)
             if not records or self.retired:
                 return 0
+            self.writes.commit()  # here, where the timer of a commit to come can be stopped
             await run_in_thread(self.fold, topic, records)
             self.checkpoints.committed()
             return len(records)
@@ -274,7 +287,7 @@ class Shard:
                 return None
 
     def fold(self, topic: str, records: Sequence[Record], batch: Batch | None = None) -> None:
-        """Fold records of a topic in one transaction; the next offset is the one after the last.
+        """Fold records of a topic, all or none; the next offset is the one after the last.
 
         `batch` is what those of the ledger were gathered in, if they were.
         """
@@ -284,64 +297,39 @@ class Shard:
         next_offset = last.position.offset + 1
         records = _kept(records)
         changes = {} if batch is None else batch.indexed_changes()
-        with self._transaction():
-            if batch is not None:
-                self.ledger.write(batch)
-            elif topic == INBOX.name:
-                self._observations_fold.fold_inbox(records)
-            elif topic == DEAD_LETTERS.name:
-                self.dead_letters.fold(records)
-            else:
-                self._observations_fold.fold_inputs(records)
-            place = (topic, next_offset, record_digest(last))
-            self._connection.execute("insert or replace into offsets values(?,?,?)", place)
+        is_erasing = batch is not None and bool(batch.erased or batch.erased_memories)
+        size = None if is_erasing or self._is_building else sum(len(record.value) for record in records)
+        self.writes.write(partial(self._write, topic, records, batch, (topic, next_offset, record_digest(last))), size)
         self._offsets[topic] = next_offset
         if batch is not None:
             self.ledger.keep(batch)
             for owner, ids in changes.items():
-                self._changed(owner, ids)
-            if batch.erased or batch.erased_memories:
+                self.changed(owner, ids)
+            if is_erasing:
                 self._forget_folded()
                 if not self._is_building:
                     self.checkpoints.truncate()
 
-    def is_erased(self, owner: Owner, event_id: str) -> bool:
-        """Return whether an observation went with a memory that was erased."""
-        return self.ledger.erased_users.has_source(name_of(owner), event_id)
+    def _write(self, topic: str, records: Sequence[Record], batch: Batch | None, place: LogPosition) -> None:
+        if batch is not None:
+            self.ledger.write(batch)
+        elif topic == INBOX.name:
+            self._observations_fold.fold_inbox(records)
+        elif topic == DEAD_LETTERS.name:
+            self.dead_letters.fold(records)
+        else:
+            self._observations_fold.fold_inputs(records)
+        self._connection.execute(_KEEP_OFFSET, place)
 
     def remove_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Removal:
         """Take one step of removing a topic's observations before an offset. The caller holds `folding`."""
         self._forget_folded()
-        with self._transaction():
-            return remove_before(self._connection, topic, earliest, after, rows)
+        return self.writes.write(lambda: remove_before(self._connection, topic, earliest, after, rows))
 
     def _forget_folded(self) -> None:
         self.ledger.erased_users.forget()
         self.observations.forget_recent()
         self.turn_statistics.forget()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Commit what is done within, or nothing of it. Raises ShardUnavailable, ShardDamaged."""
-        run = self._connection.execute
-        try:
-            run("begin immediate")
-            try:
-                yield
-                run("commit")
-            except BaseException:
-                self._forget_folded()
-                if self._connection.in_transaction:
-                    run("rollback")
-                raise
-        except sqlite3.DatabaseError as error:
-            known = trouble(self.path, error)
-            self.trouble = known if isinstance(known, ShardUnavailable) else None
-            raise known from error
-        except ShardUnavailable as error:
-            self.trouble = error
-            raise
-        self.trouble = None
 
 
 def _kept(records: Sequence[Record]) -> list[Record]:

@@ -13,9 +13,9 @@ from projections.shard.tables import name_of
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterable
 
+    from projections.shard.group_commit import GroupCommit
     from schemas.identity import Owner
 
 _REMOVE: Final = (
@@ -36,9 +36,9 @@ class TurnVector:
 class TurnVectors:
     """The vectors of one shard's turns, by one encoder for each user."""
 
-    def __init__(self, connection: sqlite3.Connection, transaction: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(self, connection: sqlite3.Connection, writes: GroupCommit) -> None:
         self._connection = connection
-        self._transaction = transaction
+        self._writes = writes
 
     def of(self, owner: Owner, model: str) -> list[TurnVector]:
         """Return a user's vectors by an encoder."""
@@ -51,8 +51,8 @@ class TurnVectors:
         Raises ShardUnavailable, ShardDamaged.
         """
         rows = [(name_of(owner), one.event_id, one.reply_id, model, one.vector) for one in vectors]
-        with self._transaction():
-            self._connection.executemany("insert or replace into turn_vectors values(?,?,?,?,?)", rows)
+        insert = "insert or replace into turn_vectors values(?,?,?,?,?)"
+        self._writes.write(lambda: self._connection.executemany(insert, rows))
 
 
 def remove_turn_vectors(connection: sqlite3.Connection, gone: Iterable[tuple[str, str]]) -> None:

@@ -47,6 +47,14 @@ class Checkpoints:
         self._rest: asyncio.TimerHandle | None = None
         self._is_fresh = False
         """Whether something was committed since the last look for rest."""
+        self._counting = threading.Lock()
+        self._clearings = 0
+        """Threads that empty the write-ahead log, and wait until nobody writes."""
+
+    @property
+    def want_the_file(self) -> bool:
+        """Whether a transaction that stays open would keep what was deleted from being overwritten."""
+        return self._clearings > 0
 
     def committed(self) -> None:
         """Start a checkpoint where the write-ahead log has grown and none is running, else one when there is rest.
@@ -66,11 +74,20 @@ class Checkpoints:
     def truncate(self) -> None:
         """Have the write-ahead log emptied and stale bytes overwritten: what was deleted still stands in them."""
         self.close()
-        self._start("truncate")
+        self._count_clearings(1)
+        if not self._start("truncate"):
+            self._count_clearings(-1)
 
     def clear(self) -> None:
         """Do as `truncate`, and wait: nothing of what was deleted stays. Raises ShardUnavailable, ShardDamaged."""
         self.close()
+        self._count_clearings(1)
+        try:
+            self._clear()
+        finally:
+            self._count_clearings(-1)
+
+    def _clear(self) -> None:
         for left in reversed(range(CLEARINGS)):
             try:
                 with closing(_opened(self._path)) as connection:
@@ -115,23 +132,36 @@ class Checkpoints:
     def _is_running(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
 
-    def _start(self, how: str) -> None:
+    def _start(self, how: str) -> bool:
         thread = threading.Thread(target=self._checkpoint, args=(how,), name=f"checkpoint {self._path.name}")
         with suppress(RuntimeError):  # the system gives no thread: what was folded is committed all the same
             thread.start()
             self._thread = thread
+            return True
+        return False
+
+    def _count_clearings(self, number: int) -> None:
+        with self._counting:
+            self._clearings += number
 
     def _checkpoint(self, how: str) -> None:
-        with suppress(sqlite3.Error), closing(_opened(self._path)) as connection:
+        try:
+            with suppress(sqlite3.Error), closing(_opened(self._path)) as connection:
+                self._checkpoint_by(connection, how)
+        finally:
             if how == "truncate":
-                with suppress(StillWritten, OSError):
-                    _empty(self._path, connection)
-                return
-            with held(self._path):
-                connection.execute("pragma wal_checkpoint(passive)")
-            if how == "rest":  # nothing is left to be copied, and where somebody reads or writes it is left for later
-                connection.execute("pragma busy_timeout=0")
-                connection.execute("pragma wal_checkpoint(truncate)")
+                self._count_clearings(-1)
+
+    def _checkpoint_by(self, connection: sqlite3.Connection, how: str) -> None:
+        if how == "truncate":
+            with suppress(StillWritten, OSError):
+                _empty(self._path, connection)
+            return
+        with held(self._path):
+            connection.execute("pragma wal_checkpoint(passive)")
+        if how == "rest":  # nothing is left to be copied, and where somebody reads or writes it is left for later
+            connection.execute("pragma busy_timeout=0")
+            connection.execute("pragma wal_checkpoint(truncate)")
 
 
 def _empty(path: Path, connection: sqlite3.Connection) -> None:

@@ -178,7 +178,7 @@ class Observe:
         """Return whether an observation is gone: with its user, or with a memory."""
         if is_cut_off(self._shards.state(owner), position.topic, position.offset):
             return True
-        return self._shards.of(owner).is_erased(owner, event_id)
+        return self._shards.of(owner).ledger.is_erased(owner, event_id)
 
     async def _was_erased_by_now(self, message: Observation, position: Position) -> bool:
         """Return whether an observation is gone, when no erasure of its user is under way. Raises NotHeld.
@@ -323,7 +323,7 @@ class Observe:
             piece
             for piece in pieces
             if (place := piece.position) is None
-            or not (is_cut_off(state, place.topic, place.offset) or shard.is_erased(owner, piece.event_id))
+            or not (is_cut_off(state, place.topic, place.offset) or shard.ledger.is_erased(owner, piece.event_id))
         ]
 
     def resume_later(self, owner: Owner) -> None:

@@ -9,6 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from simulation.simulated_worker import SimulatedWorker
+from simulation.uncommitted import forget_uncommitted
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -138,6 +139,7 @@ class Faults:
         if worker.is_alive:
             worker.is_alive = worker.is_frozen = False
             self._world.loop.crash(worker.name)
+            forget_uncommitted(worker.name)
             worker.shards.close()
 
     async def _cover(self) -> None:

@@ -87,9 +87,8 @@ async def folded(log: MemoryLog, folder: Path) -> dict[str, list[Any]]:
     shards = Shards(folder, log, 1)
     shards.assign([0])
     await shards.hold(0)
-    found = rows(folder / "0.sqlite")
     shards.close()
-    return found
+    return rows(folder / "0.sqlite")
 
 
 def rows(path: Path) -> dict[str, list[Any]]:
@@ -107,7 +106,7 @@ async def is_a_fold(shards: Shards, log: MemoryLog, tmp_path: Path) -> bool:
     await other.hold(0)
     both = [digests(map(each.state, each.owners())) for each in (shards, other)]
     other.close()
-    return both[0] == both[1] and rows(tmp_path / "taker" / "0.sqlite") == expected
+    return both[0] == both[1] and rows(shards.at(0).committed_file()) == expected
 
 
 def left_over(tmp_path: Path) -> list[str]:

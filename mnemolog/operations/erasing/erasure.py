@@ -305,7 +305,7 @@ class Erasures:
         generations = await self._delete_copies(owner, memory_ids)
         if isinstance(self._inner, SqliteLog):
             await clear_stale_bytes(self._inner)  # they are sealed with a key that stays in use
-        await run_in_thread(self._shards.of(owner).checkpoints.clear)
+        await self._shards.of(owner).clear_deleted()
         await self._index_sync.flush_user(owner)
         return generations
 
@@ -422,7 +422,7 @@ class Erasures:
             await clear_stale_bytes(self._inner)
         if (replacements := self._sealing.log.replacements) is not None:
             await replacements.trim(lambda *_: False)
-        await run_in_thread(self._shards.of(owner).checkpoints.clear)
+        await self._shards.of(owner).clear_deleted()
         return generations
 
     async def _remove_webhooks(self, owner: Owner, erased_at: datetime) -> None:

@@ -48,20 +48,20 @@ def live(bench: Workbench) -> dict[str, str]:
 
 async def test_it_reads_what_was_committed_when_it_was_opened(bench: Workbench):
     await remembers(bench, "咖啡")
-    path = bench.shards.at(0).path
+    path = bench.shards.at(0).committed_file()
     with closing(ReadSnapshot(path)) as shard:
         before = live(bench)
         await remembers(bench, "茶")
         assert await shard.digests(anybody) == before
         assert await shard.count_active(NOW, anybody) == 1
-    assert await digests_of([path], anybody) == live(bench) != before
+    assert await digests_of([bench.shards.at(0).committed_file()], anybody) == live(bench) != before
     assert await count_active([path, path], NOW, anybody) == 4
 
 
 async def test_it_reads_on_when_the_shard_is_closed_and_its_file_is_gone(bench: Workbench):
     await remembers(bench, "咖啡")
     shard, before = bench.shards.at(0), live(bench)
-    with closing(ReadSnapshot(shard.path)) as committed:
+    with closing(ReadSnapshot(shard.committed_file())) as committed:
         bench.shards.release(0)
         bench.shards.assign([])
         for file in shard.path.parent.glob(f"{shard.path.name}*"):
@@ -71,7 +71,7 @@ async def test_it_reads_on_when_the_shard_is_closed_and_its_file_is_gone(bench: 
 
 async def test_who_is_not_counted_and_what_has_expired_is_left_out(bench: Workbench):
     await remembers(bench, "咖啡")
-    path = bench.shards.at(0).path
+    path = bench.shards.at(0).committed_file()
     with closing(open_database(path)) as file:
         expires = (NOW + timedelta(seconds=0.5)).isoformat()
         file.execute(
@@ -91,13 +91,14 @@ async def test_what_is_wanted_no_more_is_read_no_further(bench: Workbench):
     def nobody_wants_it() -> None:
         raise RuntimeError("given up")
 
-    with closing(ReadSnapshot(bench.shards.at(0).path)) as shard, pytest.raises(RuntimeError, match="given up"):
+    file = bench.shards.at(0).committed_file()
+    with closing(ReadSnapshot(file)) as shard, pytest.raises(RuntimeError, match="given up"):
         await shard.digests(anybody, nobody_wants_it)
 
 
 async def test_a_damaged_row_is_named_as_damage(bench: Workbench):
     await remembers(bench, "咖啡")
-    path = bench.shards.at(0).path
+    path = bench.shards.at(0).committed_file()
     with closing(open_database(path)) as file:
         file.execute("update memories set body = ?", (b"\x00 no json",))
         file.commit()

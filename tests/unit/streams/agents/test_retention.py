@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from projections.shard.shard import Shard
+
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Workbench]:
@@ -35,9 +37,9 @@ def bench(tmp_path: Path) -> Iterator[Workbench]:
     bench.close()
 
 
-def kept_rows(folder: Path) -> dict[str, list[Any]]:
+def kept_rows(shard: Shard) -> dict[str, list[Any]]:
     """Return every row of a shard's file."""
-    with open_database(folder / "0.sqlite") as connection:
+    with open_database(shard.committed_file()) as connection:
         tables = [n for (n,) in connection.execute("select name from sqlite_master where type='table'")]
         found = {t: sorted(connection.execute(f"select * from {t}").fetchall(), key=repr) for t in tables}  # noqa: S608
     connection.close()
@@ -48,8 +50,9 @@ async def rebuilt(bench: Workbench, folder: Path) -> dict[str, list[Any]]:
     again = Workbench(folder, bench.log)
     for shard in again.shards.all():
         await shard.catch_up()
+    rows = kept_rows(again.shards.at(0))
     again.close()
-    return kept_rows(folder)
+    return rows
 
 
 async def test_a_live_shard_forgets_what_the_log_has_dropped_and_equals_a_rebuilt_one(bench: Workbench, tmp_path: Path):
@@ -63,18 +66,18 @@ async def test_a_live_shard_forgets_what_the_log_has_dropped_and_equals_a_rebuil
     await bench.observes(*records, await bench.ends("e-1"))
     await bench.remembers(*await bench.log.read(INBOX.name, 0, 0))
     await bench.shards.at(0).catch_up()
-    before = kept_rows(tmp_path / "one")
+    before = kept_rows(bench.shards.at(0))
     assert len(before["observations"]) == 6
     await bench.log.drop_before(CONVERSATIONS.name, 0, 4)
     assert await remove_expired(bench.log, bench.shards, rows=2) == 4
-    live = kept_rows(tmp_path / "one")
+    live = kept_rows(bench.shards.at(0))
     assert live == await rebuilt(bench, tmp_path / "two")
     assert [row[1] for row in live["observations"]] == ["e-1", "t-1", "t-4"]
     for table in ("covered", "extracted", "decisions", "memories", "cited", "items"):
         assert (live[table], len(live[table]) > 0) == (before[table], True), table
     await bench.log.drop_before(CONVERSATIONS.name, 0, 8)
     await remove_expired(bench.log, bench.shards)
-    assert kept_rows(tmp_path / "one") == await rebuilt(bench, tmp_path / "three")
+    assert kept_rows(bench.shards.at(0)) == await rebuilt(bench, tmp_path / "three")
     assert await remove_expired(bench.log, bench.shards) == 0
 
 
@@ -126,7 +129,7 @@ async def test_a_tick_removes_the_observations_that_were_logged_before_its_reten
     event = await kept.tick(later(days=32))
     assert (event.policy, event.expired, event.decayed) == ("retention", 2, 0)
     assert await bench.log.earliest(CONVERSATIONS.name, 0) == 2  # that of the very instant stays
-    live = kept_rows(tmp_path / "one")
+    live = kept_rows(bench.shards.at(0))
     assert [row[1] for row in live["observations"]] == ["t-2", "t-3"]
     assert live == await rebuilt(bench, tmp_path / "two")
 

@@ -1,0 +1,175 @@
+"""Group commit: small writes to a shard's file share one transaction, which is committed a moment later.
+
+Who reads through the same connection sees them at once. A commit encrypts and writes some ten pages, often the same
+ones again, and would be more than half of what folding one decision takes.
+
+Nothing is lost by it: what is not committed is folded again from the log at the next start. Where a commit fails,
+SQLite has taken back the whole transaction; the writes that were in it are then made again, before anybody looks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from projections.encrypted_files import sqlite3
+from projections.shard.errors import ShardDamaged, ShardUnavailable, trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from projections.shard.tables import ShardConnection
+    from projections.shard.wal import Checkpoints
+
+COMMIT_SECONDS: Final = 0.1
+"""From the first write to the commit: long enough for callers who follow each other, too short to be missed."""
+AGAIN_SECONDS: Final = 1.0
+"""From a commit that failed to the next attempt."""
+MOST_WRITES: Final = 32
+MOST_BYTES: Final = 256 << 10
+"""Writes, or bytes of records written, in one transaction: its pages are held in memory."""
+Result = TypeVar("Result")
+
+
+class GroupCommit:
+    """Makes writes to a shard's file, each whole or not at all, in the order in which they come."""
+
+    def __init__(self, connection: ShardConnection, checkpoints: Checkpoints, forget: Callable[[], None]) -> None:
+        """Take `forget`, which drops what was cached of the file's rows: it is called when writes are taken back."""
+        self._connection = connection
+        self._checkpoints = checkpoints
+        self._forget = forget
+        self._writes: list[Callable[[], object]] = []
+        """Made and not committed."""
+        self._bytes = 0
+        """Of their records."""
+        self._is_taken_back = False
+        """Whether the file lacks these writes, because they could not be made again after a failure."""
+        self._timer: asyncio.TimerHandle | None = None
+        self.trouble: ShardUnavailable | None = None
+        """Why the last write could not be made or committed; None when it could."""
+
+    def write(self, write: Callable[[], Result], size: int | None = None) -> Result:
+        """Make a write; given the size of its records, it may be committed later, with others.
+
+        `write` may be called again. Raises ShardUnavailable, ShardDamaged: then it was not made.
+        """
+        if self.trouble is not None:
+            self.commit()  # so that no more is held in memory than was when the trouble began
+        with self._whole():
+            self._begin()
+            result = write()
+            if size is None or not self._may_wait(size):
+                self._commit()
+            else:
+                self._writes.append(write)
+                self._bytes += size
+        return result
+
+    def commit(self) -> None:
+        """Commit what is not. Raises ShardUnavailable, ShardDamaged."""
+        if self._writes:
+            with self._whole():
+                self._begin()
+                self._commit()
+
+    def require_whole(self) -> None:
+        """Raise ShardUnavailable or ShardDamaged while the file lacks writes that were made."""
+        if self._is_taken_back:
+            self.commit()
+
+    def discard(self) -> None:
+        """Take back what is not committed, for good."""
+        self._stop_waiting()
+        self._writes.clear()
+        self._bytes = 0
+        self._is_taken_back = False
+        if self._connection.in_transaction:
+            self._connection.execute("rollback")
+
+    def close(self) -> None:
+        """Commit if possible: what is not is folded again from the log."""
+        with suppress(ShardUnavailable, ShardDamaged):
+            self.commit()
+        self._stop_waiting()
+
+    def _may_wait(self, size: int) -> bool:
+        """Return whether a commit may come later; not where no event loop runs here, as in a thread."""
+        if len(self._writes) + 1 >= MOST_WRITES or self._bytes + size > MOST_BYTES:
+            return False
+        if self.trouble is not None or self._checkpoints.want_the_file:
+            return False
+        if self._timer is None:
+            return self._commit_in(COMMIT_SECONDS)
+        return True
+
+    def _commit_in(self, seconds: float) -> bool:
+        with suppress(RuntimeError):  # no loop runs here
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._commit_now)
+            return True
+        return False
+
+    def _commit_now(self) -> None:
+        self._timer = None
+        try:
+            self.commit()
+        except (ShardUnavailable, ShardDamaged):  # readiness shows it, and the next write meets it
+            self._commit_in(AGAIN_SECONDS)
+
+    def _begin(self) -> None:
+        """Begin a transaction, unless one is open."""
+        if self._is_taken_back:
+            self._make_again()
+        elif not self._connection.in_transaction:
+            self._connection.execute("begin immediate")
+
+    def _commit(self) -> None:
+        self._connection.execute("commit")
+        self._stop_waiting()
+        self._writes.clear()
+        self._bytes = 0
+        self.trouble = None
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Take everything back that is not committed when the block raises, and make again what was there before."""
+        try:
+            yield
+        except BaseException as error:
+            self._take_back()
+            known = trouble(self._connection.path, error) if isinstance(error, sqlite3.DatabaseError) else error
+            if isinstance(known, ShardUnavailable):
+                self.trouble = known
+            if known is error:
+                raise
+            raise known from error
+
+    def _take_back(self) -> None:
+        self._forget()
+        if self._connection.in_transaction:
+            self._connection.execute("rollback")
+        self._is_taken_back = bool(self._writes)
+        if self._is_taken_back:
+            with suppress(sqlite3.DatabaseError, ShardUnavailable, ShardDamaged):
+                self._make_again()
+                if self._timer is None:
+                    self._commit_in(AGAIN_SECONDS)
+
+    def _make_again(self) -> None:
+        """Make the writes that were taken back. Raises ShardUnavailable, ShardDamaged, or what SQLite raises."""
+        self._connection.execute("begin immediate")
+        try:
+            for write in self._writes:
+                write()
+        except BaseException:
+            self._forget()
+            if self._connection.in_transaction:
+                self._connection.execute("rollback")
+            raise
+        self._is_taken_back = False
