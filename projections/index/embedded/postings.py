@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-Pairs: TypeAlias = "NDArray[np.uint16] | NDArray[np.uint32]"
+Pairs: TypeAlias = "NDArray[np.uint8] | NDArray[np.uint32]"
 """Rows and counts in turn, the rows ascending."""
 
 FEW_ROWS: Final = 256
-_MOST: Final = 0xFFFF
+_MOST: Final = 0xFF
 """How often one of a few rows may have a token."""
 _BYTES_OF_A_TOKEN: Final = 260
 """What a token of many rows costs beside its pairs: its hash, its place in the dict, an array object (measured)."""
 _NO_HASHES: Final = np.empty(0, np.int64)
 _STARTS: Final = np.zeros(1, np.uint32)
-_NO_PAIRS: Final = np.empty((0, 2), np.uint16)
+_NO_PAIRS: Final = np.empty((0, 2), np.uint8)
 
 
 class Postings:
@@ -31,7 +31,7 @@ class Postings:
 
     Most users have few memories, and most tokens of those stand in one or two: nearly all that they took would be an
     array object for each and its place in a dict. So few rows are held in arrays of all tokens together, sorted when
-    somebody looks for one: eight bytes a token, and four for each row that has it.
+    somebody looks for one: eight bytes a token, four for its place, and two for each row that has it.
     """
 
     __slots__ = ("_grown", "_hashes", "_many", "_new_hashes", "_new_pairs", "_pairs", "_starts")
@@ -42,10 +42,10 @@ class Postings:
         """Of the different tokens, ascending."""
         self._starts: NDArray[np.uint32] = _STARTS
         """Where in `_pairs` those of each token begin, and where those of the last one end."""
-        self._pairs: NDArray[np.uint16] = _NO_PAIRS
+        self._pairs: NDArray[np.uint8] = _NO_PAIRS
         self._new_hashes: array[int] = array("q")
         """Of each pair that was added since somebody looked."""
-        self._new_pairs: array[int] = array("H")
+        self._new_pairs: array[int] = array("B")
         self._many: dict[int, array[int]] | None = None
         """The pairs of each token, where the rows are not few."""
         self._grown = 0
@@ -55,7 +55,7 @@ class Postings:
     def nbytes(self) -> int:
         """Estimate of the memory in use."""
         sorted_bytes = self._hashes.nbytes + self._starts.nbytes + self._pairs.nbytes
-        return sorted_bytes + 12 * len(self._new_hashes) + self._grown
+        return sorted_bytes + 10 * len(self._new_hashes) + self._grown
 
     def add(self, row: int, counts: Mapping[str, int]) -> None:
         """Add the next row: how often it has each of its tokens."""
@@ -88,7 +88,7 @@ class Postings:
     def _sort(self) -> None:
         """Take in what was added since somebody looked."""
         hashes = np.concatenate((self._all_hashes(), np.frombuffer(self._new_hashes, np.int64)))
-        pairs = np.concatenate((self._pairs, np.frombuffer(self._new_pairs, np.uint16).reshape(-1, 2)))
+        pairs = np.concatenate((self._pairs, np.frombuffer(self._new_pairs, np.uint8).reshape(-1, 2)))
         order = hashes.argsort(kind="stable")  # so that rows still ascend
         self._pairs = pairs[order]
         hashes = hashes[order]
@@ -96,7 +96,7 @@ class Postings:
         np.not_equal(hashes[1:], hashes[:-1], out=begins[1:-1])
         self._starts = begins.nonzero()[0].astype(np.uint32)
         self._hashes = hashes[self._starts[:-1]]
-        self._new_hashes, self._new_pairs = array("q"), array("H")
+        self._new_hashes, self._new_pairs = array("q"), array("B")
 
     def _spread(self) -> dict[int, array[int]]:
         """Return an array for each token, and leave the sorted ones."""
