@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import shutil
 import threading
 from contextlib import closing, contextmanager
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.examples import XIAOMING, envelope, remember
+from support.failing_disk import failing_disk
 from support.workbench import Workbench
 
 from projections.encrypted_files import open_database
@@ -98,17 +98,6 @@ def bench(tmp_path: Path) -> Iterator[Workbench]:
 @pytest.fixture
 def shard(bench: Workbench) -> Shard:
     return bench.shards.at(0)
-
-
-@contextmanager
-def failing_disk() -> Iterator[None]:
-    """Let no file of this process get a byte meanwhile."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @contextmanager
