@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from projections.shard.tables import ShardConnection
     from projections.shard.wal import Checkpoints
 
-COMMIT_SECONDS: Final = 0.1
-"""From the first write to the commit: long enough for callers who follow each other, too short to be missed."""
+COMMIT_SECONDS: Final = 0.5
+"""From the first write to the commit."""
 AGAIN_SECONDS: Final = 1.0
 """From a commit that failed to the next attempt."""
 MOST_WRITES: Final = 32
