@@ -215,6 +215,7 @@ class SimulatedWorker:
             ask_others=_nobody,
             webhooks=Webhooks(self.log, world.log),
             clock=world.clock,
+            erase_from_built=_nothing_is_built,
         )
         self._recovery = ErasureRecovery(erasures=self._erasures, shards=self.shards, keys=self.keys, is_embedded=False)
         self._start(self._recovery.run)
@@ -340,6 +341,10 @@ class SimulatedWorker:
                 if offset > books.committed:
                     books.committed = offset
                     self._world.group.commit(self, books.generation, topic, partition, offset)
+
+
+async def _nothing_is_built(_: Owner) -> None:
+    """No worker here rebuilds into files of its own."""
 
 
 async def _nobody(_operation: str, _request: object, _seconds: float | None) -> list[WorkerAnswer]:
