@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
     from schemas.log import ExclusiveLog, NewRecord, Record
     from schemas.messages.wakes import WakeDue
-    from streams.agents.immediate_decisions import _Asked, _Written
+    from streams.agents.immediate_decisions import _Written
     from streams.decisions.draft import ItemPosition
     from streams.delivery.delivery import Delivery
     from streams.extraction.protocol import Piece
@@ -179,11 +179,6 @@ class _ForgetsWhatIsNotFolded(ImmediateDecisions):
             one.made.asked.turn.state = None
 
 
-class _DecidesWhileItIsNotKnown(ImmediateDecisions):
-    async def _come_to_end(self, asked: _Asked) -> None:
-        self._release(asked)
-
-
 class _HopefulLog:
     def __init__(self, log: ExclusiveLog) -> None:
         self._log = log
@@ -230,6 +225,5 @@ MUTANTS: Final = {
     "a command is decided before what came before it": Parts(remember=_SaysThatAllIsHandled),
     "a command is decided without what is not folded yet": Parts(immediate=_ForgetsWhatIsNotFolded),
     "a command that the log refused is answered as decided": Parts(immediate=_TakesForAppendedWhatWasRefused),
-    "a user is decided on while what was appended is not known": Parts(immediate=_DecidesWhileItIsNotKnown),
 }
 """Each is the production worker but for what its name says."""

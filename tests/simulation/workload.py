@@ -123,6 +123,8 @@ class Workload:
         for owner in USERS:
             commands = chance.randrange(4, 10) if self.is_alone else chance.randrange(4)
             phase.asked.append([self._command(owner, at) for _ in range(commands)])
+        if self.is_alone and not self.comparable:  # several callers ask for the same user at the same time
+            phase.asked += [[self._command(owner, at) for _ in range(6)] for owner in USERS for _ in range(2)]
         if chance.random() < 0.3:
             phase.asked.append([self._remember(EVERYONE, at)])
         if chance.random() < 0.2:
