@@ -122,7 +122,7 @@ async def _show_memories(worker: Worker, messages: Sequence[Observation], consol
     replaced = [(o, m) for o, m in memories if m.status == "superseded"]
     console.print(f"{len(memories)} memories were formed. What was said again was known {known} times:")
     for owner, memory in sorted(memories, key=lambda x: -x[1].access_count)[:3]:
-        console.print(f"  {owner.user_id}: {memory.content} (said again {memory.access_count} times)")
+        console.print(f"  {owner.user_id}: {memory.content} (said again: {memory.access_count})")
     console.print(f"{len(replaced)} were superseded by newer values, with history:")
     for owner, memory in replaced[:4]:
         newer = worker.shards.state(owner).memories[memory.superseded_by or ""]
@@ -148,7 +148,7 @@ async def _decay(worker: Worker, console: Console) -> None:
     gone = [x for x in now if x[1].status == "expired"]
     for owner, memory in (*faded[:4], *gone[:2]):
         then = before[memory.memory_id].importance
-        after = "expired" if memory.status == "expired" else f"{memory.importance:.4f}"
+        after = "expired" if memory.status == "expired" else f"{memory.importance:.2f}"
         table.add_row(owner.user_id, memory.content, f"{then:.2f}", after)
     console.print(table)
 

@@ -33,7 +33,7 @@ fi
 if [ "${CI:-}" = true ]; then export PIP_ONLY_BINARY=:all:; fi
 rm -f "$venv/.installed"
 echo "Installing the pinned dependencies into $venv (about a minute the first time)"
-"$venv/bin/python" -m pip install --require-hashes -r requirements.txt -r requirements-dev.txt
+"$venv/bin/python" -m pip install --quiet --require-hashes -r requirements.txt -r requirements-dev.txt
 "$venv/bin/python" -m pip install --quiet --no-deps --no-build-isolation --editable .
 printf %s "$here" >"$venv/.installed"
 echo "Installed."

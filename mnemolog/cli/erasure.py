@@ -35,7 +35,10 @@ async def erase(
     preview: PREVIEW = False,
     key: KEY = None,
 ) -> None:
-    """Erase a user or a memory for good, and print the signed receipt: what was removed, what remains until when."""
+    """Erase a user or a memory for good, and print a receipt.
+
+    The receipt is signed, and says what was removed and what remains until when.
+    """
     if memory is not None:
         asked = (
             client.preview_memory_erasure(memory, user_id=user)
@@ -56,7 +59,7 @@ async def erase(
 
 
 async def erasures(client: AsyncClient, output: Output) -> None:
-    """List the erasures, without names, and the public key that verifies their receipts."""
+    """List the erasures, without names. Shows the public key that verifies their receipts, too."""
     found = await client.erasures()
     if output.as_json:
         output.json(found)

@@ -86,7 +86,7 @@ async def create(
     model_tokens_per_day: TOKENS = None,
     streams: STREAMS = None,
 ) -> None:
-    """Make a key and print it once: only a hash of it is kept, in API_KEYS_FILE."""
+    """Make a key and print it once. Only a hash of it is kept, in API_KEYS_FILE."""
     path, now = _path(around), datetime.now(UTC)
     limits = Limits(
         requests_per_second=requests_per_second,
@@ -135,7 +135,7 @@ async def revoke(around: Surroundings, key_id: KEY_ID) -> None:
 
 
 async def rotate(around: Surroundings, key_id: SOME_KEY_ID = None, *, grace: GRACE = "1h") -> None:  # type: ignore[assignment] # typer parses it
-    """Make an API key that allows what an old one does; the old one is valid for a while yet.
+    """Replace an API key, or the master key. The old API key is valid for a while yet.
 
     Without KEY_ID it is the master key: every data key is wrapped by a newer one, while the server serves.
     """

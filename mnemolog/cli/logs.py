@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from projections.log_limit import LogLimit
 from schemas.disclosure import trace
 
 if TYPE_CHECKING:
@@ -66,7 +67,6 @@ def start_logging(level: str, form: str) -> None:
 
 TALKATIVE: Final = ("aiokafka", "faust", "mode")
 """Libraries that retry several times a second, and log each attempt."""
-PAUSE_SECONDS: Final = 60.0
 _BROKER: Final = re.compile(r"(?<![\w.-])[\w.-]+:\d{2,5}\b|\bnode\w* (?:with id )?\[?([\w-]+)")
 
 
@@ -76,22 +76,20 @@ class OncePerMinute:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` returns seconds."""
         self._clock = clock
-        self._logged: dict[str, tuple[float, int]] = {}
+        self._limits: dict[str, LogLimit] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether a record is logged; one that is says how many were dropped since the last."""
         if record.name.partition(".")[0] not in TALKATIVE:
             return True
         about = _about(record)
-        now = self._clock()
-        last, unsaid = self._logged.get(about, (now - PAUSE_SECONDS, 0))
-        if now - last < PAUSE_SECONDS:
-            self._logged[about] = (last, unsaid + 1)
-            return False
-        self._logged[about] = (now, 0)
-        if unsaid:
-            record.msg, record.args = f"{record.getMessage()} (and {unsaid} more about this in the last minute)", ()
-        return True
+        if about not in self._limits:
+            self._limits[about] = LogLimit(clock=self._clock)
+        held_back = self._limits[about].admit()
+        if held_back:
+            text = f"{record.getMessage()} (and {held_back} more about this in the last minute)"
+            record.msg, record.args = text, ()
+        return held_back is not None
 
 
 def _about(record: logging.LogRecord) -> str:

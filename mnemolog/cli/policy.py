@@ -29,7 +29,7 @@ async def show(client: AsyncClient, output: Output, *, agent: AGENT = None) -> N
 
 
 async def set_(client: AsyncClient, output: Output, file: FILE, *, agent: AGENT = None) -> None:
-    """Set the policy as a whole, for windows that are extracted from now on."""
+    """Set the policy as a whole. It is for windows that are extracted from now on."""
     try:
         policy = filters(file.read())
     except typer.BadParameter as error:

@@ -26,7 +26,7 @@ def install(app: typer.Typer) -> None:
 async def usage(
     client: AsyncClient, output: Output, *, by: BY = "user", since: SINCE = None, until: UNTIL = None
 ) -> None:
-    """Show the calls of the model and their tokens, over all tenants."""
+    """Show the calls of the model and their tokens. They are those of all tenants."""
     found = await client.model_usage(by, since=since, until=until)
     if output.as_json:
         output.json(found)

@@ -39,7 +39,7 @@ async def add(
     type_: TYPES = None,
     after: AFTER = "now",
 ) -> None:
-    """Post changes to an address, and print the secret that signs them, which is shown only once."""
+    """Post changes to an address. Prints the secret that signs them, which is shown only once."""
     made = await client.add_webhook(
         address, types=type_ or (), user_id=user, agent_id=agent, after=None if after == START else after
     )
@@ -66,7 +66,7 @@ async def listed(client: AsyncClient, output: Output) -> None:
 
 
 async def secret(client: AsyncClient, output: Output, webhook_id: WEBHOOK, *, both_for: BOTH_FOR = 24.0) -> None:
-    """Rotate the secret, and print the new one, which is shown only once."""
+    """Rotate the secret. Prints the new one, which is shown only once."""
     found = await client.set_webhook_secret(webhook_id, both_for=round(both_for * HOUR_SECONDS))
     if output.as_json:
         output.json(found)

@@ -64,16 +64,16 @@ async def check_encryption(
 
 async def _counted(settings: Settings, state: str, found: KeyedLog, until: float) -> Check:
     encrypted = sum(map(_is_user, found.keys.owners))
-    detail = f"{state}; {encrypted} users are encrypted"
+    detail = f"{state}; users encrypted: {encrypted}"
     if isinstance(found.log, SqliteLog):
         try:
             in_clear = len(await _in_clear(found.log, until))
         except TimeoutError:
             detail += "; users with records in clear are not counted, for the log is too long to be read through now"
         else:
-            detail += f", {in_clear} have records in clear"
+            detail += f", with records in clear: {in_clear}"
             if in_clear and settings.encrypts:
-                detail += ": `mnemolog encrypt` encrypts those too, while no worker runs"
+                detail += " (`mnemolog encrypt` encrypts those too, while no worker runs)"
     elif settings.encrypts:
         detail += "; records that other programs publish in clear are not counted on Kafka"
     if encrypted and not settings.encrypts:

@@ -18,6 +18,7 @@ from mnemolog.cluster.proof import PROOF, Covered, NotProven, Proof, normalised,
 from mnemolog.cluster.trust import FORWARDED, STATED
 from mnemolog.http.authentication import BETWEEN_WORKERS
 from mnemolog.http.problems import problem
+from projections.log_limit import LogLimit
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -44,7 +45,7 @@ class PeerDoor:
         self._app = app
         self._url = normalised(url)
         self._proof = proof
-        self._warned_at = float("-inf")
+        self._log_limit = LogLimit(WARN_EVERY_SECONDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on a request of another worker, and answer 401 to any other."""
@@ -85,8 +86,7 @@ class PeerDoor:
         return body
 
     async def _refuse(self, reason: str, scope: Scope, receive: Receive, send: Send) -> None:
-        if time.monotonic() - self._warned_at >= WARN_EVERY_SECONDS:
-            self._warned_at = time.monotonic()
+        if self._log_limit.admit() is not None:
             log.warning("a request at the port for other workers was refused: %s", reason)
         detail = f"this port is for the group's other workers, and this request is refused: {reason}"
         await problem(HTTPStatus.UNAUTHORIZED, detail, headers={"Connection": "close"})(scope, receive, send)

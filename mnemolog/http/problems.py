@@ -126,10 +126,9 @@ def no_route(method: str, path: str) -> str:
     return f"there is no route {method} {path[:MAX_PATH_CHARACTERS]}: /docs lists those there are"
 
 
-def not_offered(method: str, path: str) -> str:
-    """Return what to say of a method that no route of a path answers."""
-    where = f"{method} {path[:MAX_PATH_CHARACTERS]}"
-    return f"{where} is not offered; this path answers to the methods in the Allow header"
+def not_offered(method: str, path: str, allowed: str) -> str:
+    """Return what to say of a method that no route of a path answers, where those of `allowed` are answered."""
+    return f"{method} {path[:MAX_PATH_CHARACTERS]} is not offered: use {allowed}"
 
 
 def install(app: FastAPI) -> None:
@@ -150,7 +149,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     if error.status_code == HTTPStatus.NOT_FOUND:
         detail = no_route(request.method, request.url.path)
     elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        detail = not_offered(request.method, request.url.path)
+        detail = not_offered(request.method, request.url.path, (error.headers or {}).get("Allow", "another method"))
     return problem(error.status_code, detail, headers=error.headers)
 
 

@@ -1,4 +1,4 @@
-"""What the model cost, over all workers: windows answered and tokens by user, agent, day or model."""
+"""What the model cost, over all workers: windows answered and tokens by user, agent, day or model; and may cost."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mnemolog.cluster.peers import PeerUnavailable
 from projections.queries.tenant.model_usage import ModelUsage, Span, combined, usage
+from schemas.identity import Owner
 from schemas.instant import instant
+from schemas.policy import Policy
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemolog.cluster.scatter_gather import ScatterGather
     from projections.partitions.shards import Shards
+    from schemas.instant import Clock
     from schemas.vocabulary.words import UsageGrouping
+    from streams.extraction.protocol import Window
 
 SHOWN: Final[dict[UsageGrouping, tuple[str, ...]]] = {
     "user": ("tenant", "user_id"),
@@ -74,3 +78,24 @@ class ModelUsages:
             "until": span.until and instant(span.until),
         }
         return await self._cluster.gather(self.read_local(by, span), "model-usage", request, seconds)
+
+
+class TokenBudgets:
+    """What policies let a window cost: the tokens of a user and of a tenant in a day, in UTC, by the log."""
+
+    def __init__(self, usages: ModelUsages, shards: Shards, clock: Clock) -> None:
+        self._usages = usages
+        self._shards = shards
+        self._clock = clock
+
+    async def allow(self, window: Window) -> bool:
+        """Return whether a window's user and tenant have cost less today than its policy says.
+
+        A tenant's tokens are those of all workers; while one of them is away, those of this one. Raises NotHeld.
+        """
+        policy, owner = window.policy or Policy(), Owner(window.tenant, window.user_id)
+        midnight = self._clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
+        of_user, of_tenant = policy.tokens_per_user_day, policy.tokens_per_tenant_day
+        if of_user is not None and self._shards.of(owner).observations.tokens_since(owner, midnight) >= of_user:
+            return False
+        return of_tenant is None or await self._usages.tokens_of(owner.tenant, midnight) < of_tenant

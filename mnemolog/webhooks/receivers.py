@@ -92,7 +92,7 @@ class Receivers:
         if parts.scheme != "https":
             raise AddressRefused(
                 "must begin with https://: what is posted holds memories. "
-                "MNEMOLOG_WEBHOOK_HOSTS names hosts that need none"
+                "A host that MNEMOLOG_WEBHOOK_HOSTS names may have http://"
             )
         if (literal := _literal(host)) is not None:
             _require_public(host, literal)

@@ -40,7 +40,7 @@ from mnemolog.operations.encryption import MasterKeyRotation
 from mnemolog.operations.erasing.erasure import Erasures
 from mnemolog.operations.erasing.recovery import ErasureRecovery
 from mnemolog.operations.generations import Generations, active_folder
-from mnemolog.operations.model_usage import ModelUsages
+from mnemolog.operations.model_usage import ModelUsages, TokenBudgets
 from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
 from mnemolog.operations.reembed_coordinator import ReembedCoordinator
@@ -81,9 +81,7 @@ from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.disclosure import describe
-from schemas.identity import Owner
 from schemas.instant import SystemClock
-from schemas.policy import Policy
 from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, leave_group, make_app, member_id, owners, urls
 from streams.agents.immediate_decisions import ImmediateDecisions
@@ -338,7 +336,7 @@ class Worker:
                 vision=settings.vision,
                 policy_of=self.policies.of,
                 redaction_of=self.redactions.of,
-                within_budget=self._is_within_budget,
+                within_budget=lambda window: self.token_budgets.allow(window),  # noqa: PLW0108 - they are built later
                 rules=self._rules,
             ),
             extractor=self.extractor,
@@ -411,18 +409,6 @@ class Worker:
         self.shards.receiver = (
             None if settings.is_embedded else ShardReceiver(self._retrying_log, PeerShardSource(self.peers))
         )
-
-    async def _is_within_budget(self, window: Window) -> bool:
-        """Return whether a window's user and tenant have cost less today than its policy says: in UTC, by the log.
-
-        A tenant's tokens are those of all workers; while one of them is away, those of this one.
-        """
-        policy, owner = window.policy or Policy(), Owner(window.tenant, window.user_id)
-        midnight = self.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
-        of_user, of_tenant = policy.tokens_per_user_day, policy.tokens_per_tenant_day
-        if of_user is not None and self.shards.of(owner).observations.tokens_since(owner, midnight) >= of_user:
-            return False
-        return of_tenant is None or await self.model_usages.tokens_of(owner.tenant, midnight) < of_tenant
 
     def _count_extracted(self, item: CandidatesExtracted | ExtractionRejected, window: Window) -> None:
         self.metrics.extracted(item)
@@ -512,6 +498,7 @@ class Worker:
         )
         self.digests = Digests(self.shards, self.cluster)
         self.model_usages = ModelUsages(self.shards, self.cluster)
+        self.token_budgets = TokenBudgets(self.model_usages, self.shards, self.clock)
         self.reextraction = Reextraction(
             log=self.log, shards=self.shards, observe=self.observe, cluster=self.cluster, handled=self.handled
         )

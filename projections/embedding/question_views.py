@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from projections.embedding.embedder import EmbedderFailed, EmbedderRefused, EmbedderUnavailable
 from projections.embedding.serving import views_of
+from projections.log_limit import LogLimit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from projections.embedding.languages import View
 
 log = logging.getLogger("mnemolog")
-SAY_EVERY_SECONDS: Final = 60.0
 
 
 class QuestionViews:
@@ -29,12 +29,10 @@ class QuestionViews:
     def __init__(self, embedder: Embedder, *, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` returns seconds: what is away is logged once a minute."""
         self._embedder = embedder
-        self._clock = clock
+        self._log_limit = LogLimit(clock=clock)
         self._is_away = False
         self._is_tried = False
         """By one question, while it is away."""
-        self._silent_until: float | None = None
-        self._unsaid = 0
 
     async def of(self, question: str) -> Sequence[View]:
         """Return what a question means in each space that memories have; none while the embedder is away.
@@ -66,10 +64,7 @@ class QuestionViews:
     def missed(self, error: EmbedderUnavailable) -> None:
         """Take in that a question could not be asked by its meaning, and say so once a minute."""
         self._is_away = not isinstance(error, EmbedderFailed)  # that may be because of this one question
-        now = self._clock()
-        if self._silent_until is not None and now < self._silent_until:
-            self._unsaid += 1
-            return
-        others = f"; so were {self._unsaid} since this was last said" if self._unsaid else ""
-        log.warning("a question was answered by words alone: %s%s", error, others)
-        self._silent_until, self._unsaid = now + SAY_EVERY_SECONDS, 0
+        held_back = self._log_limit.admit()
+        if held_back is not None:
+            others = f"; so were {held_back} since this was last said" if held_back else ""
+            log.warning("a question was answered by words alone: %s%s", error, others)

@@ -176,9 +176,8 @@ class Observe:
 
     def _was_erased(self, owner: Owner, event_id: str, position: Position) -> bool:
         """Return whether an observation is gone: with its user, or with a memory."""
-        if is_cut_off(self._shards.state(owner), position.topic, position.offset):
-            return True
-        return self._shards.of(owner).ledger.is_erased(owner, event_id)
+        state, ledger = self._shards.state(owner), self._shards.of(owner).ledger
+        return is_cut_off(state, position.topic, position.offset) or ledger.is_erased(owner, event_id)
 
     async def _was_erased_by_now(self, message: Observation, position: Position) -> bool:
         """Return whether an observation is gone, when no erasure of its user is under way. Raises NotHeld.
@@ -318,13 +317,7 @@ class Observe:
 
     def _surviving(self, owner: Owner, pieces: Sequence[Piece]) -> list[Piece]:
         """Return those of the pieces that were not erased."""
-        state, shard = self._shards.state(owner), self._shards.of(owner)
-        return [
-            piece
-            for piece in pieces
-            if (place := piece.position) is None
-            or not (is_cut_off(state, place.topic, place.offset) or shard.ledger.is_erased(owner, piece.event_id))
-        ]
+        return [p for p in pieces if p.position is None or not self._was_erased(owner, p.event_id, p.position)]
 
     def resume_later(self, owner: Owner) -> None:
         """Have what outlived an erasure extracted, and drop what did not from windows that are open."""

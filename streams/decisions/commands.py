@@ -228,7 +228,7 @@ def decide_restore(draft: Draft, item: RestoreMemory, *, profile_keeps: bool) ->
         draft.say(memory.memory_id, "nothing", "it is active", memory.memory_id)
         return
     if status == SUPERSEDED:
-        reason = Refusal.SUPERSEDED.because("a newer value holds its place")
+        reason = Refusal.SUPERSEDED.because("a newer value took its place: revise that one, or remember this one anew")
         draft.say(memory.memory_id, "refused", reason, memory.memory_id)
         return
     said = statements.of_memory(memory, memory.content, effective)

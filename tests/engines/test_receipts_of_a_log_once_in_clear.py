@@ -55,7 +55,7 @@ async def test_what_lies_in_clear_of_before_encryption_is_on_the_receipt(tmp_pat
         await restart(two, ENCRYPTION="on")
         await lives(two, EARLY, WORDS[1])
         await lives(two, LATE, WORDS[1])
-        assert "; 2 users are encrypted; " in await said_of_encryption(two)
+        assert "; users encrypted: 2; " in await said_of_encryption(two)
         previews = [await two.json(0, "DELETE", f"/v1/users/{user}?preview=true") for user in (EARLY, LATE)]
         receipts = [await two.json(1, "DELETE", f"/v1/users/{user}") for user in (EARLY, LATE)]
         for user in (EARLY, LATE):

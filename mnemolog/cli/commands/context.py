@@ -37,7 +37,7 @@ async def context(  # noqa: PLR0913 - one for each option
     filters: FILTER = None,
     recall: RECALL = False,
 ) -> None:
-    """Show the prompt, the block and the message that an agent is given. Looking does not change memories."""
+    """Show what an agent is given before it answers. Looking does not change memories."""
     found = await client.context(
         user,
         query,

@@ -13,5 +13,5 @@ def install(app: typer.Typer) -> None:
 
 
 async def digest(client: AsyncClient, output: Output) -> None:
-    """Print one SHA-256 for each projection, and one over all: equal for equal decisions."""
+    """Print a SHA-256 of each projection, and one over all. Equal decisions have equal digests."""
     output.fields(await client.digest())

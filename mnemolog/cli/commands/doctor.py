@@ -22,7 +22,7 @@ def install(app: typer.Typer) -> None:
 
 
 async def doctor(around: Surroundings, *, residue: RESIDUE = None) -> None:
-    """Check the configuration and reach every component; exit 1 when something is wrong.
+    """Check the configuration and reach every component. Exits with 1 when something is wrong.
 
     With a URL that server is asked what it reaches: its settings count, not those here.
 

@@ -28,7 +28,10 @@ def install(app: typer.Typer) -> None:
 
 
 async def drain(client: AsyncClient, output: Output, *, timeout: TIMEOUT = 60.0) -> None:  # noqa: ASYNC109 - the server's
-    """End open sessions and return when everything published so far has been extracted, remembered and projected."""
+    """End open sessions, and wait until everything is remembered.
+
+    Returns when everything published so far has been extracted, remembered and projected.
+    """
     output.fields(await client.drain(timeout))
 
 
@@ -41,7 +44,7 @@ async def reextract(
     since: SINCE = None,
     until: UNTIL = None,
 ) -> None:
-    """Put windows whose extraction was rejected through the extractor again. It can be stopped, and run again."""
+    """Extract windows again whose extraction was rejected. It can be stopped, and run again."""
     if not rejected:
         raise CommandFailed("say which windows: --rejected takes those that gave no answer that could be used")
     sums: Counter[str] = Counter()

@@ -40,7 +40,7 @@ async def export(
     app: APP = None,
     into: INTO = None,
 ) -> None:
-    """Write a user's memories and their history as JSON Lines; `mnemolog import` reads them."""
+    """Write a user's memories and their history as JSON Lines. `mnemolog import` reads them."""
     lines = client.export(user, scope=scope, filters=filters, session_id=session, app_id=app)
     try:
         if into is None:

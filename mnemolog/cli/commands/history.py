@@ -37,7 +37,7 @@ def install(app: typer.Typer) -> None:
 
 
 async def history(client: AsyncClient, output: Output, memory_id: MEMORY_ID) -> None:
-    """Show every event about a memory, oldest first, and the words that it came from."""
+    """Show what happened to a memory, and the words it came from. The oldest is first."""
     found = await client.history(memory_id)
     if output.as_json:
         output.json(found)
@@ -65,7 +65,7 @@ async def changes(
     limit: LIMIT = 100,
     follow: FOLLOW = False,
 ) -> None:
-    """Show what happened to memories, the oldest first, a line for each; with --json a JSON object a line."""
+    """Show what happened to memories, oldest first. A line for each; with --json a JSON object a line."""
     cursor = after or (NOW if follow else None)
     while True:
         page = await client.changes(cursor, user_id=user, agent_id=agent, types=type_ or (), limit=limit)

@@ -114,7 +114,7 @@ async def remember(  # noqa: PLR0913 - one for each option
     metadata: METADATA = None,
     expires_at: EXPIRES_AT = None,
 ) -> None:
-    """Remember a statement as it is; an exact duplicate of a known one counts as an access to that."""
+    """Remember a statement as it is. An exact duplicate of a known one counts as an access to that."""
     _print(
         output,
         await client.remember(
@@ -154,7 +154,7 @@ async def revise(  # noqa: PLR0913 - one for each option
     no_expiry: NO_EXPIRY = False,
     expected_version: VERSION = None,
 ) -> None:
-    """Change what is given of a memory, and nothing else; of an episode, an empty word is taken away.
+    """Change what is given of a memory, and nothing else. Of an episode, an empty word is taken away.
 
     Of the metadata, members are set, and those that are null are taken away.
     """
@@ -194,7 +194,10 @@ async def forget(
     preview: PREVIEW = False,
     forever: FOREVER = False,
 ) -> None:
-    """Forget a memory, or those of a user that meet a filter: they can no longer be found, and their history stays."""
+    """Forget a memory, or those of a user that meet a filter.
+
+    They can no longer be found; their history stays, and `restore` brings them back.
+    """
     is_narrowed = filters is not None or session is not None or app is not None
     if memory_id is not None and not is_narrowed and not preview and not forever:
         _print(output, await client.forget(memory_id, user_id=user))

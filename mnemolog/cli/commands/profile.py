@@ -46,7 +46,7 @@ async def entities(
     page: PAGE = 1,
     page_size: PAGE_SIZE = 50,
 ) -> None:
-    """List whom and what a user's memories name, the most named first; with --id all that is known of one."""
+    """List whom and what a user's memories name, most named first. With --id, show all that is known of one."""
     if entity_id is not None:
         _print(output, await client.entity(user, entity_id, agent, as_of=as_of))
         return

@@ -44,7 +44,7 @@ def install(app: typer.Typer) -> None:
 async def rebuild(
     client: AsyncClient, output: Output, what: WHAT = "all", *, listed: LIST = False, activate: ACTIVATE = None
 ) -> None:
-    """Fold the log from its beginning into a new generation, verify it by digest, and switch. Asks no model."""
+    """Fold the log anew, verify it by digest, and switch to it. Asks no model."""
     if listed:
         output.fields(await client.generations())
         return
@@ -87,7 +87,7 @@ async def reembed(
     activate: SERVE = False,
     listed: SERVING = False,
 ) -> None:
-    """Make another encoder's vectors beside those that serve; a second run goes on where the first ended."""
+    """Make another encoder's vectors beside those that serve. A second run goes on where the first ended."""
     if listed:
         output.fields(await client.reembedding())
         return

@@ -51,7 +51,7 @@ async def wake(
     force: FORCE = False,
     timeout: TIMEOUT = 60.0,  # noqa: ASYNC109 - the server's
 ) -> None:
-    """Raise the wakes and reminders that are due at a time, and print how many there were."""
+    """Raise the wakes and reminders that are due at a time. Prints how many there were."""
     _print(output, await client.tick(as_of, policy=WAKE, force=force, timeout_seconds=timeout), timeout)
 
 
@@ -63,7 +63,7 @@ async def retention(
     force: FORCE = False,
     timeout: TIMEOUT = 60.0,  # noqa: ASYNC109 - the server's
 ) -> None:
-    """Remove observations that are older than RETENTION_DAYS as of a time, and print how many are gone."""
+    """Remove observations that are too old as of a time. Prints how many were older than RETENTION_DAYS."""
     _print(output, await client.tick(as_of, policy=RETENTION, force=force, timeout_seconds=timeout), timeout)
 
 

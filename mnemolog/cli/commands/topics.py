@@ -16,7 +16,7 @@ def _topics() -> None:
 
 
 async def create(around: Surroundings) -> None:
-    """Create the topics with the right partitions and retention; safe to repeat.
+    """Create the topics with their partitions and retention. Safe to repeat.
 
     A topic that has another number of partitions is refused: a user's events would be split over two of them.
 

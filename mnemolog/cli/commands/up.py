@@ -37,7 +37,7 @@ def up(
     port: Annotated[int | None, typer.Option("--port", help="0 takes a free one. [default: 8420]")] = None,
     env_file: ENV_FILE = None,
 ) -> None:
-    """Run the whole system in one process, until Ctrl-C or SIGTERM."""
+    """Run the whole system in one process. Ctrl-C or SIGTERM ends it."""
     gc.disable()  # what is loaded stays: looking through it again and again is a sixth of the time; see `tune_process`
     given: list[Settings] = []
     forgotten: list[bool] = []

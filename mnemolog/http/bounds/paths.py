@@ -71,8 +71,9 @@ class Paths:
                 offered |= methods
         if not offered:
             return None, problem(HTTPStatus.NOT_FOUND, no_route(method, path))
-        allow = {"Allow": ", ".join(sorted(offered))}
-        return None, problem(HTTPStatus.METHOD_NOT_ALLOWED, not_offered(method, path), headers=allow)
+        allowed = ", ".join(sorted(offered))
+        detail = not_offered(method, path, allowed)
+        return None, problem(HTTPStatus.METHOD_NOT_ALLOWED, detail, headers={"Allow": allowed})
 
 
 async def to_found_route(scope: Scope, receive: Receive, send: Send) -> None:

@@ -52,7 +52,9 @@ class RoutedTool(Tool):
         """
         left = dict(arguments)
         if unknown := [name for name in left if name not in self.parameters["properties"]]:
-            raise ValueError(f"$.{on_one_line(unknown[0])[:64]}: is not known here")  # the route may know more
+            # The route may know more than the tool.
+            known = ", ".join(self.parameters["properties"]) or "nothing"
+            raise ValueError(f"$.{on_one_line(unknown[0])[:64]}: is not known here: {self.name} takes {known}")
         path = self.path.replace("{user_id}", quote(str(named["user_id"]), safe=""))
         for name in ("memory_id", "reminder_id"):
             if f"{{{name}}}" not in path:
@@ -228,7 +230,7 @@ MEMORY_TOOLS: Final = (
     ),
     RoutedTool(
         name="memory_restore",
-        description="Bring back a memory that was forgotten or superseded.",
+        description="Bring back a memory that was forgotten or has expired.",
         parameters=_arguments(("memory_id",), memory_id=_MEMORY_ID),
         method="POST",
         path=f"{ALL_OF_A_MEMORY}/restore",

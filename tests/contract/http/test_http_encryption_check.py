@@ -49,15 +49,15 @@ async def test_it_counts_who_is_encrypted_and_who_lies_in_clear(tmp_path: Path):
     assert await said(tmp_path, ENCRYPTION="off") == "off; nothing is written yet"
     async with front_door(tmp_path, encryption="off") as door:
         await remember(door, "ada", "bob", "cyd")
-        off = "off; 0 users are encrypted, 3 have records in clear"
+        off = "off; users encrypted: 0, with records in clear: 3"
         assert await said_by(door) == off
     assert await said(tmp_path, ENCRYPTION="off") == off
     async with front_door(tmp_path) as door:
         await remember(door, "cyd", "dan", content="lives in a tree")
         newest = read_file(file_of(tmp_path)).newest
         on = (
-            f"on: the master key in force is {newest}, of {file_of(tmp_path)}; 2 users are encrypted, "
-            "3 have records in clear: `mnemolog encrypt` encrypts those too, while no worker runs"
+            f"on: the master key in force is {newest}, of {file_of(tmp_path)}; users encrypted: 2, "
+            "with records in clear: 3 (`mnemolog encrypt` encrypts those too, while no worker runs)"
         )
         assert await said_by(door) == on
         assert "its worker counts them" in await said(tmp_path) or await said(tmp_path) == on
@@ -78,7 +78,7 @@ async def test_a_log_that_is_too_long_to_be_read_through_is_no_fault(tmp_path: P
     found = await check_encryption(from_environment({}, data_dir=tmp_path), None, None, count_seconds=0.0)
     assert found.ok
     assert found.detail.endswith("in clear are not counted, for the log is too long to be read through now")
-    assert (await said(tmp_path)).partition("encrypted, ")[2].startswith("20 have records in clear")
+    assert (await said(tmp_path)).partition(", with records in clear: ")[2].startswith("20 (")
 
 
 async def test_it_names_an_older_master_key_that_still_wraps_something(tmp_path: Path):
@@ -87,7 +87,7 @@ async def test_it_names_an_older_master_key_that_still_wraps_something(tmp_path:
         await remember(door, "ada")
     newest, former = (read_keys(key, "the test").newest for key in (new, old))
     before = await said(tmp_path, MASTER_KEY=f"{new},{old}")
-    assert before.startswith(f"on: the master key in force is {newest}, of MNEMOLOG_MASTER_KEY; 1 users are encrypted")
+    assert before.startswith(f"on: the master key in force is {newest}, of MNEMOLOG_MASTER_KEY; users encrypted: 1")
     assert before.endswith(f"{former} wrap some too, until `mnemolog keys rotate`")
     async with front_door(tmp_path, master_key=f"{new},{old}") as door:
         assert (await door.post("/v1/admin/keys/rotate")).status_code == 200

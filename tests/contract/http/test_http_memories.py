@@ -231,7 +231,10 @@ async def test_a_superseded_memory_is_not_restored(door: FrontDoor):
     old = await door.remember("lives in Berlin", "moved", attribute="city", value="Berlin")
     await door.remember("lives in Paris", "moved", attribute="city", value="Paris")
     response = await door.post(f"/v1/memories/{old['memory_id']}/restore")
-    assert (response.status_code, response.json()["detail"]) == (409, "a newer value holds its place")
+    assert (response.status_code, response.json()["detail"]) == (
+        409,
+        "a newer value took its place: revise that one, or remember this one anew",
+    )
 
 
 @pytest.mark.parametrize(

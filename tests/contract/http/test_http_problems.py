@@ -51,7 +51,7 @@ async def test_an_unknown_route_is_a_problem(door: FrontDoor):
 
 async def test_a_method_that_is_not_offered_is_a_problem(door: FrontDoor):
     response = await door.http.put("/v1/search")
-    assert check(response, 405)
+    assert check(response, 405) == "PUT /v1/search is not offered: use POST"
     assert response.headers["allow"] == "POST"
 
 

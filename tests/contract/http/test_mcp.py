@@ -188,7 +188,8 @@ async def test_a_memory_is_listed_read_corrected_forgotten_and_brought_back(serv
     found = await call(server, mode, "memory_search", whose, query="tea", limit=1)
     assert "likes green tea" in text_of(found)
     history = text_of(await call(server, mode, "memory_history", whose, memory_id=name)).split("\n")
-    assert [line.split()[2].rstrip(":") for line in history[:-1]] == [
+    # The search before it is a recall, which may have been decided by now: then it comes fifth.
+    assert [line.split()[2].rstrip(":") for line in history[:4]] == [
         "MemoryFormed",
         "MemoryRevised",
         "MemoryForgotten",
@@ -241,7 +242,7 @@ async def test_the_memory_of_another_user_agent_or_application_is_as_one_that_is
         ("memory_forget", {"memory_id": "x/restore"}, "$.memory_id: is no id"),
         ("memory_forget", {"memory_id": "x?forever=true"}, "$.memory_id: is no id"),
         ("memory_list", {"page": [1]}, "$.page: is a list or an object"),
-        ("memory_list", {"limit_": 1}, "$.limit_: is not known here"),
+        ("memory_list", {"limit_": 1}, "$.limit_: is not known here: memory_list takes "),
         ("memory_forget", {"memory_id": "x", "forever": True}, "$.forever: is not known here"),
         ("reminder_cancel", {"reminder_id": "../../u/wake"}, "$.reminder_id: is no id"),
     ],
@@ -257,7 +258,7 @@ async def test_a_wrong_call_tells_the_model_what_to_do(server: str):
         ({"query": " "}, "$.query: is blank"),
         ({"query": "x" * 4_097}, "$.query: has 4097 bytes: at most 4096 are allowed, ask with less of it"),
         ({"query": "x", "limit": 101}, "$.limit: "),
-        ({"query": "x", "session": "s"}, "$.session: is not known here"),
+        ({"query": "x", "session": "s"}, "$.session: is not known here: remove it or correct its name"),
     ]
     for arguments, told in wrong:
         refused = await call(server, "auto", "memory_search", "", **arguments)

@@ -49,6 +49,7 @@ _NEW_LOVE = re.compile(r"^(?:有|交|谈|找到?)了?(?:一?个)?新?的?(?P<who
 _HAS_CHILD = re.compile(
     r"^有(?:了)?(?:[一两二三四]个|个)?(?:[^我你他她]{0,6}的)?(?P<who>儿子|女儿|孩子|双胞胎|妹妹|弟弟|哥哥|姐姐)$"
 )
+_AGED = re.compile(rf"^我们?家?的?(?P<who>{FAMILY})(?:今年|现在|刚|快|已经)*{NUMERAL}岁(?:半|多)?了?$")
 _KEEPS_TWO = re.compile(rf"^我?们?(?:家里?)?(?:有|养了?|收养了)(?:两[只条个])(?:小)?(?P<who>{_PETS})$")
 _EACH = re.compile(r"^一[只条个]叫(?P<one>[一-鿿]{1,4}?)(?:和|还有)?(?:另)?一[只条个]叫(?P<two>[一-鿿]{1,4})$")
 _DAY_OF = re.compile(r"^(?:我们?的?)?(?P<who>[一-鿿]{0,4}?)(?:的)?(?P<what>生日|结婚纪念日|纪念日|忌日)(?:是|在)")
@@ -90,6 +91,11 @@ def people(clause: Clause) -> Iterator[Finding]:
         yield from _friend(m["who"], m["name"])
     elif m := _COLLEAGUE.match(bare):
         yield from _known(m["who"], m["name"])
+    elif m := _AGED.match(bare):
+        named = _THEN_NAMED.match(without_particles(clause.rest[0])) if clause.rest else None
+        if named and not _NO_NAME.match(named["name"]):
+            yield from _family(m["who"], named["name"])
+            yield Finding(content=f"用户{bare.removeprefix('我')}", category="people")
     elif clause.subject in ("me", "none") and not clause.past:
         yield from _had(core, clause)
     yield from _death(clause.text)

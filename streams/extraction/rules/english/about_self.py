@@ -49,7 +49,7 @@ _BIRTHDAY = re.compile(
 _DENIED = re.compile(r"\b(?:is|was|am|it) not\b.*?(?:\b(?:but|it is|it's|i was)\b(?P<but>.+))?$", re.IGNORECASE)
 _A: Final = r"(?:an?|the)"
 _IS_A = re.compile(
-    rf"^(?:am {_A}|will be the(?: new)?|have been {_A}(?=.* (?:for"
+    rf"^(?:am (?:now )?{_A}|will be the(?: new)?|have been {_A}(?=.* (?:for"
     rf"|since)\b)) (?P<role>[\w -]{{3,40}}?)(?P<tail>(?: (?:at|in|on (?:an?|the) [\w' ]{{0,20}}?(?:ward"
     rf"|team"
     r"|desk|floor|farm|ship|unit)|here"

@@ -36,10 +36,11 @@ PETS: Final = (
     r"|gecko|snake|lizard|ferret|goldfish|budgie|pup|bunny|mare)"
 )
 _OWNED: Final = rf"(?:{FAMILY}|{FRIENDS}|{KNOWN}|{PETS})"
+_NAME: Final = rf"(?:(?:Mr|Mrs|Ms|Dr)\. )?{NAME}"
 _IS_NAMED: Final = (
     r"(?:(?:'s name is|'s name's| is (?:called|named)| are (?:called|named)| named| called|'s called|'s named))"
 )
-_MY_NAMED = re.compile(rf"^(?:my|our) (?:new )?(?P<who>{_OWNED}){_IS_NAMED} (?P<name>{NAME})\b", re.IGNORECASE)
+_MY_NAMED = re.compile(rf"^(?:my|our) (?:new )?(?P<who>{_OWNED}){_IS_NAMED} (?P<name>{_NAME})\b", re.IGNORECASE)
 _MY = re.compile(rf"^(?:[Mm]y|[Oo]ur) (?:new )?(?P<who>{_OWNED}) (?P<name>[A-Z][a-z]+(?: [A-Z][a-z]+)?)(?=$|\s(?!'s))")
 _WITH_MY = re.compile(
     rf"\b(?:with|and|to|for|visit|visiting|see|seeing|meet|meeting|from) my (?P<who>{_OWNED}) "
@@ -60,7 +61,7 @@ _CALLED = re.compile(
 _BESIDE = re.compile(r"^(?P<name>[A-Z][a-z]+)$")
 _HAVE = re.compile(
     rf"^(?:have|have got|got|adopted|just adopted) (?:an?|\w+) (?:[\w-]+ ){{0,2}}?(?P<who>{_OWNED}) "
-    rf"(?:named|called|whose name is) (?P<name>{NAME})\b"
+    rf"(?:named|called|whose name is) (?P<name>{_NAME})\b"
 )
 _DAY_OF = re.compile(
     rf"^(?:(?P<mine>my|our) )(?:(?P<who>{_OWNED})'s (?P<own>birthday|bday|anniversary)|"

@@ -43,6 +43,12 @@ def test_the_help_names_every_command_and_explains_each() -> None:
         assert f"\n  {command} " in listed
 
 
+@pytest.mark.parametrize("group", ["", "tick", "topics", "policy", "webhooks", "keys", "dead-letters"])
+def test_a_list_of_commands_ends_no_sentence_in_its_middle(group: str) -> None:
+    _usage, listed = mnemolog(*group.split(), "--help").stdout.decode().split("\nCommands:\n")
+    assert "..." not in listed
+
+
 @pytest.mark.parametrize("arguments", ["search", "memories --page 0", "nonsense", "tick decay", "rebuild half"])
 def test_wrong_usage_exits_2(arguments: str) -> None:
     done = mnemolog(*arguments.split())

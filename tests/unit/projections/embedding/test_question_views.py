@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from projections.embedding.embedder import EmbedderFailed, EmbedderRefused, EmbedderUnavailable
-from projections.embedding.question_views import SAY_EVERY_SECONDS, QuestionViews
+from projections.embedding.question_views import QuestionViews
+from projections.log_limit import LOG_EVERY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +124,7 @@ async def test_it_is_logged_once_a_minute_how_many_questions_had_to_do_without(
     with caplog.at_level(logging.WARNING, "mnemolog"):
         for _ in range(3):
             await views.of("a secret question")
-        now[0] += SAY_EVERY_SECONDS
+        now[0] += LOG_EVERY_SECONDS
         await views.of("a secret question")
     assert caplog.messages == [
         "a question was answered by words alone: the endpoint is away",

@@ -30,8 +30,24 @@ async def test_a_no_is_kept_where_it_denies_what_follows(said: str, content: str
 
 
 @pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("My boss is called Mr. Henderson.", ["User's boss is called Mr. Henderson"]),
+        ("I have a neighbour called Mrs. Green.", ["User's neighbour is called Mrs. Green"]),
+        ("我女儿今年五岁，叫小雨", ["用户的女儿叫小雨", "用户女儿今年五岁"]),
+        ("我弟弟今年十八岁，叫我去接他", ["用户弟弟今年十八岁"]),
+        ("I'm now a bit tired.", ["User is now a bit tired"]),
+    ],
+)
+async def test_a_name_is_kept_whole_and_beside_an_age(said: str, expected: list[str]):
+    assert await contents(said) == expected
+
+
+@pytest.mark.parametrize(
     ("said", "slot"),
     [
+        ("I quit nursing, I'm now a teacher.", ("occupation", "teacher")),
+        ("我儿子3岁了，名叫乐乐。", ("family", "儿子乐乐")),
         ("你好呀，我是小雅，今年28岁，在深圳做设计师。", ("user_name", "小雅")),
         ("你好，我是小明", ("user_name", "小明")),
         ("我是阿杰，在杭州做厨师", ("user_name", "阿杰")),
