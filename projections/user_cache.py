@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -14,6 +15,18 @@ LARGE_BYTES: Final = 1 << 20
 
 User = TypeVar("User", bound="Hashable")
 Value = TypeVar("Value")
+
+
+@dataclass(slots=True, eq=False)
+class _Entry(Generic[Value]):
+    """What there is of a user, and what it takes."""
+
+    value: Value
+    size: int
+
+    @property
+    def is_large(self) -> bool:
+        return self.size > LARGE_BYTES
 
 
 class UserCache(Generic[User, Value]):
@@ -29,8 +42,11 @@ class UserCache(Generic[User, Value]):
     def __init__(self, small_bytes: int, max_bytes: int) -> None:
         """Start empty."""
         self._bounds = {False: small_bytes, True: max_bytes}
-        self._values: dict[bool, OrderedDict[User, Value]] = {False: OrderedDict(), True: OrderedDict()}
-        self._sizes: dict[User, int] = {}
+        self._entries: dict[User, _Entry[Value]] = {}
+        self._orders: dict[bool, OrderedDict[User, None]] = {False: OrderedDict(), True: OrderedDict()}
+        """The users of small and of large entries, in the order in which they were asked for."""
+        self._last: _Entry[Value] | None = None
+        """The one asked for last, which is at the end of its order."""
         self._bytes = {False: 0, True: 0}
         self._lock = threading.RLock()
 
@@ -41,72 +57,74 @@ class UserCache(Generic[User, Value]):
 
     def __contains__(self, user: object) -> bool:
         """Return whether there is something of a user."""
-        return user in self._sizes
+        return user in self._entries
 
     def __len__(self) -> int:
         """Return of how many users there is something."""
-        return len(self._sizes)
+        return len(self._entries)
 
     def __iter__(self) -> Iterator[User]:
         """Yield the users, as they are now."""
-        return iter(list(self._sizes))
+        return iter(list(self._entries))
 
     def get(self, user: User) -> Value | None:
         """Return what there is of a user, who was asked for now."""
         with self._lock:
-            if (size := self._sizes.get(user)) is None:
+            if (entry := self._entries.get(user)) is None:
                 return None
-            values = self._values[size > LARGE_BYTES]
-            values.move_to_end(user)
-            return values[user]
+            if entry is not self._last:
+                self._orders[entry.is_large].move_to_end(user)
+                self._last = entry
+            return entry.value
 
     def peek(self, user: User) -> Value | None:
         """Return what there is of a user, without having been asked for it."""
         with self._lock:
-            size = self._sizes.get(user)
-            return None if size is None else self._values[size > LARGE_BYTES][user]
+            entry = self._entries.get(user)
+            return None if entry is None else entry.value
 
     def put(self, user: User, value: Value, size: int) -> None:
         """Keep what takes so many bytes; those asked for longest ago make room."""
         with self._lock:
             self.pop(user)
-            is_large = size > LARGE_BYTES
-            self._values[is_large][user] = value
-            self._sizes[user] = size
-            self._bytes[is_large] += size
+            self._entries[user] = self._last = entry = _Entry(value, size)
+            self._orders[entry.is_large][user] = None
+            self._bytes[entry.is_large] += size
             self._make_room()
 
     def resize(self, user: User, size: int) -> None:
         """Take in that what there is of a user takes so many bytes now; nothing where there is none."""
         with self._lock:
-            if (before := self._sizes.get(user)) is None:
+            if (entry := self._entries.get(user)) is None:
                 return
-            if (before > LARGE_BYTES) is not (size > LARGE_BYTES):
-                self.put(user, self._values[before > LARGE_BYTES][user], size)
+            if entry.is_large is not (size > LARGE_BYTES):
+                self.put(user, entry.value, size)
                 return
-            self._sizes[user] = size
-            self._bytes[size > LARGE_BYTES] += size - before
+            self._bytes[entry.is_large] += size - entry.size
+            entry.size = size
             self._make_room()
 
     def pop(self, user: User) -> None:
         """Drop what there is of a user."""
         with self._lock:
-            if (size := self._sizes.pop(user, None)) is not None:
-                is_large = size > LARGE_BYTES
-                del self._values[is_large][user]
-                self._bytes[is_large] -= size
+            if (entry := self._entries.pop(user, None)) is not None:
+                del self._orders[entry.is_large][user]
+                self._bytes[entry.is_large] -= entry.size
+                if entry is self._last:
+                    self._last = None
 
     def clear(self) -> None:
         """Drop everything."""
         with self._lock:
-            for values in self._values.values():
-                values.clear()
-            self._sizes.clear()
+            for order in self._orders.values():
+                order.clear()
+            self._entries.clear()
+            self._last = None
             self._bytes = {False: 0, True: 0}
 
     def _make_room(self) -> None:
         """Drop those asked for longest ago, but for one of each kind."""
-        small, large = self._values[False], self._values[True]
+        small, large = self._orders[False], self._orders[True]
         while self._bytes[False] > self._bounds[False] and len(small) > 1:
             self.pop(next(iter(small)))
         while self.nbytes > self._bounds[True] and (oldest := large if len(large) > 1 else small) and len(oldest) > 1:

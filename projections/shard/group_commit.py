@@ -4,7 +4,8 @@ Who reads through the same connection sees them at once. A commit encrypts and w
 ones again, and would be more than half of what folding one decision takes.
 
 Nothing is lost by it: what is not committed is folded again from the log at the next start. Where a commit fails,
-SQLite has taken back the whole transaction; the writes that were in it are then made again, before anybody looks.
+SQLite has taken back the whole transaction, and so it may where a query fails that only reads: it makes room for pages
+by writing others. The writes are then made again before anybody looks: the connection asks for it (`restore`).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from projections.shard.tables import ShardConnection
     from projections.shard.wal import Checkpoints
 
-COMMIT_SECONDS: Final = 0.1
-"""From the first write to the commit: long enough for callers who follow each other, too short to be missed."""
+COMMIT_SECONDS: Final = 0.5
+"""From the first write to the commit."""
 AGAIN_SECONDS: Final = 1.0
 """From a commit that failed to the next attempt."""
 MOST_WRITES: Final = 32
@@ -44,8 +45,6 @@ class GroupCommit:
         """Made and not committed."""
         self._bytes = 0
         """Of their records."""
-        self._is_taken_back = False
-        """Whether the file lacks these writes, because they could not be made again after a failure."""
         self._timer: asyncio.TimerHandle | None = None
         self.trouble: ShardUnavailable | None = None
         """Why the last write could not be made or committed; None when it could."""
@@ -65,6 +64,7 @@ class GroupCommit:
             else:
                 self._writes.append(write)
                 self._bytes += size
+                self._connection.restore = self._restore
         return result
 
     def commit(self) -> None:
@@ -74,25 +74,18 @@ class GroupCommit:
                 self._begin()
                 self._commit()
 
-    def require_whole(self) -> None:
-        """Raise ShardUnavailable or ShardDamaged while the file lacks writes that were made."""
-        if self._is_taken_back:
-            self.commit()
-
     def discard(self) -> None:
         """Take back what is not committed, for good."""
-        self._stop_waiting()
-        self._writes.clear()
-        self._bytes = 0
-        self._is_taken_back = False
+        self._clear()
         if self._connection.in_transaction:
             self._connection.execute("rollback")
 
     def close(self) -> None:
         """Commit if possible: what is not is folded again from the log."""
-        with suppress(ShardUnavailable, ShardDamaged):
+        try:
             self.commit()
-        self._stop_waiting()
+        except (ShardUnavailable, ShardDamaged):
+            self.discard()
 
     def _may_wait(self, size: int) -> bool:
         """Return whether a commit may come later; not where no event loop runs here, as in a thread."""
@@ -112,38 +105,46 @@ class GroupCommit:
 
     def _commit_now(self) -> None:
         self._timer = None
-        try:
+        with suppress(ShardUnavailable, ShardDamaged):  # readiness shows it, and the next write meets it
             self.commit()
-        except (ShardUnavailable, ShardDamaged):  # readiness shows it, and the next write meets it
-            self._commit_in(AGAIN_SECONDS)
 
     def _begin(self) -> None:
-        """Begin a transaction, unless one is open."""
-        if self._is_taken_back:
-            self._make_again()
-        elif not self._connection.in_transaction:
+        """Begin a transaction with the writes that are to be in it, unless it is open."""
+        if not self._connection.in_transaction:
+            self._connection.restore = None
             self._connection.execute("begin immediate")
+            for write in self._writes:
+                write()
+            self._connection.restore = self._restore if self._writes else None
+
+    def _restore(self) -> None:
+        """Make the writes again that were taken back. Raises ShardUnavailable, ShardDamaged."""
+        with self._whole():
+            self._begin()
 
     def _commit(self) -> None:
         self._connection.execute("commit")
-        self._stop_waiting()
-        self._writes.clear()
-        self._bytes = 0
+        self._clear()
         self.trouble = None
 
-    def _stop_waiting(self) -> None:
+    def _clear(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._writes.clear()
+        self._bytes = 0
+        self._connection.restore = None
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """Take everything back that is not committed when the block raises, and make again what was there before."""
+        """Take everything back that is not committed when the block raises: whoever comes next makes it again."""
         try:
             yield
         except BaseException as error:
             self._take_back()
-            known = trouble(self._connection.path, error) if isinstance(error, sqlite3.DatabaseError) else error
+            known = error
+            if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.ProgrammingError):
+                known = trouble(self._connection.path, error)
             if isinstance(known, ShardUnavailable):
                 self.trouble = known
             if known is error:
@@ -152,24 +153,10 @@ class GroupCommit:
 
     def _take_back(self) -> None:
         self._forget()
+        self._connection.restore = None
         if self._connection.in_transaction:
             self._connection.execute("rollback")
-        self._is_taken_back = bool(self._writes)
-        if self._is_taken_back:
-            with suppress(sqlite3.DatabaseError, ShardUnavailable, ShardDamaged):
-                self._make_again()
-                if self._timer is None:
-                    self._commit_in(AGAIN_SECONDS)
-
-    def _make_again(self) -> None:
-        """Make the writes that were taken back. Raises ShardUnavailable, ShardDamaged, or what SQLite raises."""
-        self._connection.execute("begin immediate")
-        try:
-            for write in self._writes:
-                write()
-        except BaseException:
-            self._forget()
-            if self._connection.in_transaction:
-                self._connection.execute("rollback")
-            raise
-        self._is_taken_back = False
+        if self._writes:
+            self._connection.restore = self._restore
+            if self._timer is None:
+                self._commit_in(AGAIN_SECONDS)

@@ -157,17 +157,13 @@ class Shard:
         return await are_of(self._log, self.partition, [row for row in rows if row[0] in self.topics])
 
     def start_over(self) -> None:
-        """Empty all tables: the next fold begins at offset 0."""
+        """Empty all tables: the next fold begins at offset 0. Raises ShardUnavailable, ShardDamaged."""
+        self.writes.discard()
+        self.reload()
         run = self._connection.execute
         tables = [name for (name,) in run("select name from sqlite_master where type='table'").fetchall()]
-        self.writes.discard()
-        run("begin immediate")
-        for table in tables:
-            run(f"delete from {table}")  # noqa: S608 - our own tables
-        run("commit")
-        self._offsets.clear()
-        self.ledger.forget()
-        self._forget_folded()
+        self.writes.write(lambda: [run(f"delete from {table}") for table in tables])  # noqa: S608 - our own tables
+        self.reload()
 
     def reload(self) -> None:
         """Take in what another process has folded into the file. Raises ShardUnavailable, ShardDamaged."""
@@ -190,9 +186,13 @@ class Shard:
         return self.offset(_index_row(index))
 
     def keep_indexed(self, index: str, reached: int) -> None:
-        """Record that an index has everything before a ledger offset. On a full disk this is left for later."""
+        """Record that an index has everything before a ledger offset.
+
+        This is left for later on a full disk, and while records are folded: perhaps in a thread or by a process, whose
+        transaction it would be in the way of.
+        """
         row = _index_row(index)
-        if self._offsets.get(row) != reached and not self.retired:
+        if self._offsets.get(row) != reached and not self.retired and not self.folding.locked():
             place = (row, reached, b"")
             with contextlib.suppress(ShardUnavailable):
                 self.writes.write(lambda: self._connection.execute(_KEEP_OFFSET, place), 0)

@@ -8,6 +8,7 @@ from projections.encrypted_files import PAGE_BYTES, is_clear, key_of, open_datab
 from projections.shard.errors import ShardDamaged, is_damaged, set_aside, trouble
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from typing import Self
 
@@ -125,9 +126,14 @@ class ShardConnection(sqlite3.Connection):
     """A connection that says what is wrong with which file, whichever query finds it."""
 
     path: Path
+    restore: Callable[[], None] | None = None
+    """Makes the writes again that are to be in the open transaction, where SQLite has taken it back; None: there are
+    none."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:  # noqa: ANN401 - as sqlite3 has it
         """Run one statement. Raises ShardUnavailable, ShardDamaged."""
+        if self.restore is not None and not self.in_transaction:
+            self.restore()
         return self.cursor(_Cursor).execute(sql, parameters)
 
 

@@ -34,7 +34,7 @@ _BYTES_OF_A_USER: Final = 1_500
 _BYTES_OF_A_MEMORY: Final = 2_000
 """Beside its text."""
 _BYTES_OF_A_KEY: Final = 150
-_SAMPLED: Final = 32
+_SAMPLED: Final = 8
 """Memories whose texts are measured: a state is kept after each decision, and may have 10,000. No caller chooses which:
 they are in the order of their ids' hashes."""
 _BODIES: Final = "select body from memories where owner=? order by sequence"

@@ -5,7 +5,7 @@ no other process appends, the place that a command will get is known beforehand,
 decision depends on. Then it need not be delivered. The log holds the same in the end, to the offset and millisecond.
 
 A model's answer to a window is decided likewise; what is said here of commands goes for it too. Commands that come
-while others are being written are written together afterwards.
+while others are being written are written together afterwards, those of several tenants in turns.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.topics import INBOX
 from streams.agents.remember import Undecidable, decision_record, memories_made, outcome_of, state_after
 from streams.decisions.draft import ItemPosition
+from streams.delivery.fair_queue import FairQueue
 from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import catch_up, fold_with_retry, retry
 
@@ -80,7 +81,7 @@ class _Turn:
     """The user's state after them; None where there are none."""
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class _Asked:
     """A command that waits for its decision."""
 
@@ -148,8 +149,10 @@ class ImmediateDecisions:
         self._patience_seconds = patience_seconds
         self._fold_seconds = fold_seconds
         self._turns: dict[Owner, _Turn] = {}
-        self._waiting: list[_Asked] = []
+        self._waiting: FairQueue[_Asked] = FairQueue()
+        self._unanswered: set[_Asked] = set()
         self._is_writing = False
+        self._is_stopped = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def decide(self, item: UserItem, record: NewRecord, holds: Callable[[], bool] = always) -> Decided | None:
@@ -162,28 +165,41 @@ class ImmediateDecisions:
         one step. Nothing was appended then. Raises LogUnavailable, as an append does.
         """
         owner = item.envelope.owner
-        if isinstance(item, (EraseUser, EraseMemory)):  # of which more is done than a decision
-            return None
         if isinstance(item, CandidatesExtracted):
-            await self._shards.load(owner)
-            await self._remember.read_texts(owner)
+            try:
+                await self._shards.load(owner)
+                await self._remember.read_texts(owner)
+            except (NotHeld, ShardDamaged, ShardUnavailable):
+                return None
+        if self._is_stopped or isinstance(item, (EraseUser, EraseMemory)):  # of these more is done than a decision
+            return None
         if (turn := await self._turn(owner, record.partition)) is None:
             return None
         turn.commands += 1
         [record] = telemetry.with_trace([record])
         asked = _Asked(owner, item, record, turn, holds, asyncio.get_running_loop().create_future())
-        self._waiting.append(asked)
+        self._waiting.put(owner.tenant, asked)
         if not self._is_writing:
             self._is_writing = True
             self._start(self._write())
-        return await asked.answer
+        self._unanswered.add(asked)
+        try:
+            return await asked.answer
+        finally:
+            self._unanswered.discard(asked)
 
     async def stop(self) -> None:
-        """End what goes on here, before the shards are closed: what the log has is folded at the next start."""
+        """End what goes on here, before the shards are closed: what the log has is folded at the next start.
+
+        Callers who wait get LogUnavailable, for their command may be in the log; those who come later get None.
+        """
+        self._is_stopped = True
         tasks = [*self._tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for asked in self._unanswered:
+            asked.refuse(LogUnavailable("the worker stops: send the command again"))
 
     async def _turn(self, owner: Owner, inbox: int) -> _Turn | None:
         """Return a user's turn; None where what comes before takes longer than the patience."""
@@ -194,7 +210,8 @@ class ImmediateDecisions:
                     await self._remember.until_handled(inbox, end)
                     while self._is_busy(inbox, owner):
                         await self._pool.until_changed()
-            if not self._remember.has_handled(inbox, self._log.next_place(INBOX.name, inbox).position.offset):
+            end = self._log.next_place(INBOX.name, inbox).position.offset
+            if self._is_stopped or not self._remember.has_handled(inbox, end):
                 return None  # a tick waits until no turn is held
         if (turn := self._turns.get(owner)) is not None:
             return None if turn.hold.is_wanted else turn  # callers who follow each other must not keep it waiting
@@ -226,12 +243,12 @@ class ImmediateDecisions:
             self._is_writing = False
 
     def _take(self) -> list[_Asked]:
-        """Return those that have waited longest."""
-        taken = size = 0
-        while taken < min(len(self._waiting), MOST_TOGETHER) and size <= BYTES_TOGETHER:
-            size += len(self._waiting[taken].record.value)
-            taken += 1
-        some, self._waiting = self._waiting[:taken], self._waiting[taken:]
+        """Return those that are next."""
+        some: list[_Asked] = []
+        size = 0
+        while self._waiting and len(some) < MOST_TOGETHER and size <= BYTES_TOGETHER:
+            some.append(asked := self._waiting.take())
+            size += len(asked.record.value)
         return some
 
     async def _write_some(self, asked: Sequence[_Asked]) -> None:

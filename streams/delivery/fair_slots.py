@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
+
+from streams.delivery.fair_queue import FairQueue
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Hashable
@@ -19,7 +20,7 @@ class FairSlots:
 
     def __init__(self, count: int) -> None:
         self._free = count
-        self._waiting: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
+        self._waiting: FairQueue[asyncio.Future[None]] = FairQueue()
 
     @asynccontextmanager
     async def slot(self, party: Hashable) -> AsyncIterator[None]:
@@ -35,30 +36,20 @@ class FairSlots:
             self._free -= 1
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(party, deque()).append(turn)
+        self._waiting.put(party, turn)
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self._give()  # it was given just before: the next one takes it
             else:
-                self._leave(party, turn)
+                self._waiting.remove(party, turn)
             raise
 
     def _give(self) -> None:
         while self._waiting:
-            party, turns = self._waiting.popitem(last=False)
-            turn = turns.popleft()
-            if turns:
-                self._waiting[party] = turns  # behind all others
+            turn = self._waiting.take()
             if not turn.done():
                 turn.set_result(None)
                 return
         self._free += 1
-
-    def _leave(self, party: Hashable, turn: asyncio.Future[None]) -> None:
-        turns = self._waiting.get(party)
-        if turns is not None and turn in turns:
-            turns.remove(turn)
-            if not turns:
-                del self._waiting[party]

@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     Make = Callable[..., Worker]
 
 
+async def until_handled(worker: Worker, topic: str, offset: int) -> None:
+    """Wait until everything before an offset is handled, and no more."""
+    async with asyncio.timeout(PATIENCE_S):
+        while worker.app.consumer.handled(TP(topic, 0)) != offset:  # noqa: ASYNC110 - the driver has no event for it
+            await asyncio.sleep(COMMIT_INTERVAL_S)
+
+
 class TestSqliteTransport(TransportSuite):
     scheme = "sqlite"
     transport = "streams.transports.sqlite.transport:Transport"
@@ -85,11 +92,30 @@ class TestSqliteTransport(TransportSuite):
             await w.app.consumer.commit()
             assert log.committed(w.group, topic, 0) in {None, 0}
             w.events[0].ack()
-            await w.app.consumer.commit()
-            await asyncio.sleep(5 * COMMIT_INTERVAL_S)
-            assert w.app.consumer.handled(TP(topic, 0)) == 4
+            await until_handled(w, topic, 4)
             assert w.seen() == [(0, b"held"), (0, b"done")]
         assert log.committed(w.group, topic, 0) == 4
+
+    async def test_settled_records_that_nothing_follows_are_passed_over_together(
+        self, log: SqliteLog, topic: str, worker: Make, monkeypatch: pytest.MonkeyPatch
+    ):
+        await log.create_topic(topic, PARTITIONS)
+        monkeypatch.setattr("streams.transports.sqlite.consumer.SETTLED_SECONDS", 3600.0)
+        async with worker().running() as w:
+            await log.append([new(topic, b"first")])
+            await w.has(1)
+            timers = set()
+            for _ in range(3):
+                await log.append_settled([new(topic, b"settled")], [log.next_place(topic, 0)])
+                timers.add(w.app.consumer._later)
+            [timer] = timers
+            assert timer is not None, "the consumer was told to fetch at once"
+            timer._run()
+            await until_handled(w, topic, 4)
+            await log.append_settled([new(topic, b"settled")], [log.next_place(topic, 0)])
+            await log.append([new(topic, b"wanted now")])
+            assert await w.has(2) == [(0, b"first"), (0, b"wanted now")]
+            await until_handled(w, topic, 6)
 
     async def test_a_settled_record_behind_a_full_queue_is_not_passed_over_before_its_turn(
         self, log: SqliteLog, topic: str, worker: Make

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 RECORDS_AT_ONCE = 500  # of one partition in one fetch; Faust's broker_max_poll_records overrides it
 RECORDS_OF_A_READ = 32  # after which their size is checked: 500 pictures would be 350 MB
 ENOUGH_BYTES = 4 * 1024 * 1024  # of one partition in one fetch
+SETTLED_SECONDS = 0.05
+"""Settled records are only to be passed over: those of so long are, together."""
 LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the log has set
 
 
@@ -40,6 +42,8 @@ class Consumer(SafeDelivery):
         self._unread: set[Place] = set()
         """Where there may be records to fetch: a position was set there, or the log has grown."""
         self._unfollow: Callable[[], None] | None = None
+        self._later: asyncio.TimerHandle | None = None
+        """When settled records are fetched."""
         self._rebalancing = asyncio.Lock()
         self._at_once = self.app.conf.broker_max_poll_records or RECORDS_AT_ONCE
 
@@ -105,13 +109,24 @@ class Consumer(SafeDelivery):
 
     # -- reading
 
-    def _grew(self, places: Collection[Place]) -> None:
+    def _grew(self, places: Collection[Place], is_settled: bool) -> None:  # noqa: FBT001 - see `Told`
         self._unread.update(places)
+        if not is_settled:
+            self._fetch_now()
+        elif self._later is None:
+            self._later = asyncio.get_running_loop().call_later(SETTLED_SECONDS, self._fetch_now)
+
+    def _fetch_now(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
         self._partitions_changed.set()
 
     async def on_stop(self) -> None:
         """Follow the log no longer."""
         await super().on_stop()
+        if self._later is not None:
+            self._later.cancel()
         if self._unfollow is not None:
             self._unfollow()
             self._unfollow = None

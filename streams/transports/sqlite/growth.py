@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 Place: TypeAlias = tuple[str, int]
 """A topic and a partition."""
-Told: TypeAlias = "Callable[[Collection[Place]], None]"
+Told: TypeAlias = "Callable[[Collection[Place], bool], None]"
+"""Called with the partitions that have grown, and whether all that they grew by is settled."""
 
 
 class Growth:
@@ -21,6 +22,7 @@ class Growth:
         """Start without followers."""
         self._followers: set[tuple[asyncio.AbstractEventLoop, Told]] = set()
         self._grown: set[Place] = set()
+        self._is_settled = True
 
     def follow(self, told: Told) -> Callable[[], None]:
         """Call `told` in the running loop after each commit with the partitions that grew; return what ends it."""
@@ -28,14 +30,16 @@ class Growth:
         self._followers.add(follower)
         return lambda: self._followers.discard(follower)
 
-    def add(self, places: Collection[Place]) -> None:
-        """Note what has grown; in the writer's thread."""
+    def add(self, places: Collection[Place], *, is_settled: bool) -> None:
+        """Note what has grown, and whether by settled records only; in the writer's thread."""
         self._grown.update(places)
+        self._is_settled = self._is_settled and is_settled
 
     def tell(self) -> None:
         """Tell the followers of everything that was noted; in the writer's thread, which does not wait for them."""
         if self._grown:
-            grown, self._grown = self._grown, set()
+            grown, is_settled = self._grown, self._is_settled
+            self._grown, self._is_settled = set(), True
             for loop, told in tuple(self._followers):
                 with suppress(RuntimeError):  # the loop is closed, and its tasks with it
-                    loop.call_soon_threadsafe(told, grown)
+                    loop.call_soon_threadsafe(told, grown, is_settled)

@@ -156,7 +156,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
                 pairs = zip(records, answer[0], strict=True)
                 self._recent.add(as_read(record, place, is_settled=bool(wanted)) for record, place in pairs)
                 self._tails.update(answer[1])
-                self._growth.add(answer[1])
+                self._growth.add(answer[1], is_settled=bool(wanted))
 
         answer = await self._write(write, publish, len(records), at_once=bool(wanted))
         if isinstance(answer, LogMoved):

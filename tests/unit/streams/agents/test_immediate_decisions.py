@@ -156,6 +156,11 @@ async def given(immediate: ImmediateDecisions, *items: Any) -> list[Decided | No
     return list(await asyncio.gather(*map(give, items)))
 
 
+def _command(command: str) -> tuple[Any, NewRecord]:
+    item = remember(CAT, command)
+    return item, recorded(item)
+
+
 async def _turns() -> None:
     """Let tasks come to where they wait."""
     for _ in range(5):
@@ -613,6 +618,70 @@ async def test_a_worker_that_stops_leaves_what_is_not_folded_to_the_next_one(
     assert [d.version for d in await bench.ledger()] == [1, 2]
 
 
+async def test_when_a_worker_stops_nobody_is_left_waiting(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    never = asyncio.Event()
+    log.between = never.wait  # the disk takes its time
+    being_written = asyncio.create_task(immediate.decide(*_command("c-3")))
+    await _turns()
+    behind = asyncio.create_task(immediate.decide(*_command("c-4")))
+    await _turns()
+    await immediate.stop()
+    async with asyncio.timeout(60):
+        answers = await asyncio.gather(being_written, behind, return_exceptions=True)
+    assert [type(answer) for answer in answers] == [LogUnavailable, LogUnavailable]
+    assert await given(immediate, remember(CAT, "c-5")) == [None]
+
+
+async def test_a_worker_that_stops_answers_whose_decision_is_written_and_not_folded(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    giving = asyncio.create_task(immediate.decide(*_command("c-1")))
+    while not log.settled:  # noqa: ASYNC110 - it ends by itself
+        await asyncio.sleep(0)
+    await immediate.stop()  # before the fold has begun
+    async with asyncio.timeout(60):
+        [answer] = await asyncio.gather(giving, return_exceptions=True)
+    assert isinstance(answer, LogUnavailable)
+    assert [d.version for d in await bench.ledger()] == [1, 2]
+
+
+async def test_a_command_that_still_waits_for_its_turn_when_the_worker_stops_takes_none(bench: Workbench):
+    immediate = deciding(bench, patience_seconds=60)
+    await bench.decides(remember(COFFEE, "c-0"))
+    waiting = await bench.asks(remember(RUNNING, "c-1"))
+    giving = asyncio.create_task(given(immediate, remember(CAT, "c-2")))
+    await _turns()
+    await immediate.stop()
+    await bench.remembers(waiting)
+    assert await giving == [None]
+    assert not bench.deciding_pool.is_busy(0, XIAOMING)
+
+
+async def test_tenants_have_turns_and_a_users_commands_stay_in_order(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    rest: list[asyncio.Task[Any]] = []
+
+    async def crowd() -> None:
+        items = [remember(f"用户喜欢第{n}首歌", f"d-{n}") for n in range(2 * MOST_TOGETHER)]
+        alone = replace(remember(CAT, "e-1"), envelope=replace(remember(CAT, "e-1").envelope, tenant="another"))
+        rest.append(asyncio.create_task(given(immediate, *items, alone)))
+        await _turns()
+
+    log.between = crowd
+    await given(immediate, remember(RUNNING, "c-1"))
+    await rest[0]
+    items = [codec.decode(record.value) for record in await log.read(INBOX.name, 0, 2)]
+    assert [item.envelope.tenant for item in items].index("another") == 1
+    own = [item.envelope.event_id for item in items if item.envelope.tenant != "another"]
+    assert own == [f"d-{n}" for n in range(2 * MOST_TOGETHER)]
+
+
 async def test_the_answer_to_a_window_and_the_decision_on_it_are_one_transaction(
     bench: Workbench, log: PacedLog, tmp_path: Path
 ):
@@ -695,3 +764,10 @@ async def test_turns_that_are_kept_word_for_word_are_delivered(bench: Workbench,
     assert (len(await bench.answers()), log.settled) == (1, [])
     await bench.remembers(*await log.read(INBOX.name, 0, 1))
     assert sorted(bench.state().covered) == ["t-0#0"]
+
+
+async def test_an_answer_whose_user_cannot_be_read_now_is_delivered(bench: Workbench, immediate: ImmediateDecisions):
+    await bench.decides(remember(COFFEE, "c-0"))
+    answer = said(RUNNING, "t-0")
+    bench.shards.release(0)
+    assert await given(immediate, answer) == [None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -156,18 +157,20 @@ async def test_only_a_topic_made_for_it_is_compacted(inbox: SqliteLog):
 
 
 async def test_a_follower_is_told_which_partitions_grew_once_their_records_are_durable(inbox: SqliteLog):
-    told: asyncio.Queue[Collection[Place]] = asyncio.Queue()
-    inbox.follow(told.put_nowait)
+    told: asyncio.Queue[tuple[set[Place], bool]] = asyncio.Queue()
+    inbox.follow(lambda places, is_settled: told.put_nowait((set(places), is_settled)))
     await asyncio.gather(inbox.append([record(b"x", partition=1)]), inbox.append([record(b"y"), record(b"z")]))
-    assert set(await asyncio.wait_for(told.get(), 120)) == {(TOPIC, 0), (TOPIC, 1)}
+    assert await asyncio.wait_for(told.get(), 120) == ({(TOPIC, 0), (TOPIC, 1)}, False)
     assert inbox.end_now(TOPIC, 0) == 2
     await inbox.append([record(b"x", partition=1)])
-    assert set(await asyncio.wait_for(told.get(), 120)) == {(TOPIC, 1)}
+    assert await asyncio.wait_for(told.get(), 120) == ({(TOPIC, 1)}, False)
+    await inbox.append_settled([record(b"z")], [inbox.next_place(TOPIC, 0)])
+    assert await asyncio.wait_for(told.get(), 120) == ({(TOPIC, 0)}, True)
 
 
 async def test_a_follower_is_told_nothing_of_what_appends_nothing_or_after_it_has_ended(inbox: SqliteLog):
     told: list[Collection[Place]] = []
-    unfollow = inbox.follow(told.append)
+    unfollow = inbox.follow(lambda places, _: told.append(places))
     await inbox.commit_offsets("group", {(TOPIC, 0): 0})
     unfollow()
     await inbox.append([record(b"x")])
@@ -325,6 +328,28 @@ async def test_a_write_ahead_log_is_emptied_when_nothing_is_written_for_a_while(
         assert [found[:1] for found in await values(log)] == [b"1", b"2", b"s"]
     finally:
         log.close()
+
+
+async def test_a_commit_seldom_makes_the_write_ahead_log_longer_and_what_follows_its_end_is_read_as_nothing(
+    tmp_path: Path,
+):
+    log = SqliteLog.open(tmp_path)
+    file = tmp_path / f"{LOG_FILE}-wal"
+    await log.create_topic(TOPIC, 1)
+    assert file.read_bytes()[-writer.LEAST_ROOM_BYTES // 2 :].strip(b"\0") == b""
+    lengths = set()
+    for number in range(30):
+        await log.append([record(b"%d" % number)])
+        lengths.add(file.stat().st_size)
+    assert len(lengths) <= 4, "a commit waits for the file system where it makes a file longer"
+    for name in (LOG_FILE, f"{LOG_FILE}-wal"):  # as after a power cut
+        (tmp_path / "after").mkdir(exist_ok=True)
+        shutil.copy(tmp_path / name, tmp_path / "after" / name)
+    log.close()
+    again = SqliteLog.open(tmp_path / "after")
+    await again.append([record(b"30")])
+    assert await values(again) == [b"%d" % number for number in range(31)]
+    again.close()
 
 
 async def emptied(file: Path) -> None:
