@@ -493,6 +493,7 @@ class Worker:
         """Build what operators run, and the gauges that they see."""
         self.dead_letters = DeadLetters(self.log)
         self.key_rotation = MasterKeyRotation(self.settings, self._inner_log, self.sealing.keys)
+        self.rebuilder = Rebuilder(self.settings.data_dir, self.log, self.shards, self.index_sync, self.reembedder)
         self.erasures = Erasures(
             settings=self.settings,
             inner=self._inner_log,
@@ -504,6 +505,7 @@ class Worker:
             ask_others=self.cluster.ask_others,
             webhooks=self.webhooks,
             clock=self.clock,
+            erase_from_built=self.rebuilder.erase_from_built,
         )
         self.erasure_recovery = ErasureRecovery(
             erasures=self.erasures,
@@ -528,7 +530,6 @@ class Worker:
             clock=self.clock,
         )
         self.ticks = Ticks(self.commands, self.cluster, self.settings.retention_days)
-        self.rebuilder = Rebuilder(self.settings.data_dir, self.log, self.shards, self.index_sync, self.reembedder)
         self.rebuild = RebuildCoordinator(self.rebuilder, self.cluster, self.shards, self.index_sync)
         self.reembed = ReembedCoordinator(self.reembedder, self.cluster, self.rebuild)
         self.lags = Lags(self.log, self.shards, self.cluster, self.clock, handled=self.handled, url=self.url)
