@@ -85,7 +85,7 @@ from schemas.instant import SystemClock
 from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, leave_group, make_app, member_id, owners, urls
 from streams.agents.immediate_decisions import ImmediateDecisions
-from streams.agents.observe import Observe
+from streams.agents.observe import Observe, decide_none
 from streams.agents.project import Project
 from streams.agents.reencode import Reencoder
 from streams.agents.remember import Remember
@@ -347,6 +347,9 @@ class Worker:
             memorize=settings.memorize,
             counted=metrics.counted,
             extracted=self._count_extracted,
+            decide=(lambda *asked: self.immediate.decide(*asked))  # noqa: PLW0108 - it is built later
+            if settings.is_embedded
+            else decide_none,
         )
         self.retention = RetentionTask(self.log, self.shards, self.handled)
         self.remember = Remember(
