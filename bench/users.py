@@ -35,6 +35,7 @@ from bench.publish import running_worker
 from mnemolog.log.connection import close_log, create_topics, open_log
 from mnemolog.log.sealing import seal_log
 from mnemolog.settings import from_environment
+from mnemolog.worker.background import RULES_AFTER_SECONDS
 from projections.embedding.builtin import BuiltinEmbedder
 from projections.embedding.stored_vector import vector_bytes
 from projections.encrypted_files import unlock
@@ -219,7 +220,11 @@ class Measured:
         await caller.ask("POST", "/v1/memories", {"user_id": name_of(user), "content": SAID[number % len(SAID)]})
 
     async def settle(self) -> None:
-        """Wait until the worker does nothing: after the first start it is delivered all that it has folded."""
+        """Wait until the worker does nothing: it is delivered all that it has folded, and loads rules a while later.
+
+        The worker that started last would do that between questions, and the others not.
+        """
+        await asyncio.sleep(RULES_AFTER_SECONDS + 1.0)
         until, last = time.monotonic() + START_SECONDS, processor_ms(self.pid)
         while time.monotonic() < until:
             await asyncio.sleep(REST_SECONDS)

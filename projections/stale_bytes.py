@@ -22,6 +22,8 @@ PATIENCE_SECONDS: Final = 30.0
 """How long a complete checkpoint is tried while others write or read."""
 PAUSES_SECONDS: Final = (0.001, 0.05)
 """The first pause between two attempts, and the longest: each is twice as long as the one before."""
+MOMENT_MILLISECONDS: Final = 50
+"""How long one attempt waits for readers: meanwhile nobody else can write to the file."""
 _HEAD: Final = 100
 _PAGE_SIZE, _RESERVED, _LARGEST_ROOT = slice(16, 18), 20, slice(52, 56)
 _LENGTHS: Final = {0x02: 12, 0x05: 12, 0x0A: 8, 0x0D: 8}
@@ -56,8 +58,22 @@ def clear_gaps(path: Path, connection: Any) -> int:  # noqa: ANN401 - of whichev
         finally:
             connection.execute("commit")
         first += PAGES_AT_ONCE
-    connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+    empty_log(connection)
     return cleared
+
+
+def empty_log(connection: Any) -> bool:  # noqa: ANN401
+    """Empty a file's write-ahead log; False where it is read or written just now. Holds up writers for a moment only.
+
+    SQLite keeps the lock of writers while it waits for readers, by default for as long as the connection waits for
+    anything: who wrote meanwhile would be told that the file is busy.
+    """
+    (usual,) = connection.execute("pragma busy_timeout").fetchone()
+    connection.execute(f"pragma busy_timeout={MOMENT_MILLISECONDS}")
+    try:
+        return not connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
+    finally:
+        connection.execute(f"pragma busy_timeout={usual}")
 
 
 def _begin_alone(path: Path, connection: Any) -> None:  # noqa: ANN401
@@ -65,7 +81,7 @@ def _begin_alone(path: Path, connection: Any) -> None:  # noqa: ANN401
     write_ahead = path.with_name(f"{path.name}-wal")
     until, (pause, longest) = time.monotonic() + PATIENCE_SECONDS, PAUSES_SECONDS
     while True:
-        connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+        empty_log(connection)
         connection.execute("begin immediate")
         if not write_ahead.exists() or not write_ahead.stat().st_size:
             return

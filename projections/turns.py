@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from time import monotonic
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
@@ -27,16 +26,17 @@ async def in_turns(steps: Generator[None, None, Result]) -> Result:
     What it reads must not change between two of its steps, or it must see to that itself. A state of a user is one
     value, and does not change.
     """
-    began = monotonic()
+    clock = asyncio.get_running_loop().time
+    began = clock()
     while True:
         try:
             next(steps)
         except StopIteration as end:
             result: Result = end.value
             return result
-        if monotonic() - began > TURN_SECONDS:
+        if clock() - began > TURN_SECONDS:
             await asyncio.sleep(0)
-            began = monotonic()
+            began = clock()
 
 
 async def aside(memories: int, work: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:

@@ -103,6 +103,11 @@ class Generations:
         """Delete a generation's folder."""
         shutil.rmtree(self.folder(generation), ignore_errors=True)
 
+    def drop_half_built(self) -> None:
+        """Delete what rebuilds that did not end have left."""
+        for generation in set(self._all()) - set(self.complete()):
+            self.drop(generation)
+
     def _read_pointer(self) -> tuple[int, int]:
         content = self._pointer.read_text("ascii", "replace") if self._pointer.exists() else ""
         if match := POINTER_PATTERN.fullmatch(content):

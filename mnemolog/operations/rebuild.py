@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from mnemolog.operations.generations import Generations
+from projections.encrypted_files import sqlite3
 from projections.shard.snapshot import ReadSnapshot
 from projections.state.digest import combined
 
@@ -212,6 +213,25 @@ class Rebuilder:
         if rebuild_id == self._rebuild_id:
             await self.close()
 
+    async def erase_from_built(self, owner: Owner) -> None:
+        """Leave nothing of what was erased in the generation that is being built, or that a rebuild left half built.
+
+        Raises ShardUnavailable, ShardDamaged.
+        """
+        while (built := self._built) is not None:
+            shard = built.shared if owner.is_global else built.held.get(self._shards.partition(owner))
+            if shard is None:
+                return
+            try:
+                await shard.up_to(shard.ledger_topic, await self._log.end(shard.ledger_topic, shard.partition))
+                await shard.clear_deleted()
+            except sqlite3.ProgrammingError:  # it was given up meanwhile, and is closed
+                if self._built is built:
+                    raise
+            else:
+                return
+        self.generations.drop_half_built()
+
     async def close(self) -> None:
         """Give up what is being built, and what was built and not switched to."""
         self._given_up = self._rebuild_id
@@ -231,8 +251,9 @@ class Rebuilder:
             total=sum([await self._log.end(t, shard.partition) for shard in built.shards for t in shard.topics]),
         )
         for shard in built.shards:
-            if not await shard.follows_log():
-                shard.start_over()
+            async with shard.folding:  # an erasure may fold it meanwhile
+                if not await shard.follows_log():
+                    shard.start_over()
         await self._shards.fold_processes.fold_all(built.shards, self._advance)
         for shard in (*built.shards, *built.shards):  # twice, so that little is left to fold while all is paused
             await shard.catch_up_in_thread(self._advance)
@@ -291,7 +312,7 @@ class Rebuilder:
         """
         live = self._shards.all()
         async with AsyncExitStack() as paused:
-            for shard in live:
+            for shard in (*live, *built.shards):
                 await paused.enter_async_context(shard.folding)
             if self._shards.held() == sorted(built.held):
                 for old, new in zip(live, built.shards, strict=True):

@@ -33,6 +33,8 @@ class AcceptedEvent:
 
     event_id: str
     position: Position
+    is_new: bool = True
+    """Whether it was not accepted before."""
 
 
 class Conflict(Exception):
@@ -146,7 +148,7 @@ class Publisher:
         for (name, place), acknowledged in zip(new.items(), appended, strict=True):
             positions[name] = acknowledged.position
             self._unfolded.add(name, digest_of(messages[place]), acknowledged.position)
-        return [AcceptedEvent(name[1], positions[name]) for name in names]
+        return [AcceptedEvent(name[1], positions[name], name in new) for name in names]
 
     def _accepted(self, names: Sequence[EventName], partitions: Sequence[int]) -> Accepted:
         """Return digest and position of those events that were accepted before."""

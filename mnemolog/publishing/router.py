@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from mnemolog.access.caller import callers_key
 from mnemolog.publishing.publisher import Conflict, record_of
 from schemas import codec
+from schemas.inputs.pieces import is_extractable
 from schemas.topics import check_size
 
 if TYPE_CHECKING:
@@ -90,7 +91,9 @@ class PublishRouter:
         if not wait:
             return Published(items, is_final=False)
         names = [(event.envelope.owner, event.envelope.event_id) for event in events]
-        states = await self._states.finished(names, wait)
+        # Nothing has been extracted yet of what was appended a moment ago.
+        is_just_begun = any(one.is_new and is_extractable(event) for one, event in zip(accepted, events, strict=True))
+        states = await self._states.finished(names, wait, is_just_begun=is_just_begun)
         ids: dict[Owner, list[str]] = {}
         for owner, event_id in names:
             if (owner, event_id) not in states:

@@ -144,9 +144,12 @@ class EventStates:
         return len(await self.finished(events, seconds)) == len(set(events))
 
     async def finished(
-        self, events: Sequence[tuple[Owner, str]], seconds: float
+        self, events: Sequence[tuple[Owner, str]], seconds: float, *, is_just_begun: bool = False
     ) -> dict[tuple[Owner, str], dict[str, Any]]:
-        """Wait at most so long until all events are in a final state; return those states, as each was found."""
+        """Wait at most so long until all events are in a final state; return those states, as each was found.
+
+        `is_just_begun`: not all of them can be in one yet, so they are not looked at before something happens.
+        """
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         pending = list(dict.fromkeys(events))
@@ -155,12 +158,16 @@ class EventStates:
         with self._settled({owner for owner, _ in pending}) as settled:
             while True:
                 began = loop.time()
-                # What is being extracted has come no further, unless somebody tells of a decision.
+                # While one is being extracted they are not all final, unless somebody tells of a decision.
                 is_all = settled.is_set() or began >= until
-                asked = pending if is_all else [event for event in pending if not self._observe.is_pending(*event)]
-                settled.clear()
-                finished |= await self._final(asked)
-                pending = [event for event in pending if event not in finished]
+                is_early = (is_just_begun and self._observe.memorizes) or any(
+                    self._observe.is_pending(*event) for event in pending
+                )
+                is_just_begun = False
+                if is_all or not is_early:
+                    settled.clear()
+                    finished |= await self._final(pending)
+                    pending = [event for event in pending if event not in finished]
                 if not pending or (is_all and loop.time() >= until):
                     return finished
                 looked = loop.time() - began

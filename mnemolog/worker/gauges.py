@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 
 from mnemolog.operations.dead_letters import letter_of
 from mnemolog.worker.lag import STEPS
+from projections.shard.errors import ShardUnavailable
 from projections.shard.snapshot import ReadSnapshot
 from projections.state.memory import STATUSES
 from schemas.messages.dead_letters import RETRIED
@@ -86,16 +87,22 @@ class Gauges(Collector):
         return family
 
     async def _statuses_of(self, shard: Shard) -> dict[str, int]:
-        """Return how many memories of a shard have each status, as of at most COUNT_EVERY_SECONDS ago."""
+        """Return how many memories of a shard have each status, as of at most COUNT_EVERY_SECONDS ago.
+
+        While the shard cannot be written, as it was before: metrics are wanted most when a disk is full.
+        """
         path, now = str(shard.path), time.monotonic()
         offset = shard.offset(shard.ledger_topic)
         if path in self._statuses:
             counted_at, counted_to, statuses = self._statuses[path]
             if counted_to == offset or now - counted_at < COUNT_EVERY_SECONDS:
                 return statuses
-        with closing(ReadSnapshot(shard.committed_file())) as committed:
+        with suppress(ShardUnavailable):  # readiness shows it
+            shard.writes.commit()
+        with closing(ReadSnapshot(shard.path)) as committed:
             statuses = await committed.statuses()
-        self._statuses[path] = (now, offset, statuses)
+        if shard.writes.trouble is None:
+            self._statuses[path] = (now, offset, statuses)
         return statuses
 
     async def _lags(self) -> list[Metric]:

@@ -85,7 +85,7 @@ from schemas.instant import SystemClock
 from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, leave_group, make_app, member_id, owners, urls
 from streams.agents.immediate_decisions import ImmediateDecisions
-from streams.agents.observe import Observe
+from streams.agents.observe import Observe, decide_none
 from streams.agents.project import Project
 from streams.agents.reencode import Reencoder
 from streams.agents.remember import Remember
@@ -347,6 +347,9 @@ class Worker:
             memorize=settings.memorize,
             counted=metrics.counted,
             extracted=self._count_extracted,
+            decide=(lambda *asked: self.immediate.decide(*asked))  # noqa: PLW0108 - it is built later
+            if settings.is_embedded
+            else decide_none,
         )
         self.retention = RetentionTask(self.log, self.shards, self.handled)
         self.remember = Remember(
@@ -476,6 +479,7 @@ class Worker:
         """Build what operators run, and the gauges that they see."""
         self.dead_letters = DeadLetters(self.log)
         self.key_rotation = MasterKeyRotation(self.settings, self._inner_log, self.sealing.keys)
+        self.rebuilder = Rebuilder(self.settings.data_dir, self.log, self.shards, self.index_sync, self.reembedder)
         self.erasures = Erasures(
             settings=self.settings,
             inner=self._inner_log,
@@ -487,6 +491,7 @@ class Worker:
             ask_others=self.cluster.ask_others,
             webhooks=self.webhooks,
             clock=self.clock,
+            erase_from_built=self.rebuilder.erase_from_built,
         )
         self.erasure_recovery = ErasureRecovery(
             erasures=self.erasures,
@@ -512,7 +517,6 @@ class Worker:
             clock=self.clock,
         )
         self.ticks = Ticks(self.commands, self.cluster, self.settings.retention_days)
-        self.rebuilder = Rebuilder(self.settings.data_dir, self.log, self.shards, self.index_sync, self.reembedder)
         self.rebuild = RebuildCoordinator(self.rebuilder, self.cluster, self.shards, self.index_sync)
         self.reembed = ReembedCoordinator(self.reembedder, self.cluster, self.rebuild)
         self.lags = Lags(self.log, self.shards, self.cluster, self.clock, handled=self.handled, url=self.url)

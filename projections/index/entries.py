@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final, overload
 
-from projections.embedding.stored_vector import vector_of
+from projections.embedding.stored_vector import vector_of, vectors_of
 from projections.index.encoding import Chosen
 from projections.index.protocol import ANY_VERSION, IndexEntry
 from projections.state.memory import ACTIVE
@@ -15,6 +15,7 @@ from projections.text.analyser import TokensOf
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from projections.embedding.embedder import Vectors
     from projections.index.encoding import Encoding
     from projections.shard.ledger import LedgerFold
     from projections.state.memory import Memory
@@ -46,9 +47,10 @@ class Entries(Sequence["IndexEntry"]):
         memories = iter(self._active)
         while some := list(islice(memories, READ_AT_ONCE)):
             vectors = self._ledger().vectors(self._owner).among([m.memory_id for m in some])
-            for memory in some:
-                if (vector := vectors.get(memory.memory_id)) is not None:
-                    yield index_entry(self._owner, memory, vector)
+            known = [memory for memory in some if memory.memory_id in vectors]
+            unit = vectors_of([vectors[memory.memory_id] for memory in known])
+            for memory, vector in zip(known, unit, strict=True):
+                yield _entry(self._owner, memory, vector, memory.embedding_model)
 
     @overload
     def __getitem__(self, place: int) -> IndexEntry: ...
@@ -63,6 +65,10 @@ class Entries(Sequence["IndexEntry"]):
 
 def index_entry(owner: Owner, memory: Memory, vector: bytes, model: str | None = None) -> IndexEntry:
     """Return the entry of a memory; its stored vector is of the memory's own encoder unless said."""
+    return _entry(owner, memory, vector_of(vector), model or memory.embedding_model)
+
+
+def _entry(owner: Owner, memory: Memory, vector: Vectors, model: str) -> IndexEntry:
     return IndexEntry(
         tenant=owner.tenant,
         user_id=owner.user_id,
@@ -70,8 +76,8 @@ def index_entry(owner: Owner, memory: Memory, vector: bytes, model: str | None =
         version=memory.text_version,
         agent_id=memory.indexed_agent_id,
         tokens=TokensOf(memory.content),
-        vector=vector_of(vector),
-        embedding_model=model or memory.embedding_model,
+        vector=vector,
+        embedding_model=model,
         kind=memory.kind,
         category=memory.category,
         memory_type=memory.memory_type,

@@ -15,7 +15,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from projections.encrypted_files import sqlite3
-from projections.shard.errors import ShardDamaged, ShardUnavailable, trouble
+from projections.shard.errors import ShardBusy, ShardDamaged, ShardUnavailable, trouble
+from projections.shard.tables import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,10 +83,9 @@ class GroupCommit:
 
     def close(self) -> None:
         """Commit if possible: what is not is folded again from the log."""
-        try:
+        with suppress(ShardUnavailable, ShardDamaged):
             self.commit()
-        except (ShardUnavailable, ShardDamaged):
-            self.discard()
+        self._clear()
 
     def _may_wait(self, size: int) -> bool:
         """Return whether a commit may come later; not where no event loop runs here, as in a thread."""
@@ -107,6 +107,11 @@ class GroupCommit:
         self._timer = None
         with suppress(ShardUnavailable, ShardDamaged):  # readiness shows it, and the next write meets it
             self.commit()
+            if self.trouble is not None:  # of a write that perhaps nobody makes again: readiness would show it for ever
+                self.write(self._write_nothing_new)
+
+    def _write_nothing_new(self) -> None:
+        self._connection.execute(f"pragma user_version={VERSION}")
 
     def _begin(self) -> None:
         """Begin a transaction with the writes that are to be in it, unless it is open."""
@@ -147,6 +152,7 @@ class GroupCommit:
                 known = trouble(self._connection.path, error)
             if isinstance(known, ShardUnavailable):
                 self.trouble = known
+            self._try_again_later()
             if known is error:
                 raise
             raise known from error
@@ -158,5 +164,12 @@ class GroupCommit:
             self._connection.execute("rollback")
         if self._writes:
             self._connection.restore = self._restore
-            if self._timer is None:
-                self._commit_in(AGAIN_SECONDS)
+
+    def _try_again_later(self) -> None:
+        """See that what waits is committed, and that trouble which is over is seen, although nobody comes.
+
+        A file that another program holds is left to who comes: each look would keep the event loop for seconds.
+        """
+        is_wanted = self._writes or not isinstance(self.trouble, ShardBusy | None)
+        if is_wanted and self._timer is None:
+            self._commit_in(AGAIN_SECONDS)

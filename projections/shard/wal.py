@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.encrypted_files import key_of, open_database, sqlite3
 from projections.shard.errors import ShardBusy, trouble
-from projections.stale_bytes import StillWritten, clear_gaps
+from projections.stale_bytes import StillWritten, clear_gaps, empty_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,10 @@ CHECKPOINT_BYTES: Final = 16 << 20
 CLEARINGS: Final = 5
 """Before it is said that others write or read the file all the while: it is quiet for moments only, under load."""
 CLEARING_PAUSE_SECONDS: Final = 0.2
+PATIENCE_SECONDS: Final = 10.0
+"""How long one attempt goes on while others read."""
+PAUSE_SECONDS: Final = 0.1
+"""Between two looks whether anybody reads: others write meanwhile."""
 REST_SECONDS: Final = 5.0
 """Without a commit: then the write-ahead log is emptied."""
 REST_BYTES: Final = 256 << 10
@@ -167,8 +171,11 @@ class Checkpoints:
 def _empty(path: Path, connection: sqlite3.Connection) -> None:
     """Empty the write-ahead log once nobody reads, and the gaps of a file in clear. Raises StillWritten."""
     connection.execute("pragma busy_timeout=10000")
-    if connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]:
-        raise StillWritten(f"{path} is written or read all the while")
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not empty_log(connection):
+        if time.monotonic() >= until:
+            raise StillWritten(f"{path} is written or read all the while")
+        time.sleep(PAUSE_SECONDS)
     if key_of(path) is None:
         clear_gaps(path, connection)
 

@@ -4,7 +4,8 @@ A command that is delivered makes its caller wait for two transactions: its own,
 no other process appends, the place that a command will get is known beforehand, and with it everything that its
 decision depends on. Then it need not be delivered. The log holds the same in the end, to the offset and millisecond.
 
-Commands that come while others are being written are written together afterwards, those of several tenants in turns.
+A model's answer to a window is decided likewise; what is said here of commands goes for it too. Commands that come
+while others are being written are written together afterwards, those of several tenants in turns.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from projections.state.evolve import Unfit, is_decided
 from schemas import telemetry
 from schemas.log import LogError, LogMoved, LogUnavailable, RecordTooLarge
 from schemas.messages.erasure import EraseMemory, EraseUser
+from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.topics import INBOX
 from streams.agents.remember import Undecidable, decision_record, memories_made, outcome_of, state_after
 from streams.decisions.draft import ItemPosition
@@ -49,6 +51,13 @@ PATIENCE_SECONDS: Final = 0.1
 """A command waits so long for what is being decided before it; then it goes behind it, into the inbox."""
 FOLD_SECONDS: Final = 5.0
 """After so long the caller is answered although the decision is not folded: the shard's disk is full, for one."""
+
+ANSWERS: Final = (CandidatesExtracted, ExtractionRejected)
+
+
+def always() -> bool:
+    """Return True: nothing changes what was asked."""
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,7 @@ class _Asked:
     item: UserItem
     record: NewRecord
     turn: _Turn
+    holds: Callable[[], bool]
     answer: asyncio.Future[Decided | None]
 
     def say(self, answer: Decided | None) -> None:
@@ -145,20 +155,29 @@ class ImmediateDecisions:
         self._is_stopped = False
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def decide(self, item: UserItem, record: NewRecord) -> Decided | None:
+    async def decide(self, item: UserItem, record: NewRecord, holds: Callable[[], bool] = always) -> Decided | None:
         """Append a command, given as its record too, with the decision on it; return when that is folded.
+
+        `holds` returns whether it is still to be appended. It is asked when nothing else can be decided about the user
+        before it.
 
         None where it must be delivered: something of its user waits to be decided before it, or it is not decided in
         one step. Nothing was appended then. Raises LogUnavailable, as an append does.
         """
         owner = item.envelope.owner
+        if isinstance(item, CandidatesExtracted):
+            try:
+                await self._shards.load(owner)
+                await self._remember.read_texts(owner)
+            except (NotHeld, ShardDamaged, ShardUnavailable):
+                return None
         if self._is_stopped or isinstance(item, (EraseUser, EraseMemory)):  # of these more is done than a decision
             return None
         if (turn := await self._turn(owner, record.partition)) is None:
             return None
         turn.commands += 1
         [record] = telemetry.with_trace([record])
-        asked = _Asked(owner, item, record, turn, asyncio.get_running_loop().create_future())
+        asked = _Asked(owner, item, record, turn, holds, asyncio.get_running_loop().create_future())
         self._waiting.put(owner.tenant, asked)
         if not self._is_writing:
             self._is_writing = True
@@ -296,11 +315,13 @@ class ImmediateDecisions:
         item_id = item.envelope.event_id
         place = ItemPosition(inbox, first.position.offset + before, first.recorded_at)
         try:
+            if isinstance(item, CandidatesExtracted) and (last or turn.unfolded):
+                return None  # it is compared with vectors, which are known of what is folded
             state = last.after if last else turn.state or self._shards.state(owner)
-            if is_decided(state, item_id) or item_id == state.last_item:
+            if is_decided(state, item_id) or item_id == state.last_item or not asked.holds():
                 return None
             with telemetry.following("decide", {"mnemolog.item": type(item).__name__}, asked.record.headers) as span:
-                decision = self._remember.decision(owner, item, place, state, {})  # no command looks at vectors
+                decision = self._remember.decision(owner, item, place, state, {})  # no command looks at them
                 span.note({"mnemolog.outcome": outcome_of(decision)})
             if not decision.last_part:
                 return None
@@ -332,6 +353,10 @@ class ImmediateDecisions:
         timer = asyncio.get_running_loop().call_later(self._fold_seconds, partial(answer, is_folded=False))
         try:
             with telemetry.following("fold", {"mnemolog.decisions": len(written)}, written[-1].made.record.headers):
+                if answers := [one for one in written if isinstance(one.made.asked.item, ANSWERS)]:
+                    # Who is told of the decision looks first for the answer that it is about.
+                    place = answers[-1].command.position
+                    await catch_up(self._shards, INBOX.name, place.partition, place.offset + 1)
                 await catch_up(self._shards, topic, partition, written[-1].decision.position.offset + 1)
                 await self._index_sync.try_flush()
             answer(is_folded=True)

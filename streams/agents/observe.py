@@ -5,35 +5,37 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from projections.partitions.assignment import NotHeld
+from projections.shard.observations import WITHOUT_MODEL
 from projections.state.evolve import is_cut_off, is_decided
 from schemas import codec, telemetry
 from schemas.identity import Owner, derived_id
 from schemas.inputs.decoding import ForeignKey, InRegistryAvro, digest_of, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
 from schemas.inputs.pieces import is_extractable
-from schemas.log import RecordTooLarge
+from schemas.log import LogUnavailable, RecordTooLarge
 from schemas.messages.dead_letters import first_position
 from schemas.messages.observations import SessionEnded, TurnRecorded
 from schemas.topics import CONVERSATIONS, INBOX
 from streams.agents.pending_observations import PendingObservations
 from streams.delivery.dead_letter import put_aside
-from streams.delivery.retry import catch_up
-from streams.extraction.request import append_answers, too_large
+from streams.delivery.retry import append_with_retry, catch_up
+from streams.extraction.request import answer_records, too_large
 from streams.extraction.window import OpenWindow, closes_before, pieces_of, window_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from contextlib import AbstractContextManager
 
     from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
     from projections.shard.observation_lookup import Answered
-    from schemas.log import Log, Position, Record
+    from schemas.log import Log, NewRecord, Position, Record
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from schemas.messages.observations import Observation
+    from streams.agents.immediate_decisions import Decided
     from streams.agents.reencode import Reencoder
     from streams.delivery.delivery import Delivery
     from streams.delivery.keyed_pool import KeyedPool
@@ -41,9 +43,17 @@ if TYPE_CHECKING:
     from streams.extraction.request import ExtractionService
     from streams.extraction.window import WindowLimits
 
+    DecideAtOnce: TypeAlias = Callable[
+        [CandidatesExtracted | ExtractionRejected, NewRecord, Callable[[], bool]], Awaitable[Decided | None]
+    ]
+
 LONGEST_CHECK_SECONDS: Final = 1.0
 IDLE_CHECKS: Final = 4
 """How often open windows are checked within IDLE_SECONDS."""
+
+
+async def decide_none(_item: object, _record: object, _holds: object) -> None:
+    """Decide nothing: answers are delivered."""
 
 
 @dataclass(slots=True)
@@ -94,7 +104,9 @@ class Observe:
         memorize: bool = True,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
         extracted: Callable[[CandidatesExtracted | ExtractionRejected, Window], None] = lambda _item, _window: None,
+        decide: DecideAtOnce = decide_none,
     ) -> None:
+        """`decide` appends an answer together with the decision on it where it can, as `ImmediateDecisions.decide`."""
         self._log = log
         self._shards = shards
         self._extraction = extraction
@@ -106,6 +118,7 @@ class Observe:
         self.memorizes = memorize
         self._counted = counted
         self._extracted = extracted
+        self._decide = decide
         self._sessions: dict[_SessionKey, _Session] = {}
         self._erasing: dict[Owner, asyncio.Event] = {}
         self._pending = PendingObservations()
@@ -408,7 +421,7 @@ class Observe:
         if items is None or owner in self._erasing or len(self._surviving(owner, pieces)) < len(pieces):
             return False
         try:
-            end = await append_answers(self._log, partition, items, [_traceparent(window) for window in windows])
+            end = await self._append(answer_records(partition, items, [_traceparent(window) for window in windows]))
         except RecordTooLarge:
             return False
         for item, window in zip(items, windows, strict=True):
@@ -446,21 +459,43 @@ class Observe:
         """
         with _span_of(window) as span:
             item = await self._extraction.extract(window, extractor, waits)
-        traceparents = [span.traceparent]
-        owner = Owner(window.tenant, window.user_id)
-        while (erasing := self._erasing.get(owner)) is not None:
-            await erasing.wait()
-        if len(self._surviving(owner, window.pieces)) < len(window.pieces):
-            raise Erased("some of the words were erased meanwhile")
         try:
-            end = await append_answers(self._log, partition, [item], traceparents)
+            end = await self._append_answer(partition, window, item, span.traceparent)
         except RecordTooLarge as error:
             item = too_large(window, extractor, item, error)
-            end = await append_answers(self._log, partition, [item], traceparents)
+            end = await self._append_answer(partition, window, item, span.traceparent)
         self._counted("extract", type(item).__name__)
         self._extracted(item, window)
         await catch_up(self._shards, INBOX.name, partition, end)
         return item, end
+
+    async def _append_answer(
+        self, partition: int, window: Window, item: CandidatesExtracted | ExtractionRejected, traceparent: str | None
+    ) -> int:
+        """Append the answer to a window; a model's with the decision on it, where that can be made at once.
+
+        Returns the offset behind it. Raises RecordTooLarge, and Erased.
+        """
+        owner = item.envelope.owner
+
+        def survives() -> bool:
+            return owner not in self._erasing and len(self._surviving(owner, window.pieces)) == len(window.pieces)
+
+        records = answer_records(partition, [item], [traceparent])
+        if item.model not in WITHOUT_MODEL:  # else there may be very many, which are not to wait for one another
+            with suppress(LogUnavailable):  # it is appended again: of two equal answers one is decided
+                if (decided := await self._decide(item, records[0], survives)) is not None:
+                    return decided.appended.position.offset + 1
+        while (erasing := self._erasing.get(owner)) is not None:
+            await erasing.wait()
+        if not survives():
+            raise Erased("some of the words were erased meanwhile")
+        return await self._append(records)
+
+    async def _append(self, records: Sequence[NewRecord]) -> int:
+        """Append answers to an inbox; return the offset behind the last. Raises RecordTooLarge."""
+        appended = await append_with_retry(self._log, records)
+        return appended[-1].position.offset + 1
 
     def _extractor_of(self, message: Observation) -> Extractor:
         """Return the extractor of an observation: turns may ask to be kept word for word."""

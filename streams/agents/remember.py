@@ -245,7 +245,7 @@ class Remember:
         while left:
             first = left[0]
             if isinstance(first.item, CandidatesExtracted):
-                await self._read_texts(owner)
+                await self.read_texts(owner)
             state = self._shards.state(owner)
             if is_decided(state, first.item.envelope.event_id):
                 await self._settle(left.popleft())
@@ -274,7 +274,7 @@ class Remember:
                 self._counted("remember", outcome_of(one.decision))
                 telemetry.made(memories_made(one.decision), one.traceparent)
 
-    async def _read_texts(self, owner: Owner) -> None:
+    async def read_texts(self, owner: Owner) -> None:
         """Read the texts of a user's memories that a decision looks at: of a large user's it takes half a second."""
         while matching.read_on(self._shards.state(owner)):  # noqa: ASYNC110 - others have their turn, nothing is awaited
             await asyncio.sleep(0)

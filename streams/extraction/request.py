@@ -26,7 +26,7 @@ from schemas.redaction import Redaction
 from schemas.text import MAX_MARKS, has_many_marks, without_many_marks
 from schemas.topics import INBOX
 from streams.delivery.fair_slots import FairSlots
-from streams.delivery.retry import append_with_retry, pauses
+from streams.delivery.retry import pauses
 from streams.extraction.carried_metadata import carried_metadata
 from streams.extraction.own_instructions import with_own_instructions
 from streams.extraction.protocol import Extraction, Outage, Rejected, Window
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from projections.embedding.embedder import Embedder, Vectors
-    from schemas.log import Log, RecordTooLarge
+    from schemas.log import RecordTooLarge
     from schemas.policy import Policy
     from streams.extraction.protocol import Extractor, Proposal
 
@@ -355,17 +355,16 @@ def too_large(
     return replace(rejected, model=item.model, prompt_hash=item.prompt_hash, tokens_by_model=item.tokens_by_model)
 
 
-async def append_answers(
-    log: Log,
+def answer_records(
     partition: int,
     items: Sequence[CandidatesExtracted | ExtractionRejected],
     traceparents: Sequence[str | None] = (),
-) -> int:
-    """Append answers to a partition's inbox; return the offset behind the last. Raises RecordTooLarge.
+) -> list[NewRecord]:
+    """Return answers as records of a partition's inbox.
 
     `traceparents`: of the trace that each belongs to, where that is not the current one.
     """
-    records = [
+    return [
         NewRecord(
             topic=INBOX.name,
             partition=partition,
@@ -375,8 +374,6 @@ async def append_answers(
         )
         for item, traceparent in zip_longest(items, traceparents)
     ]
-    appended = await append_with_retry(log, records)
-    return appended[-1].position.offset + 1
 
 
 def _envelope(window: Window, extractor: Extractor) -> Envelope:

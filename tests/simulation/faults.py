@@ -8,6 +8,7 @@ from collections import Counter
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from simulation.exclusive_log import SimulatedExclusiveLog
 from simulation.simulated_worker import SimulatedWorker
 from simulation.uncommitted import forget_uncommitted
 
@@ -29,6 +30,7 @@ class Faults:
         self._folder = folder
         self._weather = weather
         self._most = most
+        self._is_alone = isinstance(world.log, SimulatedExclusiveLog)
         self._appends = 0
         self._lives: Counter[int] = Counter()
         self._seats: dict[int, SimulatedWorker] = {}
@@ -95,7 +97,7 @@ class Faults:
         worker.is_frozen = True
         world.loop.freeze(worker.name)
         self._aside(self._thaw(worker, world.chance.randint(1, 1_200)))
-        if world.chance.random() < 0.8:
+        if not self._is_alone and world.chance.random() < 0.8:
             await world.loop.steps_later(world.chance.randint(1, 100))
             to = self._somebody_but(worker)
             for partition, owner in list(world.group.owners.items()):
@@ -110,7 +112,8 @@ class Faults:
 
     async def _move(self) -> None:
         group, chance = self._world.group, self._world.chance
-        await group.move(chance.randrange(group.partitions), self._some(), eagerly=chance.random() < 0.4)
+        eagerly = chance.random() < 0.4 and not self._is_alone
+        await group.move(chance.randrange(group.partitions), self._some(), eagerly=eagerly)
 
     async def _all(self) -> None:
         """Rebalance as Faust does: everybody lets go of everything, and gets perhaps the same again."""
@@ -122,6 +125,7 @@ class Faults:
         assert weather is not None
         weather.refused = weather.unacknowledged = weather.late = 0.15
         weather.unreadable, model.outages, self._world.embedder.outages = 0.05, 0.6, 0.2
+        weather.full = 0.3
         self._aside(self._clear_up(weather, self._world.chance.randint(20, 400)))
 
     async def _clear_up(self, weather: Weather, steps: int) -> None:
@@ -131,6 +135,7 @@ class Faults:
     def _calm(self, weather: Weather) -> None:
         weather.refused = weather.unacknowledged = weather.late = 0.01
         weather.unreadable, self._world.model.outages, self._world.embedder.outages = 0.001, 0.05, 0.0
+        weather.full = 0.02
 
     # -- workers
 
@@ -139,6 +144,8 @@ class Faults:
         if worker.is_alive:
             worker.is_alive = worker.is_frozen = False
             self._world.loop.crash(worker.name)
+            if isinstance(self._world.log, SimulatedExclusiveLog):
+                self._world.log.end_process(worker.name)
             forget_uncommitted(worker.name)
             worker.shards.close()
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from simulation.simulated_worker import Books, Parts
+from simulation.uncommitted import NotedCommits
 
 from projections.partitions.shards import Shards
 from projections.shard.ledger import Batch, LedgerFold, _gather_rows
 from projections.shard.shard import Shard
 from projections.state.evolve import events_of, evolve
 from schemas import codec
+from schemas.log import Appended, LogUnavailable
 from schemas.messages.decision import Decision
+from streams.agents.immediate_decisions import ImmediateDecisions
 from streams.agents.observe import Observe
 from streams.agents.remember import Remember
 from streams.sealing.replacements import Replacements
@@ -22,12 +26,14 @@ from streams.sealing.user_keys import LEASE_SECONDS, UserKeys
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
+    from typing import Any
 
     from projections.partitions.assignment import Lease
     from projections.state.memory import UserState
     from schemas.identity import Owner
-    from schemas.log import Record
+    from schemas.log import ExclusiveLog, NewRecord, Record
     from schemas.messages.wakes import WakeDue
+    from streams.agents.immediate_decisions import _Written
     from streams.decisions.draft import ItemPosition
     from streams.delivery.delivery import Delivery
     from streams.extraction.protocol import Piece
@@ -148,6 +154,58 @@ class _ShardsThatCountVoidDecisions(Shards):
         return shard
 
 
+class _LosesWhatWasTakenBack(NotedCommits):
+    def _take_back(self) -> None:
+        self._writes.clear()
+        super()._take_back()
+
+
+class _ShardsThatLoseWhatWasTakenBack(Shards):
+    def open(self, partition: int) -> Shard:
+        shard = super().open(partition)
+        shard.writes.__class__ = _LosesWhatWasTakenBack
+        return shard
+
+
+class _SaysThatAllIsHandled(Remember):
+    def has_handled(self, partition: int, end: int) -> bool:  # noqa: ARG002 - it does not look
+        return True
+
+
+class _ForgetsWhatIsNotFolded(ImmediateDecisions):
+    def _note(self, written: Sequence[_Written]) -> None:
+        super()._note(written)
+        for one in written:
+            one.made.asked.turn.state = None
+
+
+class _HopefulLog:
+    def __init__(self, log: ExclusiveLog) -> None:
+        self._log = log
+        self.next_place = log.next_place
+
+    async def append_settled(self, records: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
+        try:
+            return await self._log.append_settled(records, places)
+        except LogUnavailable:
+            return self._hoped(records)
+
+    def _hoped(self, records: Sequence[NewRecord]) -> list[Appended]:
+        before: Counter[tuple[str, int]] = Counter()
+        hoped = []
+        for record in records:
+            place = self.next_place(record.topic, record.partition)
+            offset = place.position.offset + before[record.topic, record.partition]
+            before[record.topic, record.partition] += 1
+            hoped.append(replace(place, position=replace(place.position, offset=offset)))
+        return hoped
+
+
+class _TakesForAppendedWhatWasRefused(ImmediateDecisions):
+    def __init__(self, *, log: Any, **parts: Any) -> None:
+        super().__init__(log=cast("ExclusiveLog", _HopefulLog(log)), **parts)
+
+
 MUTANTS: Final = {
     "observe acknowledges what it has not extracted": Parts(observe=_AcknowledgesAtOnce),
     "work goes on after its partition was taken away": Parts(observe=_ObservesOn, remember=_RemembersOn),
@@ -163,5 +221,9 @@ MUTANTS: Final = {
     "the transport commits for a former owner": Parts(guarded=False),
     "a shard moves its offset before it folds": Parts(shards=_ShardsThatMoveTheirOffsetsFirst),
     "the fold counts void decisions": Parts(shards=_ShardsThatCountVoidDecisions),
+    "a shard loses what a failed commit took back": Parts(shards=_ShardsThatLoseWhatWasTakenBack),
+    "a command is decided before what came before it": Parts(remember=_SaysThatAllIsHandled),
+    "a command is decided without what is not folded yet": Parts(immediate=_ForgetsWhatIsNotFolded),
+    "a command that the log refused is answered as decided": Parts(immediate=_TakesForAppendedWhatWasRefused),
 }
 """Each is the production worker but for what its name says."""

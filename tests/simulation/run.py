@@ -19,6 +19,7 @@ from unittest.mock import patch
 
 from simulation.door import Door, check_acknowledged, comes_by_the_door
 from simulation.erasures import COMMAND, MASTERS, AfterErasure, Opened, PlannedErasure, erase_somewhere, reminders_due
+from simulation.exclusive_log import SimulatedExclusiveLog
 from simulation.faults import Faults
 from simulation.memory_erasures import (
     ErasedMemory,
@@ -34,16 +35,19 @@ from simulation.simulated_group import SimulatedGroup
 from simulation.simulated_log import SimulatedLog, Weather
 from simulation.simulated_worker import TICK_EVERY, Parts, World
 from simulation.steps import Step
-from simulation.verdict import check_folds, check_index, check_log, check_rows, compare
+from simulation.verdict import check_folds, check_index, check_log, check_rows, check_told, compare
 from simulation.virtual_loop import VirtualLoop
 from simulation.workload import FIRST_DAY, PARTITIONS, Workload
 from support.counting import counted
 
+from projections.partitions.assignment import NotHeld
+from projections.shard.errors import ShardUnavailable
 from projections.shard.wal import Checkpoints
 from schemas import codec
 from schemas.identity import partition_owner
 from schemas.log import LogUnavailable
 from schemas.messages.decision import Decision
+from schemas.messages.inbox import INBOX_ITEMS, Tick
 from schemas.topics import INBOX, LEDGER, TOPICS, partition_of
 from streams.delivery.retry import append_with_retry, retry
 from streams.sealing.user_keys import LEASE_SECONDS, UserKeys
@@ -58,10 +62,16 @@ if TYPE_CHECKING:
     from simulation.steps import Phase
 
     from projections.state.memory import UserState
+    from schemas.identity import Owner
+    from streams.agents.immediate_decisions import Decided
 
 AnyErasure: TypeAlias = PlannedErasure | PlannedMemoryErasure
 PRODUCTION: Final = Parts()
 MAX_STEPS: Final = 100_000
+AT_ONCE: Final = 0.8
+"""How many commands are given to a worker that is alone, 0 to 1, instead of being published."""
+PATIENCE_SECONDS: Final = 30.0
+"""So long the caller of such a command waits: longer than an append and a fold may take."""
 SETTLED_SECONDS: Final = 60.0
 """So long is waited in the end for what is still on its way: longer than any pause between two attempts."""
 STUCK: Final = 0.1
@@ -113,12 +123,31 @@ class _Run:
         self._ticks: dict[int, set[str]] = {p: set() for p in range(PARTITIONS)}
         self._read = dict.fromkeys(range(PARTITIONS), 0)
         self._weather = weather = None if calm else Weather(chance)
-        self.log = SimulatedLog(self.clock, weather, self.loop.trace)
+        if weather is not None and workload.is_alone:
+            ends = Random(f"ends {workload.seed}")  # noqa: S311 - repeatable on purpose
+            self.log: SimulatedLog = SimulatedExclusiveLog(self.clock, ends, weather, self.loop.trace)
+        else:
+            self.log = SimulatedLog(self.clock, weather, self.loop.trace)
+        self.told: list[tuple[Owner, Decided]] = []
+        """What was answered to those whose commands were decided at once."""
+        self._disk = Random(f"disk {workload.seed}")  # noqa: S311 - repeatable on purpose
         self.group = SimulatedGroup(self.loop, self.log, chance, PARTITIONS, guarded=parts.guarded)
         model, embedder = Model(chance), HashEmbedder(chance)
         twice = 0.0 if calm else 0.1
         sealed = workload.erasure is not None or bool(workload.memory_erasures)
-        world = World(self.loop, self.log, self.group, model, embedder, self.clock, chance, parts, twice, sealed)
+        world = World(
+            self.loop,
+            self.log,
+            self.group,
+            model,
+            embedder,
+            self.clock,
+            chance,
+            parts,
+            twice,
+            sealed,
+            commit_fails=self._commit_fails,
+        )
         self.opened = Opened(self.log.still())
         self.erased: list[ErasedMemory] = []
         keys = UserKeys(self.log, MASTERS, lease_seconds=LEASE_SECONDS)
@@ -145,6 +174,7 @@ class _Run:
         after = self._after(records)
         check_log(records, self.workload, after)
         check_acknowledged(self.door, records, after, erased_events(records))
+        check_told(self.told, records, after)
         await check_memory_erasures(self.opened, records, self.erased, words_are_once=self.workload.comparable)
         for worker in dict.fromkeys(workers.values()) if self.faults.happened else ():
             await retry(partial(_catch_up, worker), LogUnavailable)
@@ -157,6 +187,13 @@ class _Run:
         for worker in self.faults.alive:
             worker.shards.close()
         return states
+
+    def _commit_fails(self) -> bool:
+        weather = self._weather
+        if weather is None or not self.workload.disk_fills or self._disk.random() >= weather.full:
+            return False
+        self.faults.happened["commits that failed"] += 1
+        return True
 
     def _after(self, records: Records) -> AfterErasure | None:
         erasure = self.workload.erasure
@@ -231,8 +268,37 @@ class _Run:
     async def _append(self, step: Step) -> None:
         """Append what a publisher has: by a worker's door, or past it, which alone leads to a foreign partition."""
         key = step.record.key or b""
+        if isinstance(self.log, SimulatedExclusiveLog) and self.chance.random() < AT_ONCE and await self._decided(step):
+            return
         is_sealed = key in self._sealed_for and step.record.partition == partition_of(key, PARTITIONS)
         await append_with_retry(self.door if is_sealed else self.log, [step.record])
+
+    async def _decided(self, step: Step) -> bool:
+        """Have a command decided at once; return False where it is not, or nobody says so: then it is published."""
+        record = step.record
+        if record.topic != INBOX.name or record.partition != partition_of(record.key or b"", PARTITIONS):
+            return False
+        item, holder = codec.decode_as(record.value, *INBOX_ITEMS), self.group.owners.get(record.partition)
+        if holder is None or not holder.worker.is_alive or isinstance(item, Tick):
+            return False
+        worker = holder.worker
+        asked = self.loop.create_task(worker.decide(item, record), context=worker.context)
+        until = self.loop.time() + PATIENCE_SECONDS
+        while not asked.done() and worker.is_alive and self.loop.time() < until:  # noqa: ASYNC110 - nobody tells of deaths
+            await asyncio.sleep(0.05)
+        if not asked.done():
+            return False
+        if (error := asked.exception()) is not None:
+            if not isinstance(error, (LogUnavailable, NotHeld, ShardUnavailable)):
+                raise error
+            return False
+        if (decided := asked.result()) is None:
+            self.faults.happened["not decided at once"] += 1
+            return False
+        self.told.append((item.envelope.owner, decided))
+        self.door.acknowledged.append((decided.appended.position, record))
+        self.faults.happened["decided at once"] += 1
+        return True
 
     async def _drained(self) -> None:
         await self.faults.heal()
@@ -293,11 +359,22 @@ async def _catch_up(worker: SimulatedWorker) -> None:
     await worker.index_sync.flush()
 
 
+def _checkpoint_here(checkpoints: Checkpoints, how: str) -> bool:
+    """Make a checkpoint at once: when a thread is done with one, for which others wait, is the machine's affair."""
+    checkpoints._checkpoint(how)
+    return True
+
+
 def play(workload: Workload, parts: Parts = PRODUCTION, *, calm: bool = False) -> Played:
     """Play a workload and check it. Raises AssertionError."""
     memory = Path("/dev/shm")  # noqa: S108 - a file system in memory, where there is one
     resting = patch.object(Checkpoints, "_look_later", lambda _: None)  # it depends on a thread, and on nothing else
-    with resting, tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None, prefix="mnemolog-") as folder:
+    checkpointing = patch.object(Checkpoints, "_start", _checkpoint_here)
+    with (
+        resting,
+        checkpointing,
+        tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None, prefix="mnemolog-") as folder,
+    ):
         run = _Run(workload, Path(folder), parts, calm=calm)
         try:
             states = run.loop.run(run.play())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from contextvars import Context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from schemas.log import Appended, LogError, LogUnavailable, Position, Record, UnknownTopic
+from schemas.log import Appended, LogError, LogMoved, LogUnavailable, Position, Record, UnknownTopic
 from schemas.topics import KEYS, REPLACEMENTS
 from streams.sealing import sealed_record
 from streams.sealing.user_keys import ARRIVAL_SECONDS
@@ -40,6 +41,8 @@ class Weather:
     longest: float = 3.0
     stuck: float = 0.0
     """Appends that arrive as late as they can: their keys may have been replaced meanwhile."""
+    full: float = 0.0
+    """Commits of a worker's shards that fail, as on a full disk."""
 
     def takes(self) -> float:
         """Return how long something takes."""
@@ -87,9 +90,12 @@ class SimulatedLog:
         """Append all records, after a while. Raises LogUnavailable whenever the weather says so, and UnknownTopic."""
         for record in records:
             self._of(record.topic, record.partition)
+        return await self._send(lambda: self._store(records))
+
+    async def _send(self, store: Callable[[], list[Appended]]) -> list[Appended]:
         weather = self._weather
         if weather is None:
-            return self._store(records)
+            return store()
         loop, drawn = asyncio.get_running_loop(), weather.chance.random()
         answer: asyncio.Future[list[Appended]] = loop.create_future()
         first, second = weather.arrives(), weather.takes()
@@ -98,15 +104,25 @@ class SimulatedLog:
             self._later(min(first, APPEND_S), lambda: _fail(answer, failing))
         elif drawn < weather.refused + weather.late:
             self._later(min(first, APPEND_S), lambda: _fail(answer, failing))
-            self._later(min(first + second, ARRIVAL_SECONDS), lambda: self._store(records))
+
+            def arrive_unnoticed() -> None:
+                with suppress(LogMoved):
+                    store()
+
+            self._arrive(min(first + second, ARRIVAL_SECONDS), arrive_unnoticed)
         else:
             unheard = drawn < weather.refused + weather.late + weather.unacknowledged
 
             def arrive() -> None:
-                appended = self._store(records)
+                try:
+                    appended = store()
+                except LogMoved as moved:
+                    refusal = moved
+                    self._later(second, lambda: _fail(answer, refusal))
+                    return
                 self._later(second, lambda: _fail(answer, failing) if unheard else _answer(answer, appended))
 
-            self._later(first, arrive)
+            self._arrive(first, arrive)
             self._later(APPEND_S, lambda: _fail(answer, failing))
         return await answer
 
@@ -147,14 +163,18 @@ class SimulatedLog:
         except KeyError:
             raise UnknownTopic(f"there is no partition {partition} of a topic {topic}") from None
 
+    def _arrive(self, seconds: float, arrival: Callable[[], None]) -> None:
+        """Let something arrive, whatever becomes of its sender."""
+        self._later(seconds, arrival)
+
     def _later(self, seconds: float, action: Callable[[], object]) -> None:
         asyncio.get_running_loop().call_later(seconds, action, context=self._outside)
 
-    def _store(self, records: Sequence[NewRecord]) -> list[Appended]:
+    def _store(self, records: Sequence[NewRecord], as_of: datetime | None = None) -> list[Appended]:
         appended = []
         for new in records:
             held = self._of(new.topic, new.partition)
-            position, at = Position(new.topic, new.partition, len(held)), self._now(held)
+            position, at = Position(new.topic, new.partition, len(held)), as_of or self._now(held)
             held.append(Record(position=position, recorded_at=at, key=new.key, value=new.value, headers=new.headers))
             appended.append(Appended(position, at))
             if self._trace is not None:
@@ -178,6 +198,6 @@ def _answer(answer: asyncio.Future[list[Appended]], appended: list[Appended]) ->
         answer.set_result(appended)
 
 
-def _fail(answer: asyncio.Future[list[Appended]], error: LogUnavailable) -> None:
+def _fail(answer: asyncio.Future[list[Appended]], error: LogError) -> None:
     if not answer.done():
         answer.set_exception(error)

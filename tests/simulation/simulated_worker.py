@@ -12,7 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simulation.erasures import MASTERS
+from simulation.exclusive_log import SimulatedExclusiveLog
 from simulation.simulated_group import AGENTS
+from simulation.uncommitted import let_commits_fail
 from simulation.virtual_loop import WORKER
 from support.master_key import MASTER_KEY
 
@@ -29,6 +31,7 @@ from projections.partitions.assignment import NotHeld
 from projections.partitions.index_source import ShardIndexSource
 from projections.partitions.shards import Shards
 from schemas.log import LogUnavailable
+from streams.agents.immediate_decisions import ImmediateDecisions
 from streams.agents.observe import Observe
 from streams.agents.project import Project
 from streams.agents.reencode import Reencoder
@@ -36,7 +39,7 @@ from streams.agents.remember import Remember
 from streams.decisions.parameters import Parameters
 from streams.delivery.delivery import Delivery
 from streams.delivery.keyed_pool import KeyedPool
-from streams.delivery.retry import retry
+from streams.delivery.retry import fold_with_retry, retry
 from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
@@ -61,13 +64,19 @@ if TYPE_CHECKING:
     from projections.partitions.assignment import Lease
     from schemas.identity import Owner
     from schemas.instant import Clock
-    from schemas.log import Record
+    from schemas.log import NewRecord, Record
+    from schemas.messages.inbox import UserItem
+    from streams.agents.immediate_decisions import Decided
 
 ROUNDS = 3
 FOLLOW_SECONDS = 1.0
 IDLE_SECONDS = 30.0
 TICK_EVERY = timedelta(hours=24)
 WAKE_LOOK_SECONDS = 3.0
+PATIENCE_SECONDS = 2.0
+"""So long a command waits to be decided at once: everything takes longer here than in production."""
+KNOWN = 0.9
+"""How many settled records are known to be when they come to be delivered, 0 to 1: the others were read from a file."""
 
 
 @dataclass(slots=True)
@@ -98,6 +107,7 @@ class Parts:
     books: type[Books] = Books
     replacements: type[Replacements] = Replacements
     keys: type[UserKeys] = UserKeys
+    immediate: type[ImmediateDecisions] = ImmediateDecisions
     guarded: bool = True
 
 
@@ -117,6 +127,8 @@ class World:
     """How many records are delivered again out of turn, 0 to 1."""
     sealed: bool
     """Whether workers seal what they append."""
+    commit_fails: Callable[[], bool]
+    """Whether a commit of a shard's file that is about to be made fails."""
 
 
 class SimulatedWorker:
@@ -137,6 +149,7 @@ class SimulatedWorker:
         self._books: dict[tuple[str, int], Books] = {}
         self._more = {agent: asyncio.Event() for agent in AGENTS}
         self._is_open = asyncio.Event()
+        let_commits_fail(name, world.commit_fails)
         self.context.run(self._compose)
 
     def _compose(self) -> None:
@@ -157,15 +170,31 @@ class SimulatedWorker:
             reencoder=Reencoder(log, self.shards.partition, NoRegistry(), self._fail),
             limits=WindowLimits(rounds=ROUNDS, idle=timedelta(seconds=IDLE_SECONDS)),
         )
+        is_alone = isinstance(world.log, SimulatedExclusiveLog)
+        pool = KeyedPool(8, self._fail)
         self.remember = world.parts.remember(
             log=log,
             shards=self.shards,
             index_sync=self.index_sync,
-            pool=KeyedPool(8, self._fail),
+            pool=pool,
+            is_only_writer=is_alone,
             parameters=Parameters(),
             destroy=self.keys.destroy,
             resume=self.observe.resume_later,
             erased=lambda owner: self._recovery.complete_later(owner),  # noqa: PLW0108 - it is built later
+        )
+        self.immediate = (
+            world.parts.immediate(
+                log=log,
+                remember=self.remember,
+                shards=self.shards,
+                index_sync=self.index_sync,
+                pool=pool,
+                failed=self._fail,
+                patience_seconds=PATIENCE_SECONDS,
+            )
+            if is_alone
+            else None
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync)
         tick_scheduler = TickScheduler(
@@ -178,6 +207,15 @@ class SimulatedWorker:
         )
         wake_scheduler = WakeScheduler(log=log, shards=self.shards, clock=world.clock, every_seconds=WAKE_LOOK_SECONDS)
         self._start(partial(self._run, tick_scheduler, wake_scheduler))
+
+    async def decide(self, item: UserItem, record: NewRecord) -> Decided | None:
+        """Decide a command at once, as a worker does that is alone; None where it is to be published."""
+        assert self.immediate is not None
+        await self._is_open.wait()
+        owner = item.envelope.owner
+        self.shards.require(owner)
+        await self.shards.load(owner)
+        return await self.immediate.decide(item, record)
 
     async def erase(self, owner: Owner, command_id: str) -> None:
         """Erase a user, as `DELETE /v1/users/{user}` does. Raises what that answers."""
@@ -201,7 +239,14 @@ class SimulatedWorker:
         await retry(partial(self.keys.make, [INSTALLATION]), LogUnavailable)
         world, commands = (
             self._world,
-            Commands(self.log, self.shards, self.remember, self._world.embedder, self._world.clock),
+            Commands(
+                self.log,
+                self.shards,
+                self.remember,
+                self._world.embedder,
+                self._world.clock,
+                immediate=self.immediate,
+            ),
         )
         environment = {"MNEMOLOG_BROKER": "kafka://localhost:9092", "MNEMOLOG_MASTER_KEY": MASTER_KEY}
         self._erasures = Erasures(
@@ -215,6 +260,7 @@ class SimulatedWorker:
             ask_others=_nobody,
             webhooks=Webhooks(self.log, world.log),
             clock=world.clock,
+            erase_from_built=_nothing_is_built,
         )
         self._recovery = ErasureRecovery(erasures=self._erasures, shards=self.shards, keys=self.keys, is_embedded=False)
         self._start(self._recovery.run)
@@ -264,7 +310,7 @@ class SimulatedWorker:
 
     async def _hold(self, partition: int, lease: Lease) -> None:
         await self._is_open.wait()
-        await self.shards.hold(partition, lease)
+        await fold_with_retry(lambda: self.shards.hold(partition, lease))
 
     def revoked(self, partition: int, released: asyncio.Future[None]) -> None:
         """Let go of a partition, as production does when Faust says so."""
@@ -301,6 +347,9 @@ class SimulatedWorker:
                 continue
             place = chance.choice(places)
             delivery, books = self._next(place), self._books[place]
+            if self._is_settled(delivery.record):
+                delivery.ack()
+                continue
             if chance.random() < 0.3:  # in a buffer
                 await asyncio.sleep(chance.random() * 0.2)
             if self._world.sealed:
@@ -313,6 +362,13 @@ class SimulatedWorker:
                 continue
             with suppress(NotHeld):  # taken away: whoever has it now gets the record again
                 await handler.handle(delivery)
+
+    def _is_settled(self, record: Record) -> bool:
+        """Return whether the consumer passes over a record; it knows of those that its process appended lately."""
+        log = self._world.log
+        if not isinstance(log, SimulatedExclusiveLog) or not log.is_settled(record.position):
+            return False
+        return self._world.chance.random() < KNOWN
 
     def _next(self, place: tuple[str, int]) -> Delivery:
         books, chance = self._books[place], self._world.chance
@@ -340,6 +396,10 @@ class SimulatedWorker:
                 if offset > books.committed:
                     books.committed = offset
                     self._world.group.commit(self, books.generation, topic, partition, offset)
+
+
+async def _nothing_is_built(_: Owner) -> None:
+    """No worker here rebuilds into files of its own."""
 
 
 async def _nobody(_operation: str, _request: object, _seconds: float | None) -> list[WorkerAnswer]:

@@ -16,6 +16,10 @@ FOUND_BY = {
     "an erasure does not wait for what is on its way": 828,
     "remember updates state before the acknowledgement": 1,
     "a shard moves its offset before it folds": 1,
+    "a shard loses what a failed commit took back": 4,
+    "a command is decided before what came before it": 6,
+    "a command is decided without what is not folded yet": 46,
+    "a command that the log refused is answered as decided": 14,
 }
 """Seeds that noticed a mistake before, soon: they are played first, and the others only where one does not any more.
 

@@ -12,6 +12,10 @@ from simulation.workload import Workload
 
 TESTS = Path(__file__).resolve().parents[1]
 SEED = 3
+ALONE_SEED = 2
+"""Its worker is alone."""
+FULL_SEED = 4
+"""Its disks are full at times."""
 
 
 def trace(hash_seed: str) -> str:
@@ -28,8 +32,9 @@ def trace(hash_seed: str) -> str:
 
 
 def test_a_seed_has_the_same_trace_twice():
-    first, second = play(Workload.of_seed(SEED)), play(Workload.of_seed(SEED))
-    assert first == second
+    for seed in (SEED, ALONE_SEED, FULL_SEED):
+        first, second = play(Workload.of_seed(seed)), play(Workload.of_seed(seed))
+        assert first == second
 
 
 def test_another_seed_has_another_trace():
@@ -48,3 +53,12 @@ def test_faults_do_happen():
         (play(Workload.of_seed(seed)).happened for seed in range(5)), start=play(Workload.of_seed(5)).happened
     )
     assert {"_crash", "_freeze", "_move", "_all", "_storm"} <= set(happened)
+
+
+def test_a_worker_that_is_alone_decides_some_commands_at_once_and_others_not():
+    happened = play(Workload.of_seed(ALONE_SEED)).happened
+    assert {"decided at once", "not decided at once"} <= set(happened)
+
+
+def test_commits_fail_where_disks_are_full():
+    assert play(Workload.of_seed(FULL_SEED)).happened["commits that failed"]

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from schemas.log import Log, Record
     from schemas.messages.erasure import MemoryErased
     from schemas.messages.observations import SessionEnded, TurnRecorded
+    from streams.agents.immediate_decisions import Decided
 
 
 def check_log(records: Records, workload: Workload, after: AfterErasure | None = None) -> None:
@@ -77,6 +78,20 @@ def check_log(records: Records, workload: Workload, after: AfterErasure | None =
     assert all(letter.reason == "decode" for letter in letters), [letter.detail for letter in letters]
     if workload.without is None and after is None:
         assert bool(unreadable) == bool(workload.garbage), "what cannot be read is put aside, and nothing else"
+
+
+def check_told(told: Iterable[tuple[Owner, Decided]], records: Records, after: AfterErasure | None) -> None:
+    """Check that whoever was told of a decision on a command was told of the one that counts."""
+    chains, gone = counted(records), erased_events(records)
+    for owner, answer in told:
+        said, place = answer.decision, answer.appended.position
+        if after is not None and owner == after.owner and place.offset < after.offset:
+            continue
+        assert (said.item_partition, said.item_offset) == (place.partition, place.offset), f"{said} is not of {place}"
+        found = next((one for one in chains.get(owner, ()) if one.item_id == said.item_id), None)
+        assert found is not None, f"{owner}: {said.item_id} was decided at once, and is not"
+        assert (found.version, found.item_offset) == (said.version, said.item_offset), f"{owner}: not as told: {said}"
+        assert owner in gone or found == said, f"{owner}: not as told: {said}, but {found}"
 
 
 def _expected_pieces(

@@ -38,6 +38,10 @@ PARTITIONS: Final = 2
 USERS: Final = tuple(Owner("default", name) for name in ("小明", "ann", "bob"))
 EVERYONE: Final = Owner("default", "*")
 AGENT: Final = "luna"
+ALONE: Final = 4
+"""One seed in so many has a worker that is alone."""
+FULL: Final = 5
+"""One seed in so many has disks that are full at times."""
 
 
 @dataclass(slots=True)
@@ -56,6 +60,10 @@ class Workload:
     """Everything that must be covered."""
     memories: dict[Owner, list[str]] = field(default_factory=dict)
     """Everything that must have been formed, when the workload is comparable."""
+    is_alone: bool = False
+    """Whether the worker is the only one who appends, so that it decides commands before they are appended."""
+    disk_fills: bool = False
+    """Whether commits of shards fail now and then."""
     reminders: dict[str, datetime] = field(default_factory=dict)
     """When each is due; those that were cancelled never are."""
     garbage: int = 0
@@ -74,6 +82,8 @@ class Workload:
         """Return the seed's workload."""
         chance = Random(f"workload {seed}")  # noqa: S311 - chance that can be repeated is the point
         made = cls(seed, comparable=chance.random() < 0.75, workers=chance.choice((1, 2, 2)), _chance=chance)
+        made.is_alone, made.disk_fills = seed % ALONE == 2, seed % FULL == 4
+        made.workers = 1 if made.is_alone else made.workers
         at = FIRST_DAY
         for number in range(chance.choice((1, 2, 2, 3))):
             made.phases.append(made._phase(number, at))
@@ -111,7 +121,10 @@ class Workload:
             if chance.random() < 0.5:
                 phase.said.append([self._screenshot(owner, at) for _ in range(chance.randrange(1, 3))])
         for owner in USERS:
-            phase.asked.append([self._command(owner, at) for _ in range(chance.randrange(4))])
+            commands = chance.randrange(4, 10) if self.is_alone else chance.randrange(4)
+            phase.asked.append([self._command(owner, at) for _ in range(commands)])
+        if self.is_alone and not self.comparable:  # several callers ask for the same user at the same time
+            phase.asked += [[self._command(owner, at) for _ in range(6)] for owner in USERS for _ in range(2)]
         if chance.random() < 0.3:
             phase.asked.append([self._remember(EVERYONE, at)])
         if chance.random() < 0.2:

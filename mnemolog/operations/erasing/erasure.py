@@ -77,7 +77,7 @@ class NotRewritable(Exception):
 class Erasures:
     """Erases users and memories in this worker's partitions, previews erasures, and lists completed ones."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - built once, at the composition root, all by name
         self,
         *,
         settings: Settings,
@@ -90,8 +90,12 @@ class Erasures:
         ask_others: AskOthers,
         webhooks: Webhooks,
         clock: Clock,
+        erase_from_built: Callable[[Owner], Awaitable[None]],
     ) -> None:
-        """Take the unsealed log (`inner`), what seals it, and a way to ask the group's other workers."""
+        """Take the unsealed log (`inner`), what seals it, and a way to ask the group's other workers.
+
+        `erase_from_built` is the rebuilder's.
+        """
         self._settings = settings
         self._inner = inner
         self._clear_records = ClearRecords(inner)
@@ -103,6 +107,7 @@ class Erasures:
         self._ask_others = ask_others
         self._webhooks = webhooks
         self._clock = clock
+        self._erase_from_built = erase_from_built
         self._reading = asyncio.Lock()
         """Held while the log is read through for the words of memories."""
         self._of_owner: WeakValueDictionary[Owner, asyncio.Lock] = WeakValueDictionary()
@@ -450,6 +455,7 @@ class Erasures:
         Also empty the write-ahead log of an embedded log, which may still have what was overwritten.
         """
         decoded_cache.clear()
+        await self._erase_from_built(owner)
         data_dir = self._settings.data_dir
         generations = Generations(data_dir)
         old = [one for one in generations.complete() if one != generations.active]

@@ -1,4 +1,4 @@
-"""BM25 over one user's own memories: postings in arrays, so that ranks and cost depend on no other user."""
+"""BM25 over one user's own memories, so that ranks and cost depend on no other user."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from projections.index.embedded.postings import Postings
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,9 +20,6 @@ B = 0.75
 
 Scores: TypeAlias = NDArray[np.float32]
 Mask: TypeAlias = NDArray[np.bool_]
-
-_BYTES_OF_A_TOKEN = 280
-"""What a new token costs beside its postings: the string, its place in the dict, an array object (measured)."""
 
 _BYTES_OF_A_SATURATION = 8
 """Of a row."""
@@ -36,28 +35,22 @@ class Bm25:
 
     def __init__(self) -> None:
         """Start without rows."""
-        self._postings: dict[str, array[int]] = {}
+        self._postings = Postings()
         self._lengths: array[int] = array("I")
         self._live: array[int] = array("B")
         self._rows = 0
         self._tokens = 0
         self._saturated: NDArray[np.float64] | None = None
         """Of all rows, until one is added or removed."""
-        self.nbytes = 0
+
+    @property
+    def nbytes(self) -> int:
         """Estimate of the memory in use."""
+        return self._postings.nbytes + _BYTES_OF_A_SATURATION * len(self._live)
 
     def add(self, tokens: Sequence[str]) -> None:
         """Add the next row."""
-        row = len(self._live)
-        counts = Counter(tokens)
-        for token, count in counts.items():
-            posting = self._postings.get(token)
-            if posting is None:
-                posting = self._postings[token] = array("I")
-                self.nbytes += _BYTES_OF_A_TOKEN
-            posting.append(row)
-            posting.append(count)
-        self.nbytes += 2 * self._lengths.itemsize * len(counts) + _BYTES_OF_A_SATURATION
+        self._postings.add(len(self._live), Counter(tokens))
         self._lengths.append(len(tokens))
         self._live.append(1)
         self._rows += 1
@@ -79,16 +72,16 @@ class Bm25:
 
     def weight(self, token: str) -> float:
         """Return a token's idf; that of one in no row is the greatest."""
-        return _idf(self._rows, len(self._postings.get(token, ())) // 2)
+        return _idf(self._rows, sum(map(len, self._postings.of((token,)))) // 2)
 
     def scores(self, tokens: Sequence[str]) -> Scores:
         """Return each row's score, shape (rows ever added,); 0 where no token of the query stands."""
         count = len(self._live)
-        found = [posting for token in dict.fromkeys(tokens) if (posting := self._postings.get(token)) is not None]
+        found = self._postings.of(dict.fromkeys(tokens))
         if not self._rows or not found:
             return np.zeros(count, dtype=np.float32)
         # Of each posting, rows and counts in turn. All tokens at once: a token's few rows take less than a call.
-        pairs = np.concatenate([np.frombuffer(posting, dtype=np.uint32) for posting in found])
+        pairs = np.concatenate(found)
         rows, counts = pairs[::2].astype(np.intp), pairs[1::2].astype(np.float64)
         holding = np.fromiter(map(len, found), np.intp, len(found)) // 2
         if self._rows < count:
@@ -113,30 +106,25 @@ class RowsOfTokens:
 
     def __init__(self) -> None:
         """Start without rows."""
-        self._rows: dict[str, array[int]] = {}
+        self._postings = Postings()
         self._count = 0
-        self.nbytes = 0
+
+    @property
+    def nbytes(self) -> int:
         """Estimate of the memory in use."""
+        return self._postings.nbytes
 
     def add(self, tokens: Sequence[str]) -> None:
         """Add the next row."""
-        different = set(tokens)
-        for token in different:
-            rows = self._rows.get(token)
-            if rows is None:
-                rows = self._rows[token] = array("I")
-                self.nbytes += _BYTES_OF_A_TOKEN
-            rows.append(self._count)
+        self._postings.add(self._count, dict.fromkeys(tokens, 1))
         self._count += 1
-        self.nbytes += 4 * len(different)
 
     def holding(self, tokens: Sequence[str]) -> Mask:
         """Return which rows have one of the tokens."""
-        found = np.zeros(self._count, dtype=np.bool_)
-        rows = [np.frombuffer(held, dtype=np.uint32) for token in tokens if (held := self._rows.get(token)) is not None]
-        if rows:
-            found[np.concatenate(rows)] = True
-        return found
+        held = np.zeros(self._count, dtype=np.bool_)
+        if found := self._postings.of(tokens):
+            held[np.concatenate(found)[::2]] = True
+        return held
 
 
 def _idf(rows: int, holding: int) -> float:

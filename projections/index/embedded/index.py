@@ -110,6 +110,7 @@ class EmbeddedIndex:
             try:
                 await loading.put(entries)
                 if self._loading.get(user) is loading:  # else it was dropped meanwhile
+                    loading.table.pack()
                     self._tables.put(user, loading.table, loading.table.nbytes)
             finally:
                 if self._loading.get(user) is loading:
@@ -145,6 +146,7 @@ class EmbeddedIndex:
         if table.is_worn:
             self._drop(user)
         else:
+            table.pack()
             self._tables.resize(user, table.nbytes)
 
     def _drop(self, user: tuple[str, str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from typing import TYPE_CHECKING, Final
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from projections.index.embedded.bm25 import Bm25
+from projections.index.embedded.vector_block import VectorBlock
 from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, Leg, Legs, VectorRows
 from schemas import telemetry
 
@@ -33,35 +33,19 @@ _ROUNDED: Final = 10.0**-SCORE_DIGITS
 """More than rounding moves a score."""
 
 
-@dataclass(slots=True)
-class _Block:
-    """The vectors of one model and length; `rows[i]` is the table's row of `vectors[i]`."""
-
-    vectors: Vectors
-    rows: array[int] = field(default_factory=lambda: array("q"))
-
-    def append(self, row: int, vector: Vectors) -> None:
-        if len(self.rows) == len(self.vectors):
-            grown = np.empty((len(self.vectors) * 3 // 2, self.vectors.shape[1]), dtype=np.float32)
-            grown[: len(self.rows)] = self.vectors
-            self.vectors = grown
-        self.vectors[len(self.rows)] = vector
-        self.rows.append(row)
-
-
 class UserTable:
     """Rows are only appended; a memory's newer version is a new row, and the old one is dead until the table is."""
 
     def __init__(self, expected_rows: int = 0) -> None:
         """`expected_rows`: how many vectors to make room for at once."""
-        self._first_rows = max(_FIRST_ROWS, expected_rows)
+        self._expected_rows = expected_rows
         self._row_of: dict[str, int] = {}
         self._ids: list[str] = []
         self._versions: array[int] = array("q")
         self._times: array[int] = array("q")
         self._columns: dict[str, array[int]] = {name: array("I") for name in _COLUMNS}
         self._codes: dict[str | None, int] = {None: 0}
-        self._blocks: dict[tuple[str, int], _Block] = {}
+        self._blocks: dict[tuple[str, int], VectorBlock] = {}
         self._bm25 = Bm25()
 
     def __len__(self) -> int:
@@ -71,7 +55,7 @@ class UserTable:
     @property
     def nbytes(self) -> int:
         """Estimate of the memory in use."""
-        vectors = sum(block.vectors.nbytes for block in self._blocks.values())
+        vectors = sum(block.nbytes for block in self._blocks.values())
         return vectors + self._bm25.nbytes + _BYTES_OF_A_ROW * len(self._ids)
 
     @property
@@ -102,6 +86,11 @@ class UserTable:
             del self._row_of[memory_id]
             self._bm25.remove(row)
 
+    def pack(self) -> None:
+        """Take less memory; to be called when the table is loaded, and after changes."""
+        for block in self._blocks.values():
+            block.pack()
+
     def search(self, query: IndexQuery) -> Legs:
         """Return both legs over the rows that the filters leave."""
         visible = self._visible(query)
@@ -125,7 +114,8 @@ class UserTable:
             return (), NO_VECTORS
         with telemetry.span("vector"):
             rows = np.frombuffer(block.rows, dtype=np.int64)
-            cosines = block.vectors[: len(rows)] @ query.vector.astype(np.float32, copy=False)
+            vectors = block.vectors()
+            cosines = vectors @ query.vector.astype(np.float32, copy=False)
             places = None if visible.all() else np.flatnonzero(visible[rows])
             if places is not None:
                 cosines = cosines[places]
@@ -141,7 +131,7 @@ class UserTable:
             leg = self._leg(best, scores)
             # A block's rows ascend, because a table's rows are only appended.
             places = np.searchsorted(np.frombuffer(block.rows, dtype=np.int64), best)
-            return leg, VectorRows(leg.ids, block.vectors, places, query.embedding_model)
+            return leg, VectorRows(leg.ids, vectors, places, query.embedding_model)
 
     def _visible(self, query: IndexQuery) -> Mask:
         visible = self._bm25.live()
@@ -182,11 +172,10 @@ class UserTable:
         ids = list(map(self._ids.__getitem__, rows.tolist()))
         return Leg(ids, np.frombuffer(self._versions, dtype=np.int64)[rows], scores.astype(np.float64))
 
-    def _block(self, model: str, dimensions: int) -> _Block:
+    def _block(self, model: str, dimensions: int) -> VectorBlock:
         block = self._blocks.get((model, dimensions))
         if block is None:
-            room = np.empty((self._first_rows, dimensions), dtype=np.float32)
-            block = self._blocks[model, dimensions] = _Block(room)
+            block = self._blocks[model, dimensions] = VectorBlock(dimensions, self._expected_rows)
         return block
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import sqlite3
 import threading
@@ -22,7 +23,9 @@ Answer = TypeVar("Answer")
 
 GROUP = 256  # jobs in one transaction; with more the first would wait long for the last
 REST_SECONDS = 5.0  # without a job: then the write-ahead log is emptied
-REST_BYTES = 256 << 10  # of a write-ahead log; a shorter one is left as it is
+REST_BYTES = 1 << 20  # of a write-ahead log; a shorter one is left as it is
+LEAST_ROOM_BYTES, MOST_ROOM_BYTES = 256 << 10, 2 << 20  # by which a write-ahead log is made longer at once
+_ZEROS = bytes(64 << 10)
 
 
 @dataclass(slots=True)
@@ -50,6 +53,9 @@ class SqliteWriter:
         """Take over the connection; its thread calls `on_commit` or `on_failure` after each transaction."""
         self._connection = connection
         self._path = path
+        self._write_ahead_log = path.with_name(f"{path.name}-wal")
+        self._room_to = 0
+        """The length to which this thread has made the write-ahead log."""
         self._on_commit = on_commit
         self._on_failure = on_failure
         self._jobs: queue.SimpleQueue[list[Job[Any]] | None] = queue.SimpleQueue()
@@ -120,7 +126,7 @@ class SqliteWriter:
     def _rest(self) -> None:
         """Move the write-ahead log into the file and empty it. Where somebody reads, or it fails, it stays."""
         try:
-            is_long = self._path.with_name(f"{self._path.name}-wal").stat().st_size >= REST_BYTES
+            is_long = self._write_ahead_log.stat().st_size >= REST_BYTES
         except OSError:
             return
         if is_long and self._damage is None:
@@ -151,6 +157,7 @@ class SqliteWriter:
             return self._damage
         try:
             self._connection.execute("begin immediate")
+            self._make_room()
             answers = [job.write(self._connection) for job in group]
             self._connection.execute("commit")
         except Exception as error:  # noqa: BLE001 - a dead writer thread would leave every caller waiting
@@ -159,6 +166,22 @@ class SqliteWriter:
             job.published(answer)
         self._on_commit()
         return answers
+
+    def _make_room(self) -> None:
+        """Make the write-ahead log longer than it need be, once in many transactions.
+
+        A commit that makes a file longer waits for the file system's own journal as well, and so for everybody else who
+        writes to the disk. The lock of writers is held: nobody else appends, and SQLite takes zeros for the end of its
+        log. Where it fails, the commits are slower, or say what is wrong.
+        """
+        with suppress(OSError):
+            length = self._write_ahead_log.stat().st_size
+            if length != self._room_to:  # SQLite has made it longer, or it was emptied
+                self._room_to = length
+                room = min(max(length, LEAST_ROOM_BYTES), MOST_ROOM_BYTES)
+                with self._write_ahead_log.open("r+b", buffering=0) as file:
+                    for place in range(length, length + room, len(_ZEROS)):
+                        self._room_to = place + os.pwrite(file.fileno(), _ZEROS, place)
 
     def _undo(self, error: Exception) -> LogError:
         self._on_failure()

@@ -8,6 +8,7 @@ import pytest
 from contract.front_door import FrontDoor, front_door, turn
 
 from mnemolog.diagnostics.residue import find_residue
+from mnemolog.operations.rebuild import RebuildPlan
 from mnemolog.settings import from_environment
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardBusy
@@ -161,6 +162,38 @@ async def test_a_start_without_the_index_waits_with_what_a_crash_cut_off(
         await door.worker.erasure_recovery.repeat()
         assert next(failures, None) is None
         assert len((await door.get("/v1/erasures")).json()["items"]) == 1
+
+
+async def test_no_word_stays_in_a_generation_that_a_rebuild_has_left_half_built(tmp_path: Path):
+    async with front_door(tmp_path, encryption="off") as door:
+        await lives(door, "zara")
+        rebuilder = door.worker.rebuilder
+        held, shared = door.worker.shards.open_generation(rebuilder.generations.begin(7))
+        for shard in (*held.values(), shared):
+            await shard.catch_up()
+            shard.close()  # here it was given up, or its worker was killed
+        assert any(one.where.startswith("shards/7/") for one in await residue(tmp_path))
+        assert (await door.http.delete("/v1/users/zara")).status_code == 200
+        assert await residue(tmp_path) == []
+        assert (await door.post("/v1/admin/rebuild")).json()["equal"]
+        assert await residue(tmp_path) == []
+
+
+async def test_no_word_stays_in_a_generation_that_is_being_built(tmp_path: Path):
+    async with front_door(tmp_path, encryption="off") as door:
+        await lives(door, "zara")
+        assert (await door.post("/v1/admin/drain")).status_code == 200
+        memory = await door.remember("keeps a Mirvandel too", "yuri")
+        plan = RebuildPlan("all", 2, "one", 1)
+        await door.worker.rebuilder.build(plan)
+        assert any(one.where.startswith("shards/2/") for one in await residue(tmp_path))
+        erased = await door.http.delete(f"/v1/memories/{memory['memory_id']}?user_id=yuri&forever=true")
+        assert erased.status_code == 200, erased.text
+        assert (await door.http.delete("/v1/users/zara")).status_code == 200
+        assert await residue(tmp_path) == []
+        await door.worker.rebuilder.switch(plan)
+        assert await residue(tmp_path) == []
+        assert (await door.post("/v1/admin/rebuild")).json()["equal"]
 
 
 async def test_the_words_of_others_stay(tmp_path: Path):

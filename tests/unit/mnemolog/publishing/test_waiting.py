@@ -72,20 +72,65 @@ async def test_the_wait_ends_with_its_time(bench: Workbench):
         assert settled.is_set()
 
 
+class Counting(EventStates):
+    """Notes which events were looked at."""
+
+    def __init__(self, bench: Workbench) -> None:
+        """Begin without a look."""
+        super().__init__(bench.log, bench.shards, bench.observe, settled=bench.remember.settled)
+        self.looks: list[str] = []
+
+    async def of(self, owner: Owner, event_ids: Sequence[str], *rest: Any, **options: Any) -> dict[str, Any]:
+        """Note the events, and return their states."""
+        self.looks.extend(event_ids)
+        return await super().of(owner, event_ids, *rest, **options)
+
+
 async def test_what_is_being_extracted_is_looked_at_only_at_the_end_of_the_time(bench: Workbench):
-    looks: list[str] = []
-
-    class Counting(EventStates):
-        async def of(self, owner: Owner, event_ids: Sequence[str], *rest: Any, **options: Any) -> dict[str, Any]:
-            looks.extend(event_ids)
-            return await super().of(owner, event_ids, *rest, **options)
-
     said = await bench.says("t-1")
-    states = Counting(bench.log, bench.shards, bench.observe)
+    states = Counting(bench)
     await bench.observes(said)
     assert bench.observe.is_pending(XIAOMING, "t-1")
     assert not await states.wait([(XIAOMING, "t-1")], 3 * LONGEST_POLL_SECONDS)
-    assert looks == ["t-1"]
+    assert states.looks == ["t-1"]
+
+
+async def test_a_turn_that_was_just_published_is_not_looked_at_at_once(bench: Workbench):
+    said = await bench.says("t-1", infer=False)
+    states = Counting(bench)
+    waiting = asyncio.create_task(states.finished([(XIAOMING, "t-1")], ONE_HOUR, is_just_begun=True))
+    await asyncio.sleep(0)  # until it waits for the first time
+    assert states.looks == []
+    await bench.observes(said)
+    await bench.remembers(*await bench.log.read(INBOX.name, 0, 0, 1))
+    assert await waiting
+
+
+async def test_what_was_published_with_a_turn_that_is_being_extracted_is_looked_at_with_it(bench: Workbench):
+    said, end = await bench.says("t-1"), await bench.ends("e-1")
+    states = Counting(bench)
+    names = [(XIAOMING, "t-1"), (XIAOMING, "e-1")]
+    await bench.observes(said)
+    waiting = asyncio.create_task(states.finished(names, ONE_HOUR))
+    await asyncio.sleep(3 * LONGEST_POLL_SECONDS)  # as long as it takes, nobody looks
+    assert states.looks == []
+    await bench.observes(end)
+    await bench.remembers(*await bench.log.read(INBOX.name, 0, 0, 1))
+    found = await waiting
+    assert [found[name]["state"] for name in names] == ["remembered", "nothing"]
+
+
+@pytest.mark.parametrize("memorize", [True, False])
+async def test_what_was_published_before_or_leads_to_nothing_is_looked_at_at_once(tmp_path: Path, *, memorize: bool):
+    bench = Workbench(tmp_path / "two", memorize=memorize)
+    await bench.observes(await bench.says("t-1"), await bench.ends("e-1"))
+    await bench.remembers(*await bench.log.read(INBOX.name, 0, 0, 1))
+    states = Counting(bench)
+    async with asyncio.timeout(120):
+        found = await states.finished([(XIAOMING, "t-1")], ONE_HOUR, is_just_begun=not memorize)
+    assert states.looks == ["t-1"]
+    assert found[XIAOMING, "t-1"]["state"] == ("remembered" if memorize else "nothing")
+    bench.close()
 
 
 async def test_a_state_in_which_the_wait_ends_is_the_one_that_is_told(bench: Workbench):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from projections.embedding.embedder import Vectors, unit_vectors
-from projections.embedding.stored_vector import NoVector, vector_bytes, vector_of
+from projections.embedding.stored_vector import NoVector, vector_bytes, vector_of, vectors_of
 
 TOPICS, MEMORIES_OF_A_TOPIC, QUERIES = 100, 20, 200
 
@@ -81,3 +81,28 @@ def test_a_number_that_is_not_finite_is_refused(number: float) -> None:
         vector_bytes([number, 1.0])
     with pytest.raises(NoVector):
         vector_of(np.array([number, 1.0], "<f4").tobytes())
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3, 4, 511, 512, 1536])
+def test_several_are_read_as_each_alone(dimensions: int) -> None:
+    chance = np.random.default_rng(dimensions)
+    stored = [vector_bytes(vector) for vector in chance.standard_normal((9, dimensions))]
+    stored += [vector_bytes(np.zeros(dimensions))]
+    others = [vector_bytes(chance.standard_normal(dimensions + 1)), chance.standard_normal(8).astype("<f4").tobytes()]
+    for some in (stored, stored[:1], [*stored, *others], others, []):
+        found = vectors_of(some)
+        assert len(found) == len(some)
+        for vector, data in zip(found, some, strict=True):
+            np.testing.assert_array_equal(vector, vector_of(data))
+            assert vector.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x80" * 5, b"\x01\x80\x01\x80\x80", b"\x01\x02\x80\x80\x80", b"\x01\x02\x03\x04\x05"]
+)
+def test_what_is_no_vector_is_refused_among_others(data: bytes) -> None:
+    whole = vector_bytes(np.ones(4))
+    assert len(whole) == len(data)
+    for some in ([data], [whole, data], [data, whole]):
+        with pytest.raises(NoVector):
+            vectors_of(some)

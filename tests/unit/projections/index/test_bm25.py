@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from projections.index.embedded.bm25 import Bm25, RowsOfTokens
+from projections.index.embedded.postings import FEW_ROWS
 
 
 def bm25_of(*texts):
@@ -71,3 +72,31 @@ def test_rows_that_hold_one_of_some_tokens_are_those_that_score():
         held.add(text)
     for asked in (("tea",), ("white", "garden", "white"), ("unknown",), ()):
         assert held.holding(asked).tolist() == (scored.scores(asked) > 0).tolist()
+
+
+@pytest.mark.parametrize("rows", [FEW_ROWS - 1, FEW_ROWS, FEW_ROWS + 1, 3 * FEW_ROWS])
+def test_few_rows_and_many_score_alike_whenever_somebody_asks(rows):
+    texts = [[f"w{n * k % 7}" for k in range(1, n % 9)] for n in range(rows)]
+    asked_once, asked_often = Bm25(), Bm25()
+    for number, text in enumerate(texts):
+        asked_once.add(text)
+        asked_often.add(text)
+        if number % 5 == 0:
+            asked_often.scores(["w1"])
+    by_formula = Bm25()
+    by_formula.add(["w1"] * 70_000)  # which few rows do not hold: all of these have an array for each token
+    by_formula.remove(0)
+    for text in texts:
+        by_formula.add(text)
+    for asked in (["w1", "w5"], ["w6", "unknown", "w2"]):
+        expected = by_formula.scores(asked)[1:]
+        np.testing.assert_array_equal(asked_once.scores(asked), expected)
+        np.testing.assert_array_equal(asked_often.scores(asked), expected)
+        assert expected.any()
+    assert asked_once.weight("w2") == asked_often.weight("w2") == by_formula.weight("w2")
+
+
+def test_few_rows_take_some_bytes_a_token():
+    bm25 = bm25_of(*(f"only{n} tea milk" for n in range(FEW_ROWS)))
+    bm25.scores(["tea"])
+    assert bm25.nbytes < 50 * FEW_ROWS

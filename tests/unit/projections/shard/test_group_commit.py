@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import shutil
 import threading
 from contextlib import closing, contextmanager
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.examples import XIAOMING, envelope, remember
+from support.failing_disk import failing_disk
 from support.workbench import Workbench
 
 from projections.encrypted_files import open_database
@@ -98,17 +98,6 @@ def bench(tmp_path: Path) -> Iterator[Workbench]:
 @pytest.fixture
 def shard(bench: Workbench) -> Shard:
     return bench.shards.at(0)
-
-
-@contextmanager
-def failing_disk() -> Iterator[None]:
-    """Let no file of this process get a byte meanwhile."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @contextmanager
@@ -223,6 +212,21 @@ async def test_a_write_that_fails_alone_leaves_its_reason_until_one_succeeds(rig
     assert (rig.committed, rig.writes.trouble) == ({"b": 1}, None)
 
 
+@pytest.mark.parametrize("failing", [read_only, lambda _: failing_disk()])
+async def test_trouble_that_is_over_is_forgotten_although_nobody_writes(
+    rig: Rig, failing: Failing, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(group_commit, "AGAIN_SECONDS", 0.01)
+    with failing(rig):
+        with pytest.raises(ShardUnavailable):
+            rig.put("a", size=None)
+        tried = rig.forgotten
+        await until(lambda: rig.forgotten > tried)
+    assert rig.writes.trouble is not None
+    await until(lambda: rig.writes.trouble is None)
+    assert (rig.committed, due(rig)) == ({}, 0)
+
+
 async def test_an_error_of_the_write_itself_is_the_callers_and_no_trouble_of_the_file(rig: Rig):
     def write() -> None:
         rig.insert("half", 1)
@@ -324,6 +328,14 @@ async def test_what_a_query_took_back_is_committed_although_nobody_comes(rig: Ri
     with failing_disk(), pytest.raises(ShardDiskFails):
         rig.connection.execute("select letter from letters").fetchall()
     await until(lambda: rig.committed == {"a": 1})
+
+
+async def test_closing_after_a_write_that_failed_leaves_nothing_to_try(rig: Rig):
+    with failing_disk(), pytest.raises(ShardDiskFails):
+        rig.put("a", size=None)
+    assert due(rig) == 1
+    rig.writes.close()
+    assert due(rig) == 0
 
 
 async def test_closing_on_a_full_disk_leaves_the_file_as_it_was_committed_last(rig: Rig):

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import threading
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,21 @@ async def test_a_log_that_somebody_reads_is_left_for_the_next_rest(
             checkpoints.close()
             connection.execute("insert into offsets values('t', 7, x'00')")  # nobody is in the way
             assert path.with_name("shard.sqlite-wal").stat().st_size >= REST_BYTES
+
+
+def test_while_a_log_that_is_read_is_to_be_emptied_others_write(tmp_path: Path) -> None:
+    path = tmp_path / "shard.sqlite"
+    with closing(connect(path)) as connection:
+        checkpoints = Checkpoints(path)
+        _lengthen(connection, REST_BYTES)
+        with held(path):
+            connection.execute("insert into offsets values('t', 0, x'00')")
+            checkpoints.truncate()
+            until = time.monotonic() + 1.5
+            while time.monotonic() < until:
+                connection.execute("update offsets set next = next + 1")  # raises where it waits for five seconds
+        checkpoints.close()
+        assert path.with_name("shard.sqlite-wal").stat().st_size == 0
 
 
 def test_a_file_that_was_deleted_is_not_made_anew(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from schemas import codec
 from schemas.identity import Owner
 from schemas.log import LogMoved, LogUnavailable, NewRecord, RecordTooLarge
 from schemas.messages.decision import MAX_CHANGES
-from schemas.messages.erasure import EraseMemory
+from schemas.messages.erasure import Cut, EraseMemory, EraseUser
 from schemas.topics import CONVERSATIONS, INBOX, LEDGER
 from streams.agents.immediate_decisions import (
     FOLD_SECONDS,
@@ -70,7 +70,11 @@ class PacedLog(MemoryLog):
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Workbench]:
-    bench = Workbench(tmp_path / "one", PacedLog(), is_only_writer=True)
+    async def decide(*asked: Any) -> Decided | None:
+        return await answering.decide(*asked)
+
+    bench = Workbench(tmp_path / "one", PacedLog(), is_only_writer=True, decide=decide)
+    answering = deciding(bench)
     yield bench
     bench.close()
     assert bench.failures == []
@@ -676,3 +680,94 @@ async def test_tenants_have_turns_and_a_users_commands_stay_in_order(
     assert [item.envelope.tenant for item in items].index("another") == 1
     own = [item.envelope.event_id for item in items if item.envelope.tenant != "another"]
     assert own == [f"d-{n}" for n in range(2 * MOST_TOGETHER)]
+
+
+async def test_the_answer_to_a_window_and_the_decision_on_it_are_one_transaction(
+    bench: Workbench, log: PacedLog, tmp_path: Path
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    turn = await bench.says("t-0")
+    await bench.observes(turn, await bench.ends("e-1"))
+    assert log.settled == [2]
+    [answer] = await bench.answers()
+    assert [d.item_id for d in await bench.ledger()] == ["c-0", answer.envelope.event_id]
+    assert (sorted(bench.state().covered), len(bench.state().memories)) == (["t-0#0"], 2)
+    assert str(turn.position) in bench.acked
+    alone = Workbench(tmp_path / "alone", MemoryLog())
+    for record in await log.read(INBOX.name, 0, 0):
+        alone.log.now = record.recorded_at
+        await alone.remembers(await alone.publish(INBOX.name, record.value, record.key))
+    assert await bench.ledger() == await alone.ledger()
+    alone.close()
+
+
+async def test_who_is_told_of_the_decision_on_an_answer_finds_both_folded(bench: Workbench, log: PacedLog):
+    await bench.decides(remember(COFFEE, "c-0"))
+    index = GatedIndex()
+    giving = asyncio.create_task(given(deciding(bench, index), said(RUNNING, "t-0")))
+    await index.asked.wait()
+    assert bench.shards.has_folded(INBOX.name, 0, await log.end(INBOX.name, 0))
+    assert bench.shards.has_folded(LEDGER.name, 0, await log.end(LEDGER.name, 0))
+    index.gate.set()
+    assert await giving != [None]
+
+
+async def test_an_answer_is_delivered_where_a_decision_before_it_is_not_folded_yet(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    async with bench.shards.at(0).folding:
+        first = asyncio.create_task(given(immediate, remember(RUNNING, "c-1")))
+        while not log.settled:  # noqa: ASYNC110 - it ends by itself
+            await asyncio.sleep(0)
+        assert await given(immediate, said(RUNNING, "t-0")) == [None]
+    assert await first != [None]
+    await bench.decides(said(RUNNING, "t-0"))
+    assert [d.outcomes[0].action for d in await bench.ledger()] == ["formed", "formed", "reinforced"]
+
+
+async def test_an_answer_to_words_that_are_being_erased_is_not_appended(bench: Workbench, log: PacedLog):
+    await bench.decides(remember(COFFEE, "c-0"))
+    turn, end = await bench.says("t-0"), await bench.ends("e-1")
+    async with bench.observe.erasing(XIAOMING):
+        observing = asyncio.create_task(bench.observes(turn, end))
+        while not bench.extractor.windows:  # noqa: ASYNC110 - it ends by itself
+            await asyncio.sleep(0)
+        for _ in range(20):
+            await _turns()
+        assert await bench.answers() == []
+        cut = [Cut(topic=CONVERSATIONS.name, before=turn.position.offset + 1)]
+        await bench.decides(EraseUser(envelope=envelope("e", later(days=1)), cut=cut, key_ids=[], observations=0))
+    await observing
+    assert (await bench.answers(), log.settled) == ([], [])
+    assert str(turn.position) in bench.acked
+
+
+@pytest.mark.parametrize("is_heard", [True, False])
+async def test_an_answer_of_which_it_is_not_known_whether_the_log_has_it_is_appended_again_and_counts_once(
+    bench: Workbench, log: PacedLog, *, is_heard: bool
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    turn, end = await bench.says("t-0"), await bench.ends("e-1")
+    log.error, log.is_heard = LogUnavailable("the disk is away"), is_heard
+    await bench.observes(turn, end)
+    log.error = None
+    await bench.remembers(*await log.read(INBOX.name, 0, 1))
+    assert len(await bench.answers()) == (1 if is_heard else 2)
+    assert [d.version for d in await bench.ledger()] == [1, 2]
+    assert len(bench.state().memories) == 2
+
+
+async def test_turns_that_are_kept_word_for_word_are_delivered(bench: Workbench, log: PacedLog):
+    await bench.decides(remember(COFFEE, "c-0"))
+    await bench.observes(await bench.says("t-0", infer=False))
+    assert (len(await bench.answers()), log.settled) == (1, [])
+    await bench.remembers(*await log.read(INBOX.name, 0, 1))
+    assert sorted(bench.state().covered) == ["t-0#0"]
+
+
+async def test_an_answer_whose_user_cannot_be_read_now_is_delivered(bench: Workbench, immediate: ImmediateDecisions):
+    await bench.decides(remember(COFFEE, "c-0"))
+    answer = said(RUNNING, "t-0")
+    bench.shards.release(0)
+    assert await given(immediate, answer) == [None]

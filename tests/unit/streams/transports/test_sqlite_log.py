@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -327,6 +328,28 @@ async def test_a_write_ahead_log_is_emptied_when_nothing_is_written_for_a_while(
         assert [found[:1] for found in await values(log)] == [b"1", b"2", b"s"]
     finally:
         log.close()
+
+
+async def test_a_commit_seldom_makes_the_write_ahead_log_longer_and_what_follows_its_end_is_read_as_nothing(
+    tmp_path: Path,
+):
+    log = SqliteLog.open(tmp_path)
+    file = tmp_path / f"{LOG_FILE}-wal"
+    await log.create_topic(TOPIC, 1)
+    assert file.read_bytes()[-writer.LEAST_ROOM_BYTES // 2 :].strip(b"\0") == b""
+    lengths = set()
+    for number in range(30):
+        await log.append([record(b"%d" % number)])
+        lengths.add(file.stat().st_size)
+    assert len(lengths) <= 4, "a commit waits for the file system where it makes a file longer"
+    for name in (LOG_FILE, f"{LOG_FILE}-wal"):  # as after a power cut
+        (tmp_path / "after").mkdir(exist_ok=True)
+        shutil.copy(tmp_path / name, tmp_path / "after" / name)
+    log.close()
+    again = SqliteLog.open(tmp_path / "after")
+    await again.append([record(b"30")])
+    assert await values(again) == [b"%d" % number for number in range(31)]
+    again.close()
 
 
 async def emptied(file: Path) -> None:
