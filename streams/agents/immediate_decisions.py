@@ -350,6 +350,7 @@ class ImmediateDecisions:
             for one in written:
                 one.made.asked.say(Decided(one.command, one.made.decision, is_folded))
 
+        is_folded = False
         timer = asyncio.get_running_loop().call_later(self._fold_seconds, partial(answer, is_folded=False))
         try:
             with telemetry.following("fold", {"mnemolog.decisions": len(written)}, written[-1].made.record.headers):
@@ -359,6 +360,7 @@ class ImmediateDecisions:
                     await catch_up(self._shards, INBOX.name, place.partition, place.offset + 1)
                 await catch_up(self._shards, topic, partition, written[-1].decision.position.offset + 1)
                 await self._index_sync.try_flush()
+            is_folded = True
             answer(is_folded=True)
         except NotHeld:
             pass  # whoever has the partition now folds it
@@ -369,7 +371,9 @@ class ImmediateDecisions:
                 asked = one.made.asked
                 self._folded(asked.turn)
                 self._release(asked)
-                self._remember.ended(asked.owner, asked.item)
+                if is_folded or not isinstance(asked.item, ANSWERS):
+                    with suppress(NotHeld, ShardDamaged, ShardUnavailable):  # it looks at the state after an answer
+                        self._remember.ended(asked.owner, asked.item)
 
     @staticmethod
     def _folded(turn: _Turn) -> None:

@@ -147,6 +147,7 @@ class _Run:
             twice,
             sealed,
             commit_fails=self._commit_fails,
+            note=self._note,
         )
         self.opened = Opened(self.log.still())
         self.erased: list[ErasedMemory] = []
@@ -187,6 +188,9 @@ class _Run:
         for worker in self.faults.alive:
             worker.shards.close()
         return states
+
+    def _note(self, what: str) -> None:
+        self.faults.happened[what] += 1
 
     def _commit_fails(self) -> bool:
         weather = self._weather

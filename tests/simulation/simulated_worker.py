@@ -32,7 +32,7 @@ from projections.partitions.index_source import ShardIndexSource
 from projections.partitions.shards import Shards
 from schemas.log import LogUnavailable
 from streams.agents.immediate_decisions import ImmediateDecisions
-from streams.agents.observe import Observe
+from streams.agents.observe import Observe, decide_none
 from streams.agents.project import Project
 from streams.agents.reencode import Reencoder
 from streams.agents.remember import Remember
@@ -129,6 +129,8 @@ class World:
     """Whether workers seal what they append."""
     commit_fails: Callable[[], bool]
     """Whether a commit of a shard's file that is about to be made fails."""
+    note: Callable[[str], None]
+    """Counts what has happened."""
 
 
 class SimulatedWorker:
@@ -160,6 +162,7 @@ class SimulatedWorker:
         self.shards = world.parts.shards(self.folder, log, world.group.partitions)
         self.index_sync = IndexSync(EmbeddedIndex, ShardIndexSource(self.shards))
         self.shards.subscribe(self.index_sync)
+        is_alone = isinstance(world.log, SimulatedExclusiveLog)
         self.observe = world.parts.observe(
             log=log,
             shards=self.shards,
@@ -169,8 +172,8 @@ class SimulatedWorker:
             pool=KeyedPool(4, self._fail),
             reencoder=Reencoder(log, self.shards.partition, NoRegistry(), self._fail),
             limits=WindowLimits(rounds=ROUNDS, idle=timedelta(seconds=IDLE_SECONDS)),
+            decide=self._decide_answer if is_alone else decide_none,
         )
-        is_alone = isinstance(world.log, SimulatedExclusiveLog)
         pool = KeyedPool(8, self._fail)
         self.remember = world.parts.remember(
             log=log,
@@ -216,6 +219,13 @@ class SimulatedWorker:
         self.shards.require(owner)
         await self.shards.load(owner)
         return await self.immediate.decide(item, record)
+
+    async def _decide_answer(self, item: UserItem, record: NewRecord, holds: Callable[[], bool]) -> Decided | None:
+        """Decide a model's answer to a window at once, where that can be done."""
+        assert self.immediate is not None
+        decided = await self.immediate.decide(item, record, holds)
+        self._world.note("answers decided at once" if decided else "answers not decided at once")
+        return decided
 
     async def erase(self, owner: Owner, command_id: str) -> None:
         """Erase a user, as `DELETE /v1/users/{user}` does. Raises what that answers."""

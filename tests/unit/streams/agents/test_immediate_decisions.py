@@ -771,3 +771,20 @@ async def test_an_answer_whose_user_cannot_be_read_now_is_delivered(bench: Workb
     answer = said(RUNNING, "t-0")
     bench.shards.release(0)
     assert await given(immediate, answer) == [None]
+
+
+async def test_a_partition_that_is_lost_before_the_fold_of_an_answer_ends_nothing_else(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+
+    async def lose() -> None:
+        bench.shards.release(0)
+
+    log.between = lose
+    [decided] = await given(immediate, said(RUNNING, "t-0"))
+    await _turns()
+    assert decided is not None
+    assert not decided.is_folded
+    assert not bench.deciding_pool.is_busy(0, XIAOMING)
+    assert bench.failures == []
