@@ -18,8 +18,8 @@ from support.free_ports import free_ports
 from support.kafka_server import KafkaServer
 from support.master_key import MASTER_KEY
 
-from mnemolog.cli.logs import PAUSE_SECONDS
 from mnemolog.log.health import ANSWER_SECONDS, LOOK_EVERY_SECONDS
+from projections.log_limit import LOG_EVERY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -156,7 +156,7 @@ async def test_a_broker_that_is_gone_is_logged_once_a_minute(alone: Alone):
     of_libraries = library_times("\n".join(lines))
     assert len(of_libraries) <= 20, "\n".join(lines)
     # a line about the same broker in the minute before the outage stands for those in it
-    known_since = killed_at - timedelta(seconds=PAUSE_SECONDS)
+    known_since = killed_at - timedelta(seconds=LOG_EVERY_SECONDS)
     assert [when for when in library_times(alone.worker.log.read_text("utf-8")) if when >= known_since]
     assert "the log answers again" in alone.worker.said()
 
