@@ -10,10 +10,10 @@ WITHIN_SEEDS = 200
 FOUND_BY = {
     "a shard is kept after its partition was taken away": 24,
     "a shard is decided upon before it is folded": 0,
-    "the transport commits for a former owner": 645,
+    "the transport commits for a former owner": 136,
     "what outlives an erasure is left": 11,
     "the erasure of a memory loses what stays": 1,
-    "an erasure does not wait for what is on its way": 828,
+    "an erasure does not wait for what is on its way": 314,
     "remember updates state before the acknowledgement": 1,
     "a shard moves its offset before it folds": 1,
     "a shard loses what a failed commit took back": 4,
