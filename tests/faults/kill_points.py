@@ -36,7 +36,8 @@ POINTS = (
     *(f"{when} ack {agent}" for agent in AGENTS for when in ("before", "after")),
     *(f"{when} commit" for when in ("before", "after")),
 )
-"""`amid fold` is when everything is written and the transaction is about to commit."""
+"""`amid fold` is when everything is written and the transaction, which folds share, is about to commit; `after fold` is
+when it is written and, mostly, not committed."""
 
 
 class KillSwitch:
@@ -133,17 +134,19 @@ def mortal_opening(opening: Callable[..., Shard], switch: KillSwitch) -> Callabl
 def make_mortal(shard: Shard, switch: KillSwitch) -> None:
     """Let the process die before, amid or after this shard's fold of a topic."""
     fold: Any = shard.fold
-    folding: list[str] = []
+    uncommitted: list[str] = []
 
     def mortal_fold(topic: str, records: Sequence[Record], batch: Batch | None = None) -> None:
         switch.passes(f"before fold {topic}")
-        folding[:] = [topic]
+        uncommitted.append(topic)
         fold(topic, records, batch)
         switch.passes(f"after fold {topic}")
 
     def traced(statement: str) -> None:
-        if statement.lower().startswith("commit") and folding:
-            switch.passes(f"amid fold {folding[0]}")
+        if statement.lower().startswith("commit"):
+            for topic in uncommitted:
+                switch.passes(f"amid fold {topic}")
+            uncommitted.clear()
 
     shard.fold = mortal_fold  # type: ignore[method-assign]
     shard._connection.set_trace_callback(traced)
