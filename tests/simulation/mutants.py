@@ -13,6 +13,7 @@ from simulation.uncommitted import NotedCommits
 
 from projections.partitions.shards import Shards
 from projections.shard.ledger import Batch, LedgerFold, _gather_rows
+from projections.shard.log_position import record_digest
 from projections.shard.shard import Shard
 from projections.state.evolve import events_of, evolve
 from schemas import codec
@@ -122,7 +123,8 @@ class _MovesItsOffsetFirst(Shard):
         records = await self._log.read(topic, self.partition, self.offset(topic), 500)
         if records:
             following = records[-1].position.offset + 1
-            self._connection.execute("insert or replace into offsets values(?,?)", (topic, following))
+            place = (topic, following, record_digest(records[-1]))
+            self._connection.execute("insert or replace into offsets values(?,?,?)", place)
             await asyncio.sleep(0.05)
             self.fold(topic, records)
         return len(records)

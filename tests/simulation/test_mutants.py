@@ -15,7 +15,7 @@ FOUND_BY = {
     "the erasure of a memory loses what stays": 1,
     "an erasure does not wait for what is on its way": 314,
     "remember updates state before the acknowledgement": 1,
-    "a shard moves its offset before it folds": 1,
+    "a shard moves its offset before it folds": 15,
     "a shard loses what a failed commit took back": 4,
     "a command is decided before what came before it": 6,
     "a command is decided without what is not folded yet": 46,
