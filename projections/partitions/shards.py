@@ -36,7 +36,7 @@ class ShardListener(Protocol):
     """What keeps up with the shards: `IndexSync`. Its methods run to their end on the event loop, without waiting."""
 
     def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
-        """Take in that memories have changed; a shard has just committed it."""
+        """Take in that memories have changed; a shard has just folded it."""
         ...
 
     def mark_missed(self, shard: Shard) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from projections.shard.tables import name_of
 from schemas import codec
 from schemas.messages.dead_letters import RETRIED, DeadLetter
-from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.messages.inbox import EXTRACTIONS
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
@@ -65,6 +65,6 @@ def _pieces(letter: DeadLetter) -> list[tuple[str, str]]:
         item = codec.decode(letter.value)
     except codec.Undecodable:
         return []
-    if not isinstance(item, (CandidatesExtracted, ExtractionRejected)):
+    if not isinstance(item, EXTRACTIONS):
         return []
     return [(name_of(item.envelope.owner), c.piece_id) for c in item.covered]

@@ -343,7 +343,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
                 yield
 
     def write(self, batch: Batch) -> None:
-        """Write a batch into the file; the caller's transaction commits it."""
+        """Write a batch into the file, in the caller's transaction. May be called again."""
 
         def run(statement: str, rows: Sequence[tuple[object, ...]]) -> None:
             if rows:
@@ -373,7 +373,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
             self.erased_users.erase_memory(owner, gone, decision)
 
     def keep(self, batch: Batch) -> None:
-        """Cache the states of a batch. Only after its commit: a state that is not in the file must not be seen."""
+        """Cache the states of a batch. Only once it is written: no other state may be seen."""
         if batch.erased or batch.erased_memories:
             self.foreseen.clear()
         for owner, state in batch.states.items():

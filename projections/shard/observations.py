@@ -18,7 +18,7 @@ from schemas.inputs.decoding import claimed, digest_of, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
 from schemas.inputs.pieces import is_extractable, piece_count
 from schemas.log import Position
-from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected, ModelTokens
+from schemas.messages.inbox import EXTRACTIONS, CandidatesExtracted, ExtractionRejected, ModelTokens
 from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, TurnRecorded
 from schemas.vocabulary.words import ARTICLE, SCREENSHOT
 
@@ -151,7 +151,7 @@ class ObservationsFold:
             except codec.Undecodable:
                 continue
             codec.cache_decoded(record.value, item)  # remember decides on it next
-            if isinstance(item, (CandidatesExtracted, ExtractionRejected)):
+            if isinstance(item, EXTRACTIONS):
                 name = name_of(item.envelope.owner)
                 rows.extend(self._extracted(name, item, record.position))
                 if not self._erased.drops(name, record.position):

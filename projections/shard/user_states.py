@@ -53,7 +53,7 @@ _numbers: Final = count()
 
 
 class UserStates:
-    """A read-through cache of user states. Only a committed state may be kept in it."""
+    """A read-through cache of user states. Only a state that is written may be kept in it: see `GroupCommit`."""
 
     def __init__(self, connection: ShardConnection, wakes: WakeRows, intimacy: IntimacyRows) -> None:
         self._connection = connection

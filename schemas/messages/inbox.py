@@ -272,6 +272,7 @@ WakeCommand: TypeAlias = ScheduleReminder | CancelReminder | ConfigureWake
 UserItem: TypeAlias = Extraction | MemoryCommand | ImportMemory | WakeCommand | EraseUser | EraseMemory
 Tick: TypeAlias = DecayDue | RetentionDue | WakeDue
 InboxItem: TypeAlias = UserItem | Tick
+EXTRACTIONS: tuple[type[Extraction], ...] = get_args(Extraction)
 TICKS: tuple[type[Tick], ...] = get_args(Tick)
 INBOX_ITEMS: tuple[type[InboxItem], ...] = get_args(InboxItem)
 """In the order of the unions, which the topics and the reference follow."""

@@ -23,7 +23,7 @@ from projections.state.evolve import Unfit, is_decided
 from schemas import telemetry
 from schemas.log import LogError, LogMoved, LogUnavailable, RecordTooLarge
 from schemas.messages.erasure import EraseMemory, EraseUser
-from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.messages.inbox import EXTRACTIONS, CandidatesExtracted
 from schemas.topics import INBOX
 from streams.agents.remember import Undecidable, decision_record, memories_made, outcome_of, state_after
 from streams.decisions.draft import ItemPosition
@@ -51,8 +51,6 @@ PATIENCE_SECONDS: Final = 0.1
 """A command waits so long for what is being decided before it; then it goes behind it, into the inbox."""
 FOLD_SECONDS: Final = 5.0
 """After so long the caller is answered although the decision is not folded: the shard's disk is full, for one."""
-
-ANSWERS: Final = (CandidatesExtracted, ExtractionRejected)
 
 
 def always() -> bool:
@@ -354,7 +352,7 @@ class ImmediateDecisions:
         timer = asyncio.get_running_loop().call_later(self._fold_seconds, partial(answer, is_folded=False))
         try:
             with telemetry.following("fold", {"mnemolog.decisions": len(written)}, written[-1].made.record.headers):
-                if answers := [one for one in written if isinstance(one.made.asked.item, ANSWERS)]:
+                if answers := [one for one in written if isinstance(one.made.asked.item, EXTRACTIONS)]:
                     # Who is told of the decision looks first for the answer that it is about.
                     place = answers[-1].command.position
                     await catch_up(self._shards, INBOX.name, place.partition, place.offset + 1)
@@ -371,7 +369,7 @@ class ImmediateDecisions:
                 asked = one.made.asked
                 self._folded(asked.turn)
                 self._release(asked)
-                if is_folded or not isinstance(asked.item, ANSWERS):
+                if is_folded or not isinstance(asked.item, EXTRACTIONS):
                     with suppress(NotHeld, ShardDamaged, ShardUnavailable):  # it looks at the state after an answer
                         self._remember.ended(asked.owner, asked.item)
 

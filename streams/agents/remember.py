@@ -20,7 +20,7 @@ from schemas.log import LogUnavailable, NewRecord, RecordTooLarge
 from schemas.messages.dead_letters import TOO_LARGE
 from schemas.messages.erasure import EraseMemory, EraseUser, UserErased
 from schemas.messages.events import MemoryFormed, MemoryImported, MemoryRevised
-from schemas.messages.inbox import CandidatesExtracted, DecayDue, ExtractionRejected, RetentionDue, Tick
+from schemas.messages.inbox import EXTRACTIONS, CandidatesExtracted, DecayDue, RetentionDue, Tick
 from schemas.messages.wakes import WakeDue
 from schemas.topics import INBOX
 from streams.agents.inbox import item_of_record
@@ -292,9 +292,7 @@ class Remember:
         self._notify(owner, item.envelope.event_id)
         if isinstance(item, ERASURES):
             self._erased(owner)
-        if isinstance(item, ERASURES) or (
-            isinstance(item, (CandidatesExtracted, ExtractionRejected)) and is_erased(self._shards.state(owner), item)
-        ):
+        if isinstance(item, ERASURES) or (isinstance(item, EXTRACTIONS) and is_erased(self._shards.state(owner), item)):
             self._resume(owner)
 
     async def _decide(self, owner: Owner, items: Iterable[_Queued], most: int) -> list[_Decided]:

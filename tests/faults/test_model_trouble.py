@@ -17,7 +17,7 @@ from mnemolog.http.app import make_http
 from schemas import codec
 from schemas.identity import Owner
 from schemas.inputs.input_events import parse_event
-from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.messages.inbox import EXTRACTIONS, CandidatesExtracted, ExtractionRejected
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ async def answers(worker: Worker) -> list[CandidatesExtracted | ExtractionReject
     found = []
     for partition in range(worker.shards.partitions):
         items = [codec.decode(r.value) for r in await worker.log.read(INBOX.name, partition, 0)]
-        found += [i for i in items if isinstance(i, (CandidatesExtracted, ExtractionRejected))]
+        found += [i for i in items if isinstance(i, EXTRACTIONS)]
     return found
 
 

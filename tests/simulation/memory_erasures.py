@@ -20,7 +20,7 @@ from schemas.messages.decision import Decision
 from schemas.messages.envelope import Sealed
 from schemas.messages.erasure import MemoryErased
 from schemas.messages.events import MemoryFormed, MemoryImported
-from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.messages.inbox import EXTRACTIONS
 from schemas.topics import INBOX, INPUTS
 from streams.delivery.retry import retry
 
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 SOME: Final = 0.3
 """How many runs erase single memories, 0 to 1."""
 PUBLISHED: Final = frozenset({*(topic.name for topic in INPUTS), INBOX.name})
-"""Topics on which a publisher may say the same again after an erasure."""
-BY_WORKERS: Final = (CandidatesExtracted, ExtractionRejected)
-"""What is on such a topic and comes from a worker all the same."""
+"""Topics on which a publisher may say the same again after an erasure. Extractions on them come from workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +141,7 @@ async def check_memory_erasures(
             message = _message(record)
             place = record.position
             is_later = place.offset >= one.ends[place.topic, place.partition]
-            if is_later and place.topic in PUBLISHED and not isinstance(message, BY_WORKERS):
+            if is_later and place.topic in PUBLISHED and not isinstance(message, EXTRACTIONS):
                 continue
             assert not gone.is_whole(message), f"{one.memory_id}: {place} holds its observation"
             without = gone.without(message)

@@ -16,7 +16,7 @@ from projections.partitions.shards import Shards
 from schemas import codec
 from schemas.log import NewRecord
 from schemas.messages.decision import Decision
-from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
+from schemas.messages.inbox import EXTRACTIONS, CandidatesExtracted, ExtractionRejected
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
 from streams.agents.observe import Observe
 from streams.agents.reencode import Reencoder
@@ -214,7 +214,7 @@ class Workbench:
 
     async def answers(self) -> list[CandidatesExtracted | ExtractionRejected]:
         """Return the extractions in the inbox."""
-        return [i for i in await self.inbox() if isinstance(i, (CandidatesExtracted, ExtractionRejected))]
+        return [i for i in await self.inbox() if isinstance(i, EXTRACTIONS)]
 
     async def ledger(self, partition: int = 0) -> list[Decision]:
         """Return what stands in the ledger, void or not."""
