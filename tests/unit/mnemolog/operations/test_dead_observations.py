@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
 from support.examples import XIAOMING, later, remember
 from support.workbench import Workbench
 
@@ -13,15 +12,7 @@ from mnemolog.publishing.states import EventStates
 from schemas.topics import DEAD_LETTERS, INBOX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Workbench]:
-    bench = Workbench(tmp_path / "one")
-    yield bench
-    bench.close()
 
 
 async def given_up(bench: Workbench) -> None:

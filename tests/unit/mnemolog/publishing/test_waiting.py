@@ -13,19 +13,12 @@ from mnemolog.publishing.states import LONGEST_POLL_SECONDS, EventStates
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from schemas.identity import Owner
 
 ONE_HOUR = 3_600.0
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Workbench]:
-    bench = Workbench(tmp_path / "one")
-    yield bench
-    bench.close()
 
 
 async def turns() -> None:

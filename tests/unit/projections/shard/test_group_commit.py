@@ -89,13 +89,6 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Workbench]:
-    bench = Workbench(tmp_path / "one")
-    yield bench
-    bench.close()
-
-
-@pytest.fixture
 def shard(bench: Workbench) -> Shard:
     return bench.shards.at(0)
 

@@ -16,17 +16,9 @@ from schemas.topics import CONVERSATIONS, INBOX, LEDGER
 from streams.extraction.protocol import Rejected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from projections.shard.observation_lookup import Progress
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Workbench]:
-    bench = Workbench(tmp_path / "one")
-    yield bench
-    bench.close()
 
 
 def progress(bench: Workbench, event_id: str) -> Progress:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.examples import remember
-from support.workbench import Workbench
 
 from projections.encrypted_files import open_database, sqlite3
 from projections.shard.errors import (
@@ -24,17 +23,11 @@ from schemas import codec
 from schemas.topics import INBOX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+    from support.workbench import Workbench
+
 FACT = remember("用户喜欢喝咖啡" * 4000, "c-1")
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Workbench]:
-    bench = Workbench(tmp_path / "one")
-    yield bench
-    bench.close()
 
 
 @pytest.mark.parametrize(

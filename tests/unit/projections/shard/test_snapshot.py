@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.examples import remember
-from support.workbench import Workbench
 
 from projections.encrypted_files import open_database
 from projections.shard.errors import ShardDamaged
@@ -16,19 +15,11 @@ from projections.shard.snapshot import ReadSnapshot, count_active, digests_of
 from projections.state.digest import digests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from support.workbench import Workbench
 
     from schemas.identity import Owner
 
 NOW = datetime(2026, 1, 5, 9, tzinfo=UTC)
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Workbench]:
-    bench = Workbench(tmp_path / "one")
-    yield bench
-    bench.close()
 
 
 def anybody(_: Owner) -> bool:

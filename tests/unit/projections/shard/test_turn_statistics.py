@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
 from support.examples import XIAOMING, later
 from support.workbench import Workbench
 
@@ -15,17 +14,9 @@ from projections.state.intimacy import Intimacy
 from schemas.topics import CONVERSATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from projections.shard.turn_statistics import TurnStatistics
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Workbench]:
-    bench = Workbench(tmp_path / "one")
-    yield bench
-    bench.close()
 
 
 async def counted(bench: Workbench) -> TurnStatistics:

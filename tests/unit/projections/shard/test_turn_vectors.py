@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.examples import XIAOMING
-from support.workbench import Workbench
 
 from projections.partitions.retention import remove_expired
 from projections.shard.tables import connect, name_of
@@ -15,20 +14,14 @@ from schemas.identity import Owner
 from schemas.topics import CONVERSATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
+
+    from support.workbench import Workbench
 
     from projections.shard.shard import Shard
 
 OTHER = Owner("default", "other")
 VECTORS = [TurnVector("t-1", "t-2", b"one"), TurnVector("t-3", None, b"two")]
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Workbench]:
-    bench = Workbench(tmp_path / "one")
-    yield bench
-    bench.close()
 
 
 @pytest.fixture

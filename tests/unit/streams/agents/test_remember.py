@@ -19,7 +19,6 @@ from schemas.topics import GLOBALS, INBOX, LEDGER
 from streams.decisions.draft import Draft, ItemPosition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from projections.state.memory import UserState
@@ -27,13 +26,6 @@ if TYPE_CHECKING:
     from schemas.messages.inbox import UserItem
 
 COFFEE = "用户喜欢喝咖啡"
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Workbench]:
-    bench = Workbench(tmp_path / "one")
-    yield bench
-    bench.close()
 
 
 def owned(item: Any, user_id: str, tenant: str = "default") -> Any:

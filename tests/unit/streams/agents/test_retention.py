@@ -23,18 +23,10 @@ from streams.decisions.parameters import Parameters
 from streams.ticks.scheduler import retention_due
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import datetime
     from pathlib import Path
 
     from projections.shard.shard import Shard
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Workbench]:
-    bench = Workbench(tmp_path / "one")
-    yield bench
-    bench.close()
 
 
 def kept_rows(shard: Shard) -> dict[str, list[Any]]:

@@ -26,7 +26,6 @@ from streams.ticks.scheduler import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from schemas.log import Record
@@ -71,13 +70,6 @@ class Ticks:
             end = await self.bench.log.end(INBOX.name, 0)
             await self.bench.remembers(*await self.bench.log.read(INBOX.name, 0, end - 1))
         return applied
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Workbench]:
-    bench = Workbench(tmp_path / "one")
-    yield bench
-    bench.close()
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from schemas.topics import INBOX, LEDGER
 from streams.ticks.wake_scheduler import WakeScheduler, wake_due
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import datetime
     from pathlib import Path
 
@@ -61,13 +60,6 @@ async def raised(bench: Workbench) -> list[str]:
     """Return the texts of all wakes that count, in the order of the users and of each user's numbers."""
     rows = bench.shards.at(0).ledger.wakes.raised_since("default", None, 0, 10_000)
     return [row.event.text.text for row in rows]
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Workbench]:
-    bench = Workbench(tmp_path / "one")
-    yield bench
-    bench.close()
 
 
 @pytest.fixture
