@@ -82,11 +82,16 @@ async def to_found_route(scope: Scope, receive: Receive, send: Send) -> None:
         await scope["app"].router(scope, receive, send)
         return
     route: Route = scope[FOUND]
+    enter_route(scope, route)
+    await route.app(scope, receive, send)
+
+
+def enter_route(scope: Scope, route: Route) -> None:
+    """Put into the scope what a router does that has found a route."""
     if route.param_convertors or not isinstance(route, APIRoute):
         scope.update(route.matches(scope)[1])
     else:  # its path and its method were compared when it was found
         scope.update(endpoint=route.endpoint, path_params={}, route=route)
-    await route.app(scope, receive, send)
 
 
 def _is_whole(route: Route, scope: Scope) -> bool:
