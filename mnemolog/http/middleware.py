@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from contextlib import ExitStack
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
-from uuid import uuid4
 
 from mnemolog.access.caller import in_name_of
 from mnemolog.access.principal import PRINCIPAL
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mnemolog.worker.metrics import Metrics
 
 KEY: Final = b"idempotency-key"
+_KEY_BYTES: Final = 16
 UNKNOWN_ROUTE: Final = "unknown"
 JSON: Final = b"application/json"
 AS_PROBLEM: Final = (b"content-type", MEDIA_TYPE.encode())
@@ -118,7 +119,7 @@ class Edge:
                 scope["route"] = route
                 await route.app(scope, receive, send)
                 return
-            until_answered.enter_context(self._streams.counted(scope))
+            self._streams.count(scope, until_answered)
             scope[BODY] = body = await self._bodies.read(scope, receive, until_answered)
             _add_key(scope)
             principal = scope[FROM_PEER] if FROM_PEER in scope else scope.get(PRINCIPAL)
@@ -170,8 +171,8 @@ def _add_key(scope: Scope) -> None:
 
     Sent on to another worker, perhaps twice, it stays the same request.
     """
-    if scope["method"] not in READING and all(name != KEY for name, _ in scope["headers"]):
-        scope["headers"] = [*scope["headers"], (KEY, str(uuid4()).encode())]
+    if scope["method"] not in READING and KEY not in dict(scope["headers"]):
+        scope["headers"] = [*scope["headers"], (KEY, os.urandom(_KEY_BYTES).hex().encode())]
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -203,7 +203,7 @@ class MemoryRoute(_ProcessRoute):
         async with worker.deadlines.enforced():
             with suspend_deadline() if self._takes_long else nullcontext():
                 response = await handler(request)
-        is_shown = response.status_code == HTTPStatus.OK and is_reading(request, self.endpoint)
+        is_shown = response.status_code == HTTPStatus.OK and is_reading(request.scope, self.endpoint)
         if is_shown and not worker.is_in_session():
             # The process was frozen between the question and the answer.
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_to_bytes
 
 from fastapi.routing import APIRoute
-from starlette.requests import Request
 
 from mnemolog.http.authentication import WITHOUT_KEY
 from mnemolog.http.permissions import permit_role
@@ -51,7 +50,7 @@ class Paths:
             return None
         route: Route = scope[FOUND]
         try:
-            permit_role(Request(scope), route.endpoint)
+            permit_role(scope, route.endpoint)
         except Problem as denied:
             return problem(denied.status_code, denied.detail)
         return None
