@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 NAMESPACE: Final = UUID("6a6f3c1e-8f0c-5d0b-9a53-2f6d6e656d6f")
+_NAMESPACE: Final = NAMESPACE.bytes
+_VARIANTS: Final = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
+"""The digit of a UUID that says its variant, by the digit of the hash that stood there."""
 """All ids of mnemolog are uuid5 in this namespace."""
 
 GLOBAL_USER: Final = "*"
@@ -108,12 +111,9 @@ def check_tenant(tenant: str) -> str:
 
 def derived_id(*cause: object) -> str:
     """Return the uuid5 of the cause's parts; the same cause always has the same id."""
-    # As `str(uuid5(NAMESPACE, …))` spells it, without the object between: a turn's way needs several.
-    hashed = bytearray(sha1(NAMESPACE.bytes + "\x1f".join(map(str, cause)).encode(), usedforsecurity=False).digest())
-    hashed[6] = hashed[6] & 0x0F | 0x50
-    hashed[8] = hashed[8] & 0x3F | 0x80
-    spelt = hashed.hex()
-    return f"{spelt[:8]}-{spelt[8:12]}-{spelt[12:16]}-{spelt[16:20]}-{spelt[20:32]}"
+    # As `str(uuid5(NAMESPACE, …))` spells it, without the objects between: a turn's way needs several.
+    spelt = sha1(_NAMESPACE + "\x1f".join(map(str, cause)).encode(), usedforsecurity=False).hexdigest()
+    return f"{spelt[:8]}-{spelt[8:12]}-5{spelt[13:16]}-{_VARIANTS[spelt[16]]}{spelt[17:20]}-{spelt[20:32]}"
 
 
 def extracted_memory_id(owner: Owner, first_piece: str, ordinal: int, model: str, prompt_hash: str) -> str:
