@@ -61,7 +61,7 @@ class _Value:
     alias: str
     place: tuple[str, str]
     header: bytes
-    """The name as ASGI spells that of a header."""
+    """How ASGI spells the name of a header."""
 
     @classmethod
     def of(cls, field: ModelField) -> _Value:

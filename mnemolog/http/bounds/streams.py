@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.access.principal import PRINCIPAL
 from mnemolog.http.authentication import STREAMS
 
 if TYPE_CHECKING:
-    from contextlib import ExitStack
+    from collections.abc import Iterator
 
     from starlette.types import Scope
 
@@ -33,9 +34,11 @@ class Streams:
         self._most_of_a_tenant = most_of_a_tenant
         self._open: Counter[str | None] = Counter()
 
-    def count(self, scope: Scope, until_answered: ExitStack) -> None:
-        """Count a request that is for a stream until it is answered. Raises TooManyStreams."""
+    @contextmanager
+    def counted(self, scope: Scope) -> Iterator[None]:
+        """Count a request for a stream while it is answered. Raises TooManyStreams."""
         if scope["path"] not in STREAMS:
+            yield
             return
         principal: Principal | None = scope.get(PRINCIPAL)
         tenant = None if principal is None or principal.key_id is None else principal.tenant
@@ -43,9 +46,9 @@ class Streams:
         if is_full or self._open.total() >= self._most:
             raise TooManyStreams
         self._open[tenant] += 1
-        until_answered.callback(self._close, tenant)
-
-    def _close(self, tenant: str | None) -> None:
-        self._open[tenant] -= 1
-        if not self._open[tenant]:
-            del self._open[tenant]
+        try:
+            yield
+        finally:
+            self._open[tenant] -= 1
+            if not self._open[tenant]:
+                del self._open[tenant]
