@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha1
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -12,10 +13,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 NAMESPACE: Final = UUID("6a6f3c1e-8f0c-5d0b-9a53-2f6d6e656d6f")
+"""All ids of mnemolog are uuid5 in this namespace."""
 _NAMESPACE: Final = NAMESPACE.bytes
 _VARIANTS: Final = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 """The digit of a UUID that says its variant, by the digit of the hash that stood there."""
-"""All ids of mnemolog are uuid5 in this namespace."""
 
 GLOBAL_USER: Final = "*"
 """The reserved user that owns a tenant's global memories."""
@@ -66,6 +67,12 @@ class Owner:
         return self.user_id == GLOBAL_USER and self.tenant != SYSTEM_TENANT
 
     @classmethod
+    @lru_cache(maxsize=1_024)
+    def of(cls, tenant: str, user_id: str) -> Owner:
+        """Return an owner, the same object for those asked for lately: a turn's way asks some thirty times."""
+        return cls(tenant, user_id)
+
+    @classmethod
     def of_key(cls, key: bytes) -> Owner:
         """Read a message key. Raises InvalidOwner."""
         try:
@@ -74,7 +81,7 @@ class Owner:
             raise InvalidOwner("the message key is not UTF-8: it must be tenant/user_id") from None
         if not slash:
             raise InvalidOwner(f"the message key {tenant!r} has no slash: it must be tenant/user_id")
-        return cls(tenant, user_id)
+        return cls.of(tenant, user_id)
 
 
 def partition_owner(partition: int) -> Owner:
