@@ -246,7 +246,10 @@ def answer(body: Any, status: int = 200) -> Response:  # noqa: ANN401 - any JSON
 
 def query_faults(request: Request, documented: Collection[str]) -> list[Fault]:
     """Return what is wrong with the names in a query: each is known, and says one thing."""
-    given = Counter(name for name, _ in request.query_params.multi_items())
+    names = [name for name, _ in request.query_params.multi_items()]
+    if len(set(names)) == len(names) and all(name in documented for name in names):
+        return []
+    given = Counter(names)
     unknown = [Fault(path_of([name]), UNKNOWN_HERE) for name in given if name not in documented]
     again = [Fault(path_of([name]), GIVEN_TWICE) for name in given if name in documented and given[name] > 1]
     return unknown + again
