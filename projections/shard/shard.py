@@ -65,7 +65,7 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         holds_globals: bool = False,
     ) -> None:
         self.path = path
-        """The file; a connection of its own reads `committed_file()`."""
+        """The file; a connection of its own reads `committed_file()`, or what `writes.try_commit` leaves."""
         self.partition = partition
         self.ledger_topic = GLOBALS.name if holds_globals else LEDGER.name
         self.topics: tuple[str, ...] = (
@@ -138,9 +138,16 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         with self.path.open("rb") as file:
             os.fsync(file.fileno())
 
-    def committed_file(self) -> Path:
-        """Commit everything that was folded, and return the file. Raises ShardUnavailable, ShardDamaged."""
-        self.writes.commit()
+    def committed_file(self, tenant: str | None = None) -> Path:
+        """Commit everything that was folded, and return the file. Raises ShardUnavailable, ShardDamaged.
+
+        Who reads of one tenant only has the file also where it cannot be written, if it has all of that tenant.
+        """
+        try:
+            self.writes.commit()
+        except ShardUnavailable:
+            if tenant is None or self.writes.has_waiting(tenant):
+                raise
         return self.path
 
     async def clear_deleted(self) -> None:
@@ -313,7 +320,8 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         changes = {} if batch is None else batch.indexed_changes()
         is_erasing = batch is not None and bool(batch.erased or batch.erased_memories)
         size = None if is_erasing or self._is_building else sum(len(record.value) for record in records)
-        self.writes.write(partial(self._write, topic, records, batch, (topic, next_offset, record_digest(last))), size)
+        write = partial(self._write, topic, records, batch, (topic, next_offset, record_digest(last)))
+        self.writes.write(write, size, records)
         self._offsets[topic] = next_offset
         if batch is not None:
             self.ledger.keep(batch)
