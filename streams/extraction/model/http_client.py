@@ -27,14 +27,8 @@ class Answer:
     """What an endpoint answered."""
 
     status: int
-    received: Mapping[str, str]
-    """Its headers as they came; a name may have several values."""
+    headers: list[tuple[str, str]]
     content: bytes
-
-    @property
-    def headers(self) -> list[tuple[str, str]]:
-        """Those that still hold; of a success nobody asks for them."""
-        return [(name, value) for name, value in self.received.items() if name.lower() not in _OF_THE_CODING]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +117,8 @@ class HttpClient(httpx2.AsyncClient):
             raise httpx2.ConnectError(str(error)) from error
         except (aiohttp.ClientError, ValueError) as error:
             raise httpx2.RemoteProtocolError(str(error)) from error
-        return Answer(answer.status, answer.headers, read)
+        kept = [(name, value) for name, value in answer.headers.items() if name.lower() not in _OF_THE_CODING]
+        return Answer(answer.status, kept, read)
 
     async def aclose(self) -> None:
         """Close the connections."""
