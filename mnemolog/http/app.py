@@ -24,7 +24,6 @@ from mnemolog.http.mem0 import platform as mem0
 from mnemolog.http.mem0 import server as mem0_server
 from mnemolog.http.middleware import Edge
 from mnemolog.http.origin import LOOPBACK
-from mnemolog.http.route_stack import RouteStack
 from mnemolog.http.routes import (
     admin,
     agents,
@@ -43,6 +42,7 @@ from mnemolog.http.routes import (
     tools,
     wakes,
 )
+from mnemolog.http.routing import RouteStack
 from mnemolog.http.webhooks import route as webhooks
 
 if TYPE_CHECKING:

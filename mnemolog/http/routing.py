@@ -17,9 +17,12 @@ import orjson
 from fastapi import APIRouter, Depends, Request, Response, params
 from fastapi.dependencies.models import Dependant
 from fastapi.dependencies.utils import get_flat_params
+from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.routing import APIRoute
+from starlette.middleware.exceptions import ExceptionMiddleware
 
 from mnemolog.http.bounds.json_body import read_json
+from mnemolog.http.bounds.paths import FOUND, enter_route, to_found_route
 from mnemolog.http.permissions import OPEN, access_of, declare, is_reading, permit
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, Problem, summary
 from mnemolog.http.route_plan import Asked, Plan, plan_of
@@ -28,11 +31,11 @@ from schemas.inputs.faults import path_of
 from schemas.inputs.input_events import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 
     from fastapi._compat import ModelField
     from pydantic import BaseModel
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, ExceptionHandler, Receive, Scope, Send
 
     from mnemolog.http.permissions import Access
     from mnemolog.worker.worker import Worker
@@ -41,6 +44,8 @@ Endpoint = TypeVar("Endpoint", bound="Callable[..., Any]")
 GIVEN_TWICE: Final = "is given more than once: say which one is meant"
 _TAKES_LONG: Final = "mnemolog_takes_long"
 _AT_ONCE: Final = "mnemolog_at_once"
+_RAISED: Final = "mnemolog.raised"
+"""The member of a request's scope that holds what its route has raised."""
 _PROBLEM: Final = {
     "content": {
         MEDIA_TYPE: {
@@ -208,6 +213,40 @@ class MemoryRoute(_ProcessRoute):
             # The process was frozen between the question and the answer.
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)
         return response
+
+
+class RouteStack:
+    """ASGI middleware between the edge and the routes.
+
+    FastAPI's own layers, which close files and look whether an answer has begun, are passed by what needs neither: a
+    route that has a plan returns its answer, or raises before anything is sent.
+    """
+
+    def __init__(self, handlers: Mapping[Any, ExceptionHandler]) -> None:
+        """Take what answers the errors of routes."""
+        self._fastapi: ASGIApp = ExceptionMiddleware(AsyncExitStackMiddleware(to_found_route), handlers)
+        self._refusal: ASGIApp = ExceptionMiddleware(_raise, handlers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have the route that was found answer; errors that have a handler are answered by it."""
+        route = scope.get(FOUND)
+        if isinstance(route, MemoryRoute):
+            enter_route(scope, route)
+            try:
+                answer = await route.answer(scope, receive)
+            except Exception as error:  # noqa: BLE001 - one without a handler is raised again
+                scope[_RAISED] = error
+                await self._refusal(scope, receive, send)
+                return
+            if answer is not None:
+                await answer(scope, receive, send)
+                return
+        await self._fastapi(scope, receive, send)
+
+
+async def _raise(scope: Scope, _receive: Receive, _send: Send) -> None:
+    error: Exception = scope.pop(_RAISED)
+    raise error
 
 
 def routes(

@@ -13,8 +13,7 @@ from mnemolog.http.bounds.paths import FOUND
 from mnemolog.http.forwarding import BODY
 from mnemolog.http.permissions import OPEN, needs
 from mnemolog.http.problems import problem
-from mnemolog.http.route_stack import RouteStack
-from mnemolog.http.routing import MemoryRoute
+from mnemolog.http.routing import MemoryRoute, RouteStack
 from mnemolog.log.deadline import RequestDeadlines
 
 if TYPE_CHECKING:
