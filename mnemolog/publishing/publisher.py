@@ -83,15 +83,22 @@ class Publisher:
     """Appends events that are new. It returns when the log has acknowledged them: no queue in memory is between."""
 
     def __init__(
-        self, log: Log, shards: Shards, priority: Callable[[int], AbstractContextManager[object]] = nullcontext
+        self,
+        log: Log,
+        shards: Shards,
+        priority: Callable[[int], AbstractContextManager[object]] = nullcontext,
+        *,
+        knows_ends: bool = False,
     ) -> None:
         """Take the log and the shards of this worker.
 
         `priority` is entered with the number of events while they are appended; agents give way to it meanwhile.
+        `knows_ends`: the log says where it ends without asking another process.
         """
         self._log = log
         self._shards = shards
         self._priority = priority
+        self._knows_ends = knows_ends
         self._unfolded = Unfolded()
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -129,8 +136,12 @@ class Publisher:
             wanted = sorted(set(partitions))
             for partition in wanted:
                 await stack.enter_async_context(self._locks[partition])
-            # At once: on Kafka each asks the broker for an end, and one after the other they take a loop's turn each.
-            await asyncio.gather(*(self._fold_foreign(topic.name, each) for each in wanted for topic in INPUTS))
+            folds = (self._fold_foreign(topic.name, each) for each in wanted for topic in INPUTS)
+            if self._knows_ends:
+                for fold in folds:
+                    await fold
+            else:  # at once: one after the other, each asks the broker for an end and takes a loop's turn
+                await asyncio.gather(*folds)
             yield
 
     async def _append(

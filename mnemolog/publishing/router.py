@@ -69,16 +69,16 @@ class PublishRouter:
         been: sent again, each is still once; RecordTooLarge, and then nothing was.
         """
         by = callers_key()
-        events = [replace(event, envelope=replace(event.envelope, by=by)) for event in events]
+        events = [_sent_with(by, event) for event in events]
         places_by_url: dict[str | None, list[int]] = {}
         for place, event in enumerate(events):
             url = self._peers.owner(self._shards.partition(event.envelope.owner))
             places_by_url.setdefault(url, []).append(place)
         if len(places_by_url) > 1:  # no worker may append before all have found that they can
             await asyncio.gather(*(self._check_at(url, events, places) for url, places in places_by_url.items()))
-        parts = await asyncio.gather(
-            *(self._publish_at(url, events, places, wait) for url, places in places_by_url.items())
-        )
+        publishing = [self._publish_at(url, events, places, wait) for url, places in places_by_url.items()]
+        # Of one worker without a task of its own: so nearly all requests are, and a task costs as much as an append.
+        parts = [await publishing[0]] if len(publishing) == 1 else await asyncio.gather(*publishing)
         items: dict[int, dict[str, Any]] = {}
         for places, part in zip(places_by_url.values(), parts, strict=True):
             items.update(zip(places, part.items, strict=True))
@@ -149,6 +149,13 @@ class PublishRouter:
         if conflicts := answer["conflicts"]:
             raise Conflict({places[int(place)]: position for place, position in conflicts.items()})
         return Published(answer["items"], answer["final"])
+
+
+def _sent_with(key_id: str | None, event: Observation) -> Observation:
+    """Return an event that names the key it was sent with."""
+    if event.envelope.by == key_id:
+        return event
+    return replace(event, envelope=replace(event.envelope, by=key_id))
 
 
 @contextmanager
