@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha1
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -72,6 +73,12 @@ class Owner:
         if not slash:
             raise InvalidOwner(f"the message key {tenant!r} has no slash: it must be tenant/user_id")
         return cls(tenant, user_id)
+
+
+@lru_cache(maxsize=1024)
+def owner_named(tenant: str, user_id: str) -> Owner:
+    """Return an owner, made once for each of those that were asked for lately: a turn's way asks thirty times."""
+    return Owner(tenant, user_id)
 
 
 def partition_owner(partition: int) -> Owner:

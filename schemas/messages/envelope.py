@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from schemas.fast_init import fast_init
-from schemas.identity import Owner
+from schemas.identity import owner_named
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from schemas.identity import Owner
 
 
 @fast_init
@@ -34,7 +36,7 @@ class Envelope:
     @property
     def owner(self) -> Owner:
         """The tenant and user that the message is about."""
-        return Owner(self.tenant, self.user_id)
+        return owner_named(self.tenant, self.user_id)
 
     def follow(
         self,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streams.extraction.model.prompts import Message
-    from streams.extraction.protocol import Window
+    from streams.extraction.protocol import Proposal, Window
 
 LETTERS_A_TOKEN: Final = 3.5
 """ASCII characters that make a token, of prose and JSON; any other character is one token. Rather too many tokens."""
@@ -34,6 +34,11 @@ class Part:
     question: list[Message]
     tokens: int
     """Of the question, estimated."""
+
+    def of_whole(self, proposal: Proposal) -> Proposal:
+        """Return a proposal that cites pieces of the part as one that cites them in the whole."""
+        sources = tuple(self.indexes[source] for source in proposal.sources)
+        return proposal if sources == proposal.sources else replace(proposal, sources=sources)
 
 
 class Fitting:
