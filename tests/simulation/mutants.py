@@ -130,21 +130,6 @@ class _MovesItsOffsetFirst(Shard):
         return len(records)
 
 
-class _FoldsWhatItKnowsAtOnce(Shard):
-    def fold_known(self, topic: str, records: Sequence[Record]) -> bool:
-        if self.retired or self._is_closed:
-            return False
-        self.fold(topic, records)
-        return True
-
-
-class _ShardsThatFoldWhatTheyKnowAtOnce(Shards):
-    def open(self, partition: int) -> Shard:
-        shard = super().open(partition)
-        shard.__class__ = _FoldsWhatItKnowsAtOnce
-        return shard
-
-
 class _CountsEverything(LedgerFold):
     def gather(self, records: Sequence[Record]) -> Generator[None, None, Batch]:
         batch = Batch()
@@ -237,7 +222,6 @@ MUTANTS: Final = {
     "the transport commits past records in work": Parts(books=_CommitsPastGaps),
     "the transport commits for a former owner": Parts(guarded=False),
     "a shard moves its offset before it folds": Parts(shards=_ShardsThatMoveTheirOffsetsFirst),
-    "a shard folds what was decided here before what comes first": Parts(shards=_ShardsThatFoldWhatTheyKnowAtOnce),
     "the fold counts void decisions": Parts(shards=_ShardsThatCountVoidDecisions),
     "a shard loses what a failed commit took back": Parts(shards=_ShardsThatLoseWhatWasTakenBack),
     "a command is decided before what came before it": Parts(remember=_SaysThatAllIsHandled),
