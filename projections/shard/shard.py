@@ -47,7 +47,7 @@ _KEEP_OFFSET: Final = "insert or replace into offsets values(?,?,?)"
 log = logging.getLogger("mnemolog.shard")
 
 
-class Shard:
+class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
     """The folds of a partition's ledger, inbox and inputs. It trusts its own offsets, never those of a consumer group.
 
     A fold and its offset are one transaction, which small folds that follow each other share (see `GroupCommit`).
@@ -213,6 +213,20 @@ class Shard:
                     return
                 if not await self._fold_some(topic):
                     return
+
+    def fold_known(self, topic: str, records: Sequence[Record]) -> bool:
+        """Fold records that this process has just appended, as it knows them; return whether that was possible.
+
+        It is not while others fold, or where something before them is not folded yet: then they are read and folded by
+        `up_to`. Raises ShardUnavailable, ShardDamaged.
+        """
+        first, last = records[0].position.offset, records[-1].position.offset
+        is_next = self.offset(topic) == first and last - first + 1 == len(records)
+        if not is_next or self.folding.locked() or self.retired or self._is_closed:
+            return False
+        self.fold(topic, records)
+        self.checkpoints.committed()
+        return True
 
     async def level(self, topic: str, offset: int) -> None:
         """Fold exactly what is before `offset`, not a record more. The caller holds `folding`."""

@@ -30,9 +30,11 @@ from streams.decisions.draft import ItemPosition
 from streams.delivery.fair_queue import FairQueue
 from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import catch_up, fold_with_retry, retry
+from streams.transports.recent_records import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
+    from contextlib import AbstractContextManager
 
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
@@ -350,33 +352,49 @@ class ImmediateDecisions:
             turn.unfolded += 1
             turn.state = one.made.after
             by_place[one.decision.position.topic, one.decision.position.partition].append(one)
-        # Each by itself, for a shard that cannot be written holds up no other; and while the next commands are on their
-        # way to the disk.
         for (topic, partition), some in by_place.items():
-            self._start(self._fold(topic, partition, some))
+            if not self._fold_known(some):
+                # Each by itself, for a shard that cannot be written holds up no other; and while the next commands are
+                # on their way to the disk.
+                self._start(self._fold(topic, partition, some))
         for one in written:
             self._counted("remember", outcome_of(one.made.decision))
             telemetry.made(memories_made(one.made.decision), one.made.traceparent)
 
+    def _fold_known(self, written: Sequence[_Written]) -> bool:
+        """Fold decisions of one partition as they are known here, and answer the callers; return whether it was done.
+
+        Nearly always it can be: they are what comes next, and nobody else is folding. So nothing is read again.
+        """
+        decisions = [as_read(one.made.record, one.decision) for one in written]
+        inbox = [as_read(one.made.asked.record, one.command) for one in _with_answers(written)]
+        try:
+            with _span_of_fold(written):
+                for records in filter(None, (inbox, decisions)):
+                    if not self._shards.fold_known(records):
+                        return False
+        except Exception:  # noqa: BLE001 - `_fold` meets it again, where it holds up nobody else
+            return False
+        if self._index_sync.is_behind:
+            return False
+        self._answer(written, is_folded=True)
+        self._end(written, is_folded=True)
+        return True
+
     async def _fold(self, topic: str, partition: int, written: Sequence[_Written]) -> None:
         """Fold decisions that a partition of the log has, and answer the callers."""
-
-        def answer(*, is_folded: bool) -> None:
-            for one in written:
-                one.made.asked.say(Decided(one.command, one.made.decision, is_folded))
-
         is_folded = False
-        timer = asyncio.get_running_loop().call_later(self._fold_seconds, partial(answer, is_folded=False))
+        timer = asyncio.get_running_loop().call_later(
+            self._fold_seconds, partial(self._answer, written, is_folded=False)
+        )
         try:
-            with telemetry.following("fold", {"mnemolog.decisions": len(written)}, written[-1].made.record.headers):
-                if answers := [one for one in written if isinstance(one.made.asked.item, EXTRACTIONS)]:
-                    # Who is told of the decision looks first for the answer that it is about.
+            with _span_of_fold(written):
+                if answers := _with_answers(written):
                     place = answers[-1].command.position
                     await catch_up(self._shards, INBOX.name, place.partition, place.offset + 1)
                 await catch_up(self._shards, topic, partition, written[-1].decision.position.offset + 1)
                 await self._index_sync.try_flush()
             is_folded = True
-            answer(is_folded=True)
         except NotHeld:
             pass  # whoever has the partition now folds it
         except Exception:
@@ -384,14 +402,23 @@ class ImmediateDecisions:
             raise
         finally:
             timer.cancel()
-            answer(is_folded=False)  # who has no answer yet
-            for one in written:
-                asked = one.made.asked
-                self._folded(asked.turn)
-                self._release(asked)
-                if is_folded or not isinstance(asked.item, EXTRACTIONS):
-                    with suppress(NotHeld, ShardDamaged, ShardUnavailable):  # it looks at the state after an answer
-                        self._remember.ended(asked.owner, asked.item)
+            self._answer(written, is_folded=is_folded)  # who has no answer yet
+            self._end(written, is_folded=is_folded)
+
+    @staticmethod
+    def _answer(written: Sequence[_Written], *, is_folded: bool) -> None:
+        for one in written:
+            one.made.asked.say(Decided(one.command, one.made.decision, is_folded))
+
+    def _end(self, written: Sequence[_Written], *, is_folded: bool) -> None:
+        """Give the users' turns back, and tell who waits for the decisions."""
+        for one in written:
+            asked = one.made.asked
+            self._folded(asked.turn)
+            self._release(asked)
+            if is_folded or not isinstance(asked.item, EXTRACTIONS):
+                with suppress(NotHeld, ShardDamaged, ShardUnavailable):  # it looks at the state after an answer
+                    self._remember.ended(asked.owner, asked.item)
 
     @staticmethod
     def _folded(turn: _Turn) -> None:
@@ -420,3 +447,17 @@ class ImmediateDecisions:
             come_to_end = partial(self._shards.come_to_end, asked.owner)
             await fold_with_retry(lambda: retry(come_to_end, LogUnavailable))
         self._release(asked)
+
+
+def _with_answers(written: Sequence[_Written]) -> Sequence[_Written]:
+    """Return those up to the last that decided on a model's answer: the inbox is folded as far before the decisions.
+
+    Who is told of such a decision looks first for the answer that it is about.
+    """
+    is_answer = [isinstance(one.made.asked.item, EXTRACTIONS) for one in written]
+    return written[: len(written) - is_answer[::-1].index(True)] if any(is_answer) else ()
+
+
+def _span_of_fold(written: Sequence[_Written]) -> AbstractContextManager[telemetry.Span]:
+    """Return the span of folding decisions, in the trace of the last one."""
+    return telemetry.following("fold", {"mnemolog.decisions": len(written)}, written[-1].made.record.headers)

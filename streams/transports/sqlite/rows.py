@@ -95,9 +95,11 @@ class Ends:
             end = rows.fetchone()
         return Tail(partition_id, *end)
 
-    def note(self, tails: Iterable[Tail]) -> None:
-        """Take in where partitions end now, in this transaction."""
+    def note(self, tails: Iterable[Tail], at_ms: int) -> None:
+        """Take in where partitions end now, in this transaction, and the time of what was appended."""
         self._ends.update((tail.partition_id, (tail.next_offset, tail.last_ms)) for tail in tails)
+        if self._latest_ms is not None:  # else another partition may have a later one
+            self._latest_ms = max(at_ms, self._latest_ms)
 
 
 def moved(
@@ -149,7 +151,7 @@ def append_rows(  # noqa: PLR0917 - called in one place
         "update partitions set next_offset = ?, last_ms = ? where id = ?",
         [(tail.next_offset, tail.last_ms, tail.partition_id) for tail in tails.values()],
     )
-    ends.note(tails.values())
+    ends.note(tails.values(), at_ms)
     return appended, tails
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 COFFEE = "用户喜欢喝咖啡"
 RUNNING = "用户喜欢跑步"
 CAT = "用户有一只猫"
+NOISE = NewRecord(topic=LEDGER.name, partition=0, key=XIAOMING.key, value=b"no decision")
 
 
 class PacedLog(MemoryLog):
@@ -107,6 +108,8 @@ class TickingLog(PacedLog):
 class GatedIndex:
     """An index that is written when the test lets it."""
 
+    is_behind = True
+
     def __init__(self) -> None:
         """Begin closed."""
         self.gate = asyncio.Event()
@@ -120,6 +123,8 @@ class GatedIndex:
 
 class BrokenIndex:
     """An index that fails as nobody expects."""
+
+    is_behind = True
 
     async def try_flush(self) -> None:
         """Fail."""
@@ -272,6 +277,29 @@ async def test_the_next_transaction_knows_what_is_not_folded_yet(
     assert (log.settled[0], sum(log.settled)) == (2, 6)
     assert [d.version for d in await bench.ledger()] == [1, 2, 3, 4]
     assert [d.outcomes[0].action for d in await bench.ledger()][1:] == ["formed", "formed", "reinforced"]
+
+
+async def test_what_was_decided_here_is_folded_without_reading_it_again(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    log.read_error = RuntimeError("nothing is read again")
+    [decided] = await given(immediate, remember(RUNNING, "c-1"))
+    assert decided is not None
+    assert decided.is_folded
+    assert contents(bench) == {COFFEE, RUNNING}
+    assert bench.shards.has_folded(LEDGER.name, 0, await log.end(LEDGER.name, 0))
+
+
+async def test_what_comes_behind_something_that_is_not_folded_is_read_with_it(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    await log.append([NOISE])
+    [decided] = await given(immediate, remember(RUNNING, "c-1"))
+    assert decided is not None
+    assert decided.is_folded
+    assert contents(bench) == {COFFEE, RUNNING}
 
 
 async def test_the_first_command_of_an_inbox_is_delivered(bench: Workbench, immediate: ImmediateDecisions):
@@ -671,9 +699,10 @@ async def test_a_worker_that_stops_answers_whose_decision_is_written_and_not_fol
 ):
     await bench.decides(remember(COFFEE, "c-0"))
     giving = asyncio.create_task(immediate.decide(*_command("c-1")))
-    while not log.settled:  # noqa: ASYNC110 - it ends by itself
-        await asyncio.sleep(0)
-    await immediate.stop()  # before the fold has begun
+    async with bench.shards.at(0).folding:  # so that it cannot be folded here
+        while not log.settled:  # noqa: ASYNC110 - it ends by itself
+            await asyncio.sleep(0)
+        await immediate.stop()
     async with asyncio.timeout(60):
         [answer] = await asyncio.gather(giving, return_exceptions=True)
     assert isinstance(answer, LogUnavailable)
@@ -873,6 +902,7 @@ async def test_after_a_fold_that_failed_as_nothing_expects_no_decision_is_made_w
     rest: list[asyncio.Task[Any]] = []
 
     async def another() -> None:
+        await log.append([NOISE])  # so that the ledger is to be read
         log.read_error = RuntimeError("odd")
         rest.append(asyncio.create_task(given(immediate, remember(CAT, "c-2"))))
         await _turns()
