@@ -78,7 +78,7 @@ class Generations:
             self.drop(other)
         folder = self.folder(generation)
         if not folder.exists():
-            with self._saying_what_to_do():
+            with self._advise_on_failure():
                 folder.mkdir(FOLDER_MODE, parents=True)
                 (folder / BUILDING_FILE).touch()
         return folder
@@ -98,13 +98,13 @@ class Generations:
         self._put_pointer_in_place()
 
     def _write_pointer(self, generation: int, switches: int) -> None:
-        with self._saying_what_to_do(), self._new_pointer.open("w", encoding="ascii") as file:
+        with self._advise_on_failure(), self._new_pointer.open("w", encoding="ascii") as file:
             file.write(f"{generation} {switches}")
             file.flush()
             os.fsync(file.fileno())
 
     def _put_pointer_in_place(self) -> None:
-        with self._saying_what_to_do():
+        with self._advise_on_failure():
             self._new_pointer.replace(self._pointer)
             folder = os.open(self._folder, os.O_RDONLY)
             try:
@@ -113,7 +113,7 @@ class Generations:
                 os.close(folder)
 
     @contextmanager
-    def _saying_what_to_do(self) -> Iterator[None]:
+    def _advise_on_failure(self) -> Iterator[None]:
         """Raise ShardUnavailable in the place of an error of the operating system."""
         try:
             yield
