@@ -151,6 +151,9 @@ def make_encoder(settings: Settings, encoder: str) -> Encoder | LanguageEmbedder
 
 def make_embedder(settings: Settings) -> Encoder | LanguageEmbedder:
     """Return the configured embedder. Raises SettingsError where its files or packages are missing."""
+    if settings.embedding_base_url or settings.embedding_api_key:
+        # A reembedding may name a model of the endpoint, and the event loop would wait while its client is loaded.
+        import projections.embedding.openai  # noqa: F401, PLC0415
     try:
         return make_encoder(settings, settings.embedding_model)
     except EmbedderUnusable as error:

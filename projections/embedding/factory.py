@@ -13,7 +13,6 @@ from projections.embedding.encoder_process import EncoderProcess
 from projections.embedding.languages import LanguageEmbedder
 from projections.embedding.local import LocalEmbedder
 from projections.embedding.onnx.folder import read_folder
-from projections.embedding.openai import OpenAIEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,6 +46,8 @@ def _make(choice: Choice, endpoint: Endpoint) -> Encoder:
     if choice.kind == BUILTIN:
         return BuiltinEmbedder()
     if choice.kind == ENDPOINT:
+        from projections.embedding.openai import OpenAIEmbedder  # noqa: PLC0415 - its client takes 7 MB
+
         return OpenAIEmbedder(base_url=endpoint.base_url, api_key=endpoint.api_key, model=choice.name)
     program = _fastembed_program(choice) if choice.kind == "fastembed" else {}
     for package in _PACKAGES[choice.kind]:

@@ -11,12 +11,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-import faust
-from faust.types import TP
-
 from projections.partitions.assignment import NotHeld
 from schemas.log import LogError, LogUnavailable, Position, Record
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
+from streams.agents.lean_faust import TP, NoClient, faust
 from streams.delivery.delivery import Delivery
 from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import retry
@@ -122,6 +120,7 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
         # Not shorter: a worker that does not join the rebalance holds its partitions until its session ends.
         broker_rebalance_timeout=session_seconds,
         canonical_url=url,
+        HttpClient=NoClient,
     )
 
     def consume(topics: tuple[str, ...], handler: Observe | Remember | Project, label: str) -> None:

@@ -215,5 +215,8 @@ class _Bounded(HttpToolsProtocol):
 
 
 def protocol_settings(limits: ConnectionLimits) -> dict[str, Any]:
-    """Return uvicorn's settings of connections."""
-    return {"http": bounded_protocol(limits), "timeout_keep_alive": KEPT_ALIVE_SECONDS}
+    """Return uvicorn's settings of connections.
+
+    Who asks for WebSocket is answered in HTTP: nothing here speaks it, and its library takes 3 MB.
+    """
+    return {"http": bounded_protocol(limits), "ws": "none", "timeout_keep_alive": KEPT_ALIVE_SECONDS}

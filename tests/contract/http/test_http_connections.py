@@ -72,6 +72,13 @@ async def test_a_connection_whose_head_does_not_come_is_closed(tmp_path: Path, b
     assert answered.count(b"HTTP/1.1 200") == (1 if begun.startswith(LIVE) else 0)
 
 
+async def test_who_asks_for_websocket_is_answered_in_http(tmp_path: Path):
+    asked = CLOSING.replace(b"Connection: close", b"Connection: upgrade, close\r\nUpgrade: websocket")
+    async with door_served(tmp_path) as port:
+        answered = await exchange(port, asked)
+    assert answered.startswith(b"HTTP/1.1 200 ")
+
+
 async def test_a_body_that_trickles_is_not_held_to_the_head(tmp_path: Path):
     """It has a deadline of its own (test_http_bodies)."""
     async with door_served(tmp_path, head_seconds=0.2) as port:

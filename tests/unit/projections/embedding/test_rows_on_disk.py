@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from projections.embedding.rows_on_disk import RowsOnDisk
+from projections.embedding.use.rows_on_disk import RowsOnDisk
 
 if TYPE_CHECKING:
     from pathlib import Path
