@@ -92,6 +92,14 @@ class UserCache(Generic[User, Value]):
             self._bytes[entry.is_large] += size
             self._make_room()
 
+    def replace(self, user: User, value: Value) -> bool:
+        """Put a value of about the same size in the place of another one; return whether there was one."""
+        with self._lock:
+            if self.get(user) is None:
+                return False
+            self._entries[user].value = value
+            return True
+
     def resize(self, user: User, size: int) -> None:
         """Take in that what there is of a user takes so many bytes now; nothing where there is none."""
         with self._lock:

@@ -10,9 +10,14 @@ if TYPE_CHECKING:
 LENGTH_BYTES: Final = 4
 
 
+def frame_of(body: bytes) -> bytes:
+    """Return a frame with its length."""
+    return len(body).to_bytes(LENGTH_BYTES, "little") + body
+
+
 def write_frame(pipe: BinaryIO, body: bytes) -> None:
     """Write a frame and flush it. Raises OSError when the other end of the pipe is closed."""
-    pipe.write(len(body).to_bytes(LENGTH_BYTES, "little") + body)
+    pipe.write(frame_of(body))
     pipe.flush()
 
 

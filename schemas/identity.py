@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha1
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 NAMESPACE: Final = UUID("6a6f3c1e-8f0c-5d0b-9a53-2f6d6e656d6f")
 """All ids of mnemolog are uuid5 in this namespace."""
+_NAMESPACE: Final = NAMESPACE.bytes
+_VARIANTS: Final = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
+"""The digit of a UUID that says its variant, by the digit of the hash that stood there."""
 
 GLOBAL_USER: Final = "*"
 """The reserved user that owns a tenant's global memories."""
@@ -63,6 +67,12 @@ class Owner:
         return self.user_id == GLOBAL_USER and self.tenant != SYSTEM_TENANT
 
     @classmethod
+    @lru_cache(maxsize=1_024)
+    def of(cls, tenant: str, user_id: str) -> Owner:
+        """Return an owner, the same object for those asked for lately: a turn's way asks some thirty times."""
+        return cls(tenant, user_id)
+
+    @classmethod
     def of_key(cls, key: bytes) -> Owner:
         """Read a message key. Raises InvalidOwner."""
         try:
@@ -71,7 +81,7 @@ class Owner:
             raise InvalidOwner("the message key is not UTF-8: it must be tenant/user_id") from None
         if not slash:
             raise InvalidOwner(f"the message key {tenant!r} has no slash: it must be tenant/user_id")
-        return cls(tenant, user_id)
+        return cls.of(tenant, user_id)
 
 
 def partition_owner(partition: int) -> Owner:
@@ -108,12 +118,9 @@ def check_tenant(tenant: str) -> str:
 
 def derived_id(*cause: object) -> str:
     """Return the uuid5 of the cause's parts; the same cause always has the same id."""
-    # As `str(uuid5(NAMESPACE, …))` spells it, without the object between: a turn's way needs several.
-    hashed = bytearray(sha1(NAMESPACE.bytes + "\x1f".join(map(str, cause)).encode(), usedforsecurity=False).digest())
-    hashed[6] = hashed[6] & 0x0F | 0x50
-    hashed[8] = hashed[8] & 0x3F | 0x80
-    spelt = hashed.hex()
-    return f"{spelt[:8]}-{spelt[8:12]}-{spelt[12:16]}-{spelt[16:20]}-{spelt[20:32]}"
+    # As `str(uuid5(NAMESPACE, …))` spells it, without the objects between: a turn's way needs several.
+    spelt = sha1(_NAMESPACE + "\x1f".join(map(str, cause)).encode(), usedforsecurity=False).hexdigest()
+    return f"{spelt[:8]}-{spelt[8:12]}-5{spelt[13:16]}-{_VARIANTS[spelt[16]]}{spelt[17:20]}-{spelt[20:32]}"
 
 
 def extracted_memory_id(owner: Owner, first_piece: str, ordinal: int, model: str, prompt_hash: str) -> str:

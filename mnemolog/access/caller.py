@@ -7,12 +7,13 @@ settings' wake) is by nobody.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from contextvars import Token
+    from types import TracebackType
 
     from mnemolog.access.principal import Principal
 
@@ -30,11 +31,23 @@ def callers_key() -> str | None:
     return None if found is None else found.key_id
 
 
-@contextmanager
-def in_name_of(principal: Principal | None) -> Iterator[None]:
+class _InNameOf:
+    """The part of a request that is done for a caller."""
+
+    _token: Token[Principal | None]
+
+    def __init__(self, principal: Principal | None) -> None:
+        self._principal = principal
+
+    def __enter__(self) -> None:
+        self._token = _CALLER.set(self._principal)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _CALLER.reset(self._token)
+
+
+def in_name_of(principal: Principal | None) -> AbstractContextManager[None]:
     """Have what is done meanwhile be done for this caller."""
-    token = _CALLER.set(principal)
-    try:
-        yield
-    finally:
-        _CALLER.reset(token)
+    return _InNameOf(principal)

@@ -112,11 +112,14 @@ class TenantMemories:
         return {"items": [evatar_view(owner, memory) for each in rows for owner, memory in each]}
 
     async def _read_shards(self, tenant: str, read: Callable[[Path], T]) -> list[T]:
-        """Read every shard that this worker answers for, beside the event loop; global memories are one worker's."""
+        """Read every shard that this worker answers for, beside the event loop; global memories are one worker's.
+
+        Raises ShardUnavailable where one cannot be written, and has something of the tenant that is not committed.
+        """
         answers_for_globals = self._shards.counts(Owner(tenant, GLOBAL_USER))
         shards = self._shards.all() if answers_for_globals else self._shards.all()[:-1]
         loop = asyncio.get_running_loop()
-        return [await loop.run_in_executor(_SCANS, read, shard.committed_file()) for shard in shards]
+        return [await loop.run_in_executor(_SCANS, read, shard.committed_file(tenant)) for shard in shards]
 
 
 def summed(rows: Iterable[tuple[str, str, int]]) -> dict[str, Any]:

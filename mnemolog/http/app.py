@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
-from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
-from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
@@ -17,7 +15,7 @@ from mnemolog.access.rates import Rates
 from mnemolog.access.verifier import Verifier
 from mnemolog.http import forwarding, problems, stats
 from mnemolog.http.authentication import WITHOUT_KEY, Authentication
-from mnemolog.http.bounds.paths import Paths, to_found_route
+from mnemolog.http.bounds.paths import Paths
 from mnemolog.http.changes import route as changes
 from mnemolog.http.console.pages import console_routes
 from mnemolog.http.docs_page import CONTENT_SECURITY_POLICY, docs_page
@@ -44,6 +42,7 @@ from mnemolog.http.routes import (
     tools,
     wakes,
 )
+from mnemolog.http.routing import RouteStack
 from mnemolog.http.webhooks import route as webhooks
 
 if TYPE_CHECKING:
@@ -109,8 +108,7 @@ class _Application(FastAPI):
         the route before it reads one.
         """
         assert self.edge is not None  # noqa: S101 - set by who makes the application
-        routes = AsyncExitStackMiddleware(to_found_route)
-        return self.edge(ExceptionMiddleware(routes, handlers=self.exception_handlers))
+        return self.edge(RouteStack(self.exception_handlers))
 
     def openapi(self) -> dict[str, Any]:
         """Return the document; it is made once."""

@@ -23,7 +23,7 @@ NOT_READY = "the worker is starting or stopping: ask again in a moment"
 
 def ready_worker(request: Request) -> Worker:
     """Return the worker of this process, if it may answer. Raises Problem."""
-    worker: Worker = request.app.state.worker
+    worker: Worker = request.scope["app"].state.worker
     if not is_ready(worker):
         raise not_ready(worker)
     if not worker.is_in_session():
@@ -67,14 +67,6 @@ Caller = Annotated[Principal, Depends(_caller)]
 """Who sent the request."""
 
 
-async def _quota(request: Request) -> Quota:
-    return Quota(ready_worker(request).usage, key_of(request.scope))
-
-
-CurrentQuota = Annotated[Quota, Depends(_quota)]
-"""How many events the caller may still publish, command or import today."""
-
-
 async def _tenant(caller: Caller) -> str:
     """Return the caller's tenant, which is that of the key: a request cannot name one."""
     return caller.tenant
@@ -82,6 +74,14 @@ async def _tenant(caller: Caller) -> str:
 
 CurrentWorker = Annotated[Worker, Depends(_worker)]
 """The worker of this process, once it has started and while no other worker can have its partitions."""
+
+
+async def _quota(request: Request, worker: CurrentWorker) -> Quota:
+    return Quota(worker.usage, key_of(request.scope))
+
+
+CurrentQuota = Annotated[Quota, Depends(_quota)]
+"""How many events the caller may still publish, command or import today."""
 Tenant = Annotated[str, Depends(_tenant)]
 IdempotencyKey = Annotated[
     str | None,

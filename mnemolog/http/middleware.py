@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from contextlib import ExitStack
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
-from uuid import uuid4
 
 from mnemolog.access.caller import in_name_of
 from mnemolog.access.principal import PRINCIPAL
-from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_without_key
+from mnemolog.http.authentication import NOT_FOR_CALLERS, STREAMS, admit_without_key
 from mnemolog.http.bounds.bodies import Bodies, Gone, NotRead
 from mnemolog.http.bounds.paths import FOUND, malformed
 from mnemolog.http.bounds.streams import Streams, TooManyStreams
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mnemolog.worker.metrics import Metrics
 
 KEY: Final = b"idempotency-key"
+_KEY_BYTES: Final = 16
 UNKNOWN_ROUTE: Final = "unknown"
 JSON: Final = b"application/json"
 AS_PROBLEM: Final = (b"content-type", MEDIA_TYPE.encode())
@@ -118,7 +119,7 @@ class Edge:
                 scope["route"] = route
                 await route.app(scope, receive, send)
                 return
-            until_answered.enter_context(self._streams.counted(scope))
+            self._count_stream(scope, until_answered)
             scope[BODY] = body = await self._bodies.read(scope, receive, until_answered)
             _add_key(scope)
             principal = scope[FROM_PEER] if FROM_PEER in scope else scope.get(PRINCIPAL)
@@ -142,6 +143,11 @@ class Edge:
                 raise
             detail = "this is a bug of mnemolog: its log has the details; nothing is known about what was done"
             await problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)(scope, receive, send)
+
+    def _count_stream(self, scope: Scope, until_answered: ExitStack) -> None:
+        """Count a request that is for a stream until it is answered. Raises TooManyStreams."""
+        if scope["path"] in STREAMS:
+            until_answered.enter_context(self._streams.counted(scope))
 
     async def _refusal(self, scope: Scope, until_answered: ExitStack) -> Response | None:
         """Find where a request is to go and then whose it is, before its body is read; return why it is refused."""
@@ -170,8 +176,8 @@ def _add_key(scope: Scope) -> None:
 
     Sent on to another worker, perhaps twice, it stays the same request.
     """
-    if scope["method"] not in READING and all(name != KEY for name, _ in scope["headers"]):
-        scope["headers"] = [*scope["headers"], (KEY, str(uuid4()).encode())]
+    if scope["method"] not in READING and KEY not in dict(scope["headers"]):
+        scope["headers"] = [*scope["headers"], (KEY, os.urandom(_KEY_BYTES).hex().encode())]
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -22,6 +22,8 @@ OTHER_SITES: Final = frozenset({CROSS_SITE, b"same-site"})
 NAVIGATION: Final = b"navigate"
 """Sec-Fetch-Mode of a link that a person follows: the page that has it does not see the answer."""
 FOR_EVERYBODY: Final = "/health/"
+JSON: Final = b"application/json"
+"""The content type that nearly every body has."""
 OF_FORMS: Final = frozenset({"text/plain", "application/x-www-form-urlencoded", "multipart/form-data"})
 """Content types that any page may send anywhere without a preflight."""
 MAX_HOST_CHARACTERS: Final = 300
@@ -53,8 +55,10 @@ def reason_to_refuse(
     if is_foreign:
         detail = "a page of another site sent this request: browsers may use mnemolog from its own pages only"
         return HTTPStatus.FORBIDDEN, detail
-    sent = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
-    if not reads and sent in OF_FORMS:
+    if reads or (kind := headers.get(b"content-type", b"")) == JSON:
+        return None
+    sent = kind.decode("latin-1").partition(";")[0].strip().lower()
+    if sent in OF_FORMS:
         detail = f"a body of type {sent} is not read: send JSON, with Content-Type: application/json"
         return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail
     return None

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+from starlette.requests import Request
 
 from mnemolog.access.principal import PRINCIPAL, Principal, Role
 from mnemolog.http.dependencies import ready_worker
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeVar
 
-    from fastapi import Request
+    from starlette.types import Scope
 
     Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
@@ -133,26 +134,26 @@ def reads(endpoint: Endpoint) -> Endpoint:
     return endpoint
 
 
-def is_reading(request: Request, endpoint: Callable[..., Any]) -> bool:
+def is_reading(scope: Scope, endpoint: Callable[..., Any]) -> bool:
     """Return whether a request only reads."""
-    return request.method == "GET" or hasattr(endpoint, _READS)
+    return scope["method"] == "GET" or hasattr(endpoint, _READS)
 
 
 def permit(request: Request, endpoint: Callable[..., Any]) -> None:
     """Let a request pass that its key allows. Raises Problem, and UnknownMemory for a memory of another user."""
-    found = permit_role(request, endpoint)
+    found = permit_role(request.scope, endpoint)
     if found is None:
         return
     principal, access = found
     if not principal.is_narrowed or access.reach is Reach.NOTHING or access.checks_itself:
         return
     if access.reach is Reach.TENANT:
-        _check_tenants(request, principal, is_reading=is_reading(request, endpoint))
+        _check_tenants(request, principal, is_reading=is_reading(request.scope, endpoint))
         return
-    _check_named(request, principal, access, is_reading=is_reading(request, endpoint))
+    _check_named(request, principal, access, is_reading=is_reading(request.scope, endpoint))
 
 
-def permit_role(request: Request, endpoint: Callable[..., Any]) -> tuple[Principal, Access] | None:
+def permit_role(scope: Scope, endpoint: Callable[..., Any]) -> tuple[Principal, Access] | None:
     """Let a request pass that the roles of its key allow, which its body has no say in. Raises Problem.
 
     Return who sent it and what the route takes, None where it takes nothing.
@@ -160,18 +161,17 @@ def permit_role(request: Request, endpoint: Callable[..., Any]) -> tuple[Princip
     access = access_of(endpoint)
     if access is None:
         raise _denied("this route declares no role, so nobody may use it: a bug of mnemolog")
-    if access in (OPEN, BETWEEN_WORKERS):
+    if access is OPEN or access is BETWEEN_WORKERS:
         return None
-    principal: Principal | None = request.scope.get(PRINCIPAL)
+    principal: Principal | None = scope.get(PRINCIPAL)
     if principal is None:
         raise Problem(HTTPStatus.UNAUTHORIZED, "nobody is known to have sent this request")
-    is_of_all = access.reach is Reach.USERS_OR_ALL and not _users(request, {}) and not request.path_params
-    if is_of_all:
+    if access.reach is Reach.USERS_OR_ALL and not scope.get("path_params") and not _users(Request(scope), {}):
         _check_role(principal, frozenset({Role.TENANT_ADMIN}))
         if principal.users is not None:
             raise _denied("the key is for some users only: say which of them")
     else:
-        _check_role(principal, access.reading if is_reading(request, endpoint) else access.changing)
+        _check_role(principal, access.reading if is_reading(scope, endpoint) else access.changing)
     if access.reach is Reach.KEYS_USER and principal.key_id is not None and principal.users is None:
         raise _denied("a model uses this route: it takes a key for its user (`mnemolog keys create --user NAME`)")
     if principal.is_narrowed and access.reach is Reach.INSTALLATION:

@@ -20,7 +20,7 @@ from mnemolog.http.bounds.json_body import read_json
 from mnemolog.http.forwarding import BODY
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from fastapi import Request
     from fastapi._compat import ModelField
@@ -60,16 +60,26 @@ class _Value:
     field: ModelField
     alias: str
     place: tuple[str, str]
+    header: bytes
+    """How ASGI spells the name of a header."""
 
     @classmethod
     def of(cls, field: ModelField) -> _Value:
         info = field.field_info
         assert isinstance(info, params.Param)  # noqa: S101 - of a path, a query or a header
-        return cls(field, field.alias, (info.in_.value, field.alias))
+        return cls(field, field.alias, (info.in_.value, field.alias), field.alias.lower().encode("latin-1"))
 
-    def of_request(self, received: Mapping[str, str]) -> tuple[Any, list[Any]]:
+    def of_request(self, request: Request) -> tuple[Any, list[Any]]:
         """Return the value, or the default that is no other for anybody, and what is wrong."""
-        value = received.get(self.alias)
+        match self.place[0]:
+            case "header":
+                value = _header(request, self.header)
+            case "query" if not request.scope["query_string"]:
+                value = None
+            case "query":
+                value = request.query_params.get(self.alias)
+            case _:
+                value = request.path_params.get(self.alias)
         if value is None:
             return self.field.default, []
         return self.field.validate(value, {}, loc=self.place)
@@ -96,7 +106,7 @@ class Plan:
         self._places: dict[Callable[..., Any], int] = {}
         self._params: list[tuple[int, Sequence[ModelField], str]] = []
         """The parameters of each step that has some, and the member of a request that has them."""
-        self._values: list[tuple[int, _Value, str]] = []
+        self._values: list[tuple[int, _Value]] = []
         """Those among them that are a single value."""
         self._bodies: list[tuple[int, ModelField]] = []
         self._requests: list[tuple[int, str]] = []
@@ -120,7 +130,7 @@ class Plan:
         read = {"path_params": dependant.path_params, "query_params": dependant.query_params}
         read |= {"headers": dependant.header_params}
         for member, fields in read.items():
-            self._values += [(place, _Value.of(field), member) for field in fields if _is_single(field)]
+            self._values += [(place, _Value.of(field)) for field in fields if _is_single(field)]
             if others := [field for field in fields if not _is_single(field)]:
                 self._params.append((place, others, member))
         self._bodies += [(place, field) for field in dependant.body_params]
@@ -137,8 +147,8 @@ class Plan:
                 if errors:
                     return None
                 asked[place].update(found)
-            for place, value, member in self._values:
-                read, errors = value.of_request(getattr(request, member))
+            for place, value in self._values:
+                read, errors = value.of_request(request)
                 if errors:
                     return None
                 asked[place][value.field.name] = read
@@ -179,6 +189,11 @@ def plan_of(route: APIRoute) -> Plan | None:
 
 def _json(request: Request) -> Any:  # noqa: ANN401 - any JSON
     """Return the JSON of a body. Raises where it is none, or is not said to be JSON in the plainest way."""
-    if request.headers.get("content-type", "").partition(";")[0] != _JSON:
+    if (_header(request, b"content-type") or "").partition(";")[0] != _JSON:
         raise ValueError("said in another way, or not at all")
     return read_json(request.scope[BODY])
+
+
+def _header(request: Request, name: bytes) -> str | None:
+    """Return the first header of a name, which ASGI spells in small letters."""
+    return next((value.decode("latin-1") for key, value in request.scope["headers"] if key == name), None)

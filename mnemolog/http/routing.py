@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -17,29 +17,35 @@ import orjson
 from fastapi import APIRouter, Depends, Request, Response, params
 from fastapi.dependencies.models import Dependant
 from fastapi.dependencies.utils import get_flat_params
+from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.routing import APIRoute
+from starlette.middleware.exceptions import ExceptionMiddleware
 
 from mnemolog.http.bounds.json_body import read_json
+from mnemolog.http.bounds.paths import FOUND, enter_route, to_found_route
 from mnemolog.http.permissions import OPEN, access_of, declare, is_reading, permit
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, Problem, summary
-from mnemolog.http.route_plan import Plan, plan_of
+from mnemolog.http.route_plan import Asked, Plan, plan_of
 from mnemolog.log.deadline import suspend_deadline
 from schemas.inputs.faults import path_of
 from schemas.inputs.input_events import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 
     from fastapi._compat import ModelField
     from pydantic import BaseModel
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, ExceptionHandler, Receive, Scope, Send
 
     from mnemolog.http.permissions import Access
+    from mnemolog.worker.worker import Worker
 
 Endpoint = TypeVar("Endpoint", bound="Callable[..., Any]")
 GIVEN_TWICE: Final = "is given more than once: say which one is meant"
 _TAKES_LONG: Final = "mnemolog_takes_long"
 _AT_ONCE: Final = "mnemolog_at_once"
+_RAISED: Final = "mnemolog.raised"
+"""The member of a request's scope that holds what its route has raised."""
 _PROBLEM: Final = {
     "content": {
         MEDIA_TYPE: {
@@ -173,25 +179,20 @@ class MemoryRoute(_ProcessRoute):
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
         super().__init__(path, endpoint, **options)
-        if (plan := plan_of(self)) is not None:
-            self.app = self._directly(plan, self.app)
+        self._plan = plan_of(self)
+        self._takes_long = hasattr(endpoint, _TAKES_LONG)
 
-    def _directly(self, plan: Plan, otherwise: ASGIApp) -> ASGIApp:
-        async def app(scope: Scope, receive: Receive, send: Send) -> None:
-            request = _Request(scope, receive)
-            asked = plan.read(request)
-            if asked is None:
-                await otherwise(scope, receive, send)
-                return
+    async def answer(self, scope: Scope, receive: Receive) -> Response | None:
+        """Return the answer by the plan, None where FastAPI is to read the request. Raises what the route raises."""
+        if self._plan is None:
+            return None
+        request = _Request(scope, receive)
+        asked = self._plan.read(request)
+        return None if asked is None else await self._bounded(request, partial(self._run, self._plan, asked))
 
-            async def handler(request: Request) -> Response:
-                permit(request, self.endpoint)
-                return await plan.run(asked)
-
-            response = await self._bounded(request, handler)
-            await response(scope, receive, send)
-
-        return app
+    async def _run(self, plan: Plan, asked: Asked, request: Request) -> Response:
+        permit(request, self.endpoint)
+        return await plan.run(asked)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what answers a request that the plan has left to FastAPI, within the same bounds."""
@@ -203,15 +204,49 @@ class MemoryRoute(_ProcessRoute):
         return bounded
 
     async def _bounded(self, request: Request, handler: Callable[[Request], Awaitable[Response]]) -> Response:
-        worker = request.app.state.worker
+        worker: Worker = request.scope["app"].state.worker
         async with worker.deadlines.enforced():
-            may_last = suspend_deadline() if hasattr(self.endpoint, _TAKES_LONG) else nullcontext()
-            with may_last:
+            with suspend_deadline() if self._takes_long else nullcontext():
                 response = await handler(request)
-        if is_reading(request, self.endpoint) and response.status_code == HTTPStatus.OK and not worker.is_in_session():
+        is_shown = response.status_code == HTTPStatus.OK and is_reading(request.scope, self.endpoint)
+        if is_shown and not worker.is_in_session():
             # The process was frozen between the question and the answer.
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, OUT_OF_SESSION)
         return response
+
+
+class RouteStack:
+    """ASGI middleware between the edge and the routes.
+
+    FastAPI's own layers, which close files and look whether an answer has begun, are passed by what needs neither: a
+    route that has a plan returns its answer, or raises before anything is sent.
+    """
+
+    def __init__(self, handlers: Mapping[Any, ExceptionHandler]) -> None:
+        """Take what answers the errors of routes."""
+        self._fastapi: ASGIApp = ExceptionMiddleware(AsyncExitStackMiddleware(to_found_route), handlers)
+        self._refusal: ASGIApp = ExceptionMiddleware(_raise, handlers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have the route that was found answer; errors that have a handler are answered by it."""
+        route = scope.get(FOUND)
+        if isinstance(route, MemoryRoute):
+            enter_route(scope, route)
+            try:
+                answer = await route.answer(scope, receive)
+            except Exception as error:  # noqa: BLE001 - one without a handler is raised again
+                scope[_RAISED] = error
+                await self._refusal(scope, receive, send)
+                return
+            if answer is not None:
+                await answer(scope, receive, send)
+                return
+        await self._fastapi(scope, receive, send)
+
+
+async def _raise(scope: Scope, _receive: Receive, _send: Send) -> None:
+    error: Exception = scope.pop(_RAISED)
+    raise error
 
 
 def routes(
@@ -250,7 +285,10 @@ def answer(body: Any, status: int = 200) -> Response:  # noqa: ANN401 - any JSON
 
 def query_faults(request: Request, documented: Collection[str]) -> list[Fault]:
     """Return what is wrong with the names in a query: each is known, and says one thing."""
-    given = Counter(name for name, _ in request.query_params.multi_items())
+    names = [name for name, _ in request.query_params.multi_items()]
+    if len(set(names)) == len(names) and all(name in documented for name in names):
+        return []
+    given = Counter(names)
     unknown = [Fault(path_of([name]), UNKNOWN_HERE) for name in given if name not in documented]
     again = [Fault(path_of([name]), GIVEN_TWICE) for name in given if name in documented and given[name] > 1]
     return unknown + again

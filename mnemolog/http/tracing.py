@@ -5,7 +5,7 @@ The names are those of OpenTelemetry's conventions for generative AI (`gen_ai.me
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -58,19 +58,23 @@ STORE: Final = "gen_ai.memory.store.id"
 RECORD: Final = "gen_ai.memory.record.id"
 COUNT: Final = "gen_ai.memory.record.count"
 RECORDS: Final = "gen_ai.memory.records"
+_NO_SPAN: Final = nullcontext()
 QUERY: Final = "gen_ai.memory.query.text"
 
 
-@contextmanager
-def request_span(scope: Scope, statuses: Sequence[int]) -> Iterator[None]:
+def request_span(scope: Scope, statuses: Sequence[int]) -> AbstractContextManager[None]:
     """Have a request be a span of the trace that it names; `statuses` has the answer's when the block ends.
 
     One that was sent from within is a part of its sender's. Neither the path nor the query is told, for both may name a
     user: the route's template is.
     """
     if not telemetry.is_listened_to() or scope["path"] in PROBES:
-        yield
-        return
+        return _NO_SPAN
+    return _request_span(scope, statuses)
+
+
+@contextmanager
+def _request_span(scope: Scope, statuses: Sequence[int]) -> Iterator[None]:
     method = scope["method"] if scope["method"] in METHODS else OTHER_METHOD
     asked = {"http.request.method": method, "url.scheme": scope.get("scheme", "http")}
     opened = (
@@ -91,13 +95,16 @@ def request_span(scope: Scope, statuses: Sequence[int]) -> Iterator[None]:
                 span.fail(str(statuses[0]) if statuses else "unanswered")
 
 
-@contextmanager
-def operation_span(scope: Scope, statuses: Sequence[int]) -> Iterator[None]:
+def operation_span(scope: Scope, statuses: Sequence[int]) -> AbstractContextManager[None]:
     """Have what a route does be a memory operation, where it is one; the store is the caller's tenant."""
+    if not telemetry.is_listened_to():
+        return _NO_SPAN
     operation = OPERATIONS.get((scope["method"], _template(scope) or ""))
-    if operation is None or not telemetry.is_listened_to():
-        yield
-        return
+    return _NO_SPAN if operation is None else _operation_span(operation, scope, statuses)
+
+
+@contextmanager
+def _operation_span(operation: str, scope: Scope, statuses: Sequence[int]) -> Iterator[None]:
     principal: Principal | None = scope.get(PRINCIPAL)
     named = {"gen_ai.operation.name": operation, STORE: "" if principal is None else principal.tenant}
     with telemetry.span(operation, named, is_measured=FROM_PEER not in scope) as span:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.log.private_files import FOLDER_MODE
+from projections.shard.errors import ShardDiskFails, ShardFull
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
 ACTIVE_FILE: Final = "active"
@@ -33,6 +36,7 @@ class Generations:
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / "shards"
         self._pointer = self._folder / ACTIVE_FILE
+        self._new_pointer = self._pointer.with_suffix(".new")
 
     @property
     def active(self) -> int:
@@ -66,33 +70,57 @@ class Generations:
         return max(building) if building else max([self.active, *self._all()]) + 1
 
     def begin(self, generation: int) -> Path:
-        """Return the folder of a generation that is to be built, or brought up to date; drop others half built."""
+        """Return the folder of a generation that is to be built, or brought up to date; drop others half built.
+
+        Raises ShardUnavailable.
+        """
         for other in set(self._all()) - set(self.complete()) - {generation}:
             self.drop(other)
         folder = self.folder(generation)
         if not folder.exists():
-            folder.mkdir(FOLDER_MODE, parents=True)
-            (folder / BUILDING_FILE).touch()
+            with self._advise_on_failure():
+                folder.mkdir(FOLDER_MODE, parents=True)
+                (folder / BUILDING_FILE).touch()
         return folder
 
     def finish(self, generation: int, switches: int) -> None:
-        """Mark a generation as complete, and make it the active one."""
+        """Mark a generation as complete, and make it the active one.
+
+        Raises ShardUnavailable: then it is as it was, and the next rebuild goes on there.
+        """
+        self._write_pointer(generation, switches)  # which takes room; the rest takes none
         (self.folder(generation) / BUILDING_FILE).unlink(missing_ok=True)
-        self.activate(generation, switches)
+        self._put_pointer_in_place()
 
     def activate(self, generation: int, switches: int) -> None:
-        """Name the active generation, atomically and durably."""
-        beside = self._pointer.with_suffix(".new")
-        with beside.open("w", encoding="ascii") as file:
+        """Name the active generation, atomically and durably. Raises ShardUnavailable."""
+        self._write_pointer(generation, switches)
+        self._put_pointer_in_place()
+
+    def _write_pointer(self, generation: int, switches: int) -> None:
+        with self._advise_on_failure(), self._new_pointer.open("w", encoding="ascii") as file:
             file.write(f"{generation} {switches}")
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(self._pointer)
-        folder = os.open(self._folder, os.O_RDONLY)
+
+    def _put_pointer_in_place(self) -> None:
+        with self._advise_on_failure():
+            self._new_pointer.replace(self._pointer)
+            folder = os.open(self._folder, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+    @contextmanager
+    def _advise_on_failure(self) -> Iterator[None]:
+        """Raise ShardUnavailable in the place of an error of the operating system."""
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            yield
+        except OSError as error:
+            is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+            kind, advice = (ShardFull, "free space on its disk") if is_full else (ShardDiskFails, "look at its disk")
+            raise kind(f"{self._folder} cannot be written: {error.strerror}; {advice}, and do it again") from error
 
     def keep_only(self, generations: Collection[int]) -> None:
         """Delete the folders of all other generations."""

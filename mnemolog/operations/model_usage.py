@@ -39,12 +39,11 @@ class ModelUsages:
         self._cluster = cluster
 
     async def read_local(self, by: UsageGrouping, span: Span) -> dict[str, Any]:
-        """Return what this worker's users cost, as rows in JSON."""
-        rows = [
-            row
-            for shard in self._shards.all()[:-1]  # the last is that of the globals, which no model is asked for
-            for row in await asyncio.to_thread(usage, shard.committed_file(), by, span)
-        ]
+        """Return what this worker's users cost, as rows in JSON; while a disk is full, until shortly before."""
+        rows: list[ModelUsage] = []
+        for shard in self._shards.all()[:-1]:  # the last is that of the globals, which no model is asked for
+            shard.writes.try_commit()
+            rows += await asyncio.to_thread(usage, shard.path, by, span)
         return {"rows": [[*row] for row in combined(rows)]}
 
     async def tokens_of(self, tenant: str, since: datetime) -> int:

@@ -83,12 +83,19 @@ class Publisher:
     """Appends events that are new. It returns when the log has acknowledged them: no queue in memory is between."""
 
     def __init__(
-        self, log: Log, shards: Shards, priority: Callable[[int], AbstractContextManager[object]] = nullcontext
+        self,
+        log: Log,
+        shards: Shards,
+        priority: Callable[[int], AbstractContextManager[object]] = nullcontext,
+        *,
+        is_log_here: bool = False,
     ) -> None:
         """Take the log and the shards of this worker.
 
         `priority` is entered with the number of events while they are appended; agents give way to it meanwhile.
+        `is_log_here`: nobody else is asked for the log's ends.
         """
+        self._is_log_here = is_log_here
         self._log = log
         self._shards = shards
         self._priority = priority
@@ -129,8 +136,12 @@ class Publisher:
             wanted = sorted(set(partitions))
             for partition in wanted:
                 await stack.enter_async_context(self._locks[partition])
-            # At once: on Kafka each asks the broker for an end, and one after the other they take a loop's turn each.
-            await asyncio.gather(*(self._fold_foreign(topic.name, each) for each in wanted for topic in INPUTS))
+            places = [(topic.name, each) for each in wanted for topic in INPUTS]
+            if self._is_log_here:  # a task for each would take longer than all of them
+                for place in places:
+                    await self._fold_foreign(*place)
+            else:  # each asks the broker for an end, and one after the other they take a loop's turn each
+                await asyncio.gather(*(self._fold_foreign(*place) for place in places))
             yield
 
     async def _append(

@@ -69,16 +69,15 @@ class PublishRouter:
         been: sent again, each is still once; RecordTooLarge, and then nothing was.
         """
         by = callers_key()
-        events = [replace(event, envelope=replace(event.envelope, by=by)) for event in events]
+        events = [event if event.envelope.by == by else _sent_with(by, event) for event in events]
         places_by_url: dict[str | None, list[int]] = {}
         for place, event in enumerate(events):
             url = self._peers.owner(self._shards.partition(event.envelope.owner))
             places_by_url.setdefault(url, []).append(place)
         if len(places_by_url) > 1:  # no worker may append before all have found that they can
             await asyncio.gather(*(self._check_at(url, events, places) for url, places in places_by_url.items()))
-        parts = await asyncio.gather(
-            *(self._publish_at(url, events, places, wait) for url, places in places_by_url.items())
-        )
+        publishing = [self._publish_at(url, events, places, wait) for url, places in places_by_url.items()]
+        parts = await asyncio.gather(*publishing) if len(publishing) > 1 else [await one for one in publishing]
         items: dict[int, dict[str, Any]] = {}
         for places, part in zip(places_by_url.values(), parts, strict=True):
             items.update(zip(places, part.items, strict=True))
@@ -149,6 +148,11 @@ class PublishRouter:
         if conflicts := answer["conflicts"]:
             raise Conflict({places[int(place)]: position for place, position in conflicts.items()})
         return Published(answer["items"], answer["final"])
+
+
+def _sent_with(key: str | None, event: Observation) -> Observation:
+    """Return an event that names the key that it was sent with."""
+    return replace(event, envelope=replace(event.envelope, by=key))
 
 
 @contextmanager

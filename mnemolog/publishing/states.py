@@ -154,7 +154,8 @@ class EventStates:
         until = loop.time() + seconds
         pending = list(dict.fromkeys(events))
         finished: dict[tuple[Owner, str], dict[str, Any]] = {}
-        pause = POLL_SECONDS
+        # What has just begun ends with a decision, of which somebody tells.
+        pause = LONGEST_POLL_SECONDS if is_just_begun and self._observe.memorizes else POLL_SECONDS
         with self._settled({owner for owner, _ in pending}) as settled:
             while True:
                 began = loop.time()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -12,7 +12,6 @@ from prometheus_client.registry import Collector
 
 from mnemolog.operations.dead_letters import letter_of
 from mnemolog.worker.lag import STEPS
-from projections.shard.errors import ShardUnavailable
 from projections.shard.snapshot import ReadSnapshot
 from projections.state.memory import STATUSES
 from schemas.messages.dead_letters import RETRIED
@@ -97,8 +96,7 @@ class Gauges(Collector):
             counted_at, counted_to, statuses = self._statuses[path]
             if counted_to == offset or now - counted_at < COUNT_EVERY_SECONDS:
                 return statuses
-        with suppress(ShardUnavailable):  # readiness shows it
-            shard.writes.commit()
+        shard.writes.try_commit()
         with closing(ReadSnapshot(shard.path)) as committed:
             statuses = await committed.statuses()
         if shard.writes.trouble is None:

@@ -420,7 +420,7 @@ class Worker:
     def _build_publishing(self) -> None:
         """Build what appends events, here or at the worker that has their user, and what says how far they are."""
         priority = self._priority.first if self.settings.is_embedded else nullcontext
-        self.publisher = Publisher(self.log, self.shards, priority)
+        self.publisher = Publisher(self.log, self.shards, priority, is_log_here=self.settings.is_embedded)
         self.event_states = EventStates(
             self.log,
             self.shards,

@@ -78,10 +78,14 @@ def unit_vectors(rows: ArrayLike) -> Vectors:
     Raises ValueError when they are not a table of finite numbers.
     """
     table = np.array(rows, dtype=np.float64, ndmin=2)
-    if table.ndim != 2 or not table.shape[1] or not np.isfinite(table).all():  # noqa: PLR2004  (a table has two axes)
+    if table.ndim != 2 or not table.shape[1]:  # noqa: PLR2004  (a table has two axes)
         raise ValueError("vectors are not a table of finite numbers")
-    lengths = np.linalg.norm(table, axis=1, keepdims=True)
-    table[:, :1] += lengths == 0
-    lengths[lengths == 0] = 1
+    lengths = np.sqrt(np.add.reduce(table * table, axis=1, keepdims=True))  # as np.linalg.norm has them
+    # What is not finite has no finite length; each number is looked at only then, for squares may be too large.
+    if not np.isfinite(lengths).all() and not np.isfinite(table).all():
+        raise ValueError("vectors are not a table of finite numbers")
+    if not lengths.all():
+        table[:, :1] += lengths == 0
+        lengths[lengths == 0] = 1
     unit: Vectors = (table / lengths).astype(np.float32)
     return unit

@@ -104,7 +104,13 @@ class IndexSync:
 
     def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
         """Have memories written to the index, or removed from it."""
-        self._pending.add(owner, ids)
+        if self._is_indexed(owner):
+            self._pending.add(owner, ids)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether any change of the shards is still to be written."""
+        return bool(self._pending)
 
     def mark_missed(self, shard: Shard) -> None:
         """Have all written that the index may have missed before this shard was held here.

@@ -309,6 +309,14 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
             if not shard.retired:
                 return
 
+    def fold_known(self, records: Sequence[Record]) -> bool:
+        """Fold records of one topic and partition that this process has just appended; see `Shard.fold_known`.
+
+        Raises NotHeld, ShardDamaged, ShardUnavailable.
+        """
+        place = records[0].position
+        return self._folding(place.topic, place.partition).fold_known(place.topic, records)
+
     def has_folded(self, topic: str, partition: int, offset: int) -> bool:
         """Return whether a topic's partition is folded up to `offset`. Raises NotHeld."""
         shard = self._folding(topic, partition)

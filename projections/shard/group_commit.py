@@ -19,10 +19,11 @@ from projections.shard.errors import ShardBusy, ShardDamaged, ShardUnavailable, 
 from projections.shard.tables import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from projections.shard.tables import ShardConnection
     from projections.shard.wal import Checkpoints
+    from schemas.log import Record
 
 COMMIT_SECONDS: Final = 0.5
 """From the first write to the commit."""
@@ -44,16 +45,19 @@ class GroupCommit:
         self._forget = forget
         self._writes: list[Callable[[], object]] = []
         """Made and not committed."""
+        self._records: list[Sequence[Record]] = []
+        """What was folded by each of them."""
         self._bytes = 0
         """Of their records."""
         self._timer: asyncio.TimerHandle | None = None
         self.trouble: ShardUnavailable | None = None
         """Why the last write could not be made or committed; None when it could."""
 
-    def write(self, write: Callable[[], Result], size: int | None = None) -> Result:
+    def write(self, write: Callable[[], Result], size: int | None = None, records: Sequence[Record] = ()) -> Result:
         """Make a write; given the size of its records, it may be committed later, with others.
 
-        `write` may be called again. Raises ShardUnavailable, ShardDamaged: then it was not made.
+        `write` may be called again; `records` are those that it folds. Raises ShardUnavailable, ShardDamaged: then it
+        was not made.
         """
         if self.trouble is not None:
             self.commit()  # so that no more is held in memory than was when the trouble began
@@ -64,6 +68,7 @@ class GroupCommit:
                 self._commit()
             else:
                 self._writes.append(write)
+                self._records.append(records)
                 self._bytes += size
                 self._connection.restore = self._restore
         return result
@@ -74,6 +79,16 @@ class GroupCommit:
             with self._whole():
                 self._begin()
                 self._commit()
+
+    def try_commit(self) -> None:
+        """Commit what is not, if the file can be written: readiness shows it where not. Raises ShardDamaged."""
+        with suppress(ShardUnavailable):
+            self.commit()
+
+    def has_waiting(self, tenant: str) -> bool:
+        """Return whether something of a tenant is not committed."""
+        prefix = f"{tenant}/".encode()
+        return any(record.key is None or record.key.startswith(prefix) for some in self._records for record in some)
 
     def discard(self) -> None:
         """Take back what is not committed, for good."""
@@ -137,6 +152,7 @@ class GroupCommit:
             self._timer.cancel()
             self._timer = None
         self._writes.clear()
+        self._records.clear()
         self._bytes = 0
         self._connection.restore = None
 

@@ -47,7 +47,7 @@ _KEEP_OFFSET: Final = "insert or replace into offsets values(?,?,?)"
 log = logging.getLogger("mnemolog.shard")
 
 
-class Shard:
+class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
     """The folds of a partition's ledger, inbox and inputs. It trusts its own offsets, never those of a consumer group.
 
     A fold and its offset are one transaction, which small folds that follow each other share (see `GroupCommit`).
@@ -65,7 +65,7 @@ class Shard:
         holds_globals: bool = False,
     ) -> None:
         self.path = path
-        """The file; a connection of its own reads `committed_file()`."""
+        """The file; a connection of its own reads `committed_file()`, or what `writes.try_commit` leaves."""
         self.partition = partition
         self.ledger_topic = GLOBALS.name if holds_globals else LEDGER.name
         self.topics: tuple[str, ...] = (
@@ -138,9 +138,16 @@ class Shard:
         with self.path.open("rb") as file:
             os.fsync(file.fileno())
 
-    def committed_file(self) -> Path:
-        """Commit everything that was folded, and return the file. Raises ShardUnavailable, ShardDamaged."""
-        self.writes.commit()
+    def committed_file(self, tenant: str | None = None) -> Path:
+        """Commit everything that was folded, and return the file. Raises ShardUnavailable, ShardDamaged.
+
+        Who reads of one tenant only has the file also where it cannot be written, if it has all of that tenant.
+        """
+        try:
+            self.writes.commit()
+        except ShardUnavailable:
+            if tenant is None or self.writes.has_waiting(tenant):
+                raise
         return self.path
 
     async def clear_deleted(self) -> None:
@@ -206,6 +213,20 @@ class Shard:
                     return
                 if not await self._fold_some(topic):
                     return
+
+    def fold_known(self, topic: str, records: Sequence[Record]) -> bool:
+        """Fold records that this process has just appended, as it knows them; return whether that was possible.
+
+        It is not while others fold, or where something before them is not folded yet: then they are read and folded by
+        `up_to`. Raises ShardUnavailable, ShardDamaged.
+        """
+        first, last = records[0].position.offset, records[-1].position.offset
+        is_next = self.offset(topic) == first and last - first + 1 == len(records)
+        if not is_next or self.folding.locked() or self.retired or self._is_closed:
+            return False
+        self.fold(topic, records)
+        self.checkpoints.committed()
+        return True
 
     async def level(self, topic: str, offset: int) -> None:
         """Fold exactly what is before `offset`, not a record more. The caller holds `folding`."""
@@ -299,7 +320,8 @@ class Shard:
         changes = {} if batch is None else batch.indexed_changes()
         is_erasing = batch is not None and bool(batch.erased or batch.erased_memories)
         size = None if is_erasing or self._is_building else sum(len(record.value) for record in records)
-        self.writes.write(partial(self._write, topic, records, batch, (topic, next_offset, record_digest(last))), size)
+        write = partial(self._write, topic, records, batch, (topic, next_offset, record_digest(last)))
+        self.writes.write(write, size, records)
         self._offsets[topic] = next_offset
         if batch is not None:
             self.ledger.keep(batch)

@@ -37,6 +37,8 @@ _BYTES_OF_A_KEY: Final = 150
 _SAMPLED: Final = 8
 """Memories whose texts are measured: a state is kept after each decision, and may have 10,000. No caller chooses which:
 they are in the order of their ids' hashes."""
+_MEASURED_EVERY: Final = 8
+"""Decisions after which a state that is cached is measured again."""
 _BODIES: Final = "select body from memories where owner=? order by sequence"
 _NEXT_BODIES: Final = (
     "select memory_id, sequence, body from memories where owner=? and memory_id>? order by memory_id limit ?"
@@ -72,7 +74,9 @@ class UserStates:
 
     def keep(self, owner: Owner, state: UserState) -> None:
         """Cache a state; those of the users asked for longest ago make room."""
-        _cached.put((self._number, owner), state, _size_of(state))
+        key = (self._number, owner)
+        if not state.version % _MEASURED_EVERY or not _cached.replace(key, state):
+            _cached.put(key, state, _size_of(state))
 
     def state(self, owner: Owner) -> UserState:
         """Return a user's state; an unknown user has an empty one."""

@@ -22,17 +22,21 @@ if TYPE_CHECKING:
 
 CHECKPOINT_BYTES: Final = 16 << 20
 """By which the write-ahead log grows between two checkpoints."""
-CLEARINGS: Final = 5
-"""Before it is said that others write or read the file all the while: it is quiet for moments only, under load."""
-CLEARING_PAUSE_SECONDS: Final = 0.2
-PATIENCE_SECONDS: Final = 10.0
-"""How long one attempt goes on while others read."""
+TRUNCATE_SECONDS: Final = 10.0
+CLEAR_SECONDS: Final = 50.0
+"""How long it is tried while others read or write all the while: under load the file is quiet for moments only."""
 PAUSE_SECONDS: Final = 0.1
-"""Between two looks whether anybody reads: others write meanwhile."""
+"""Between two attempts: others write meanwhile."""
 REST_SECONDS: Final = 5.0
 """Without a commit: then the write-ahead log is emptied."""
 REST_BYTES: Final = 256 << 10
 """A write-ahead log that is shorter is left as it is."""
+_NO_MATTER_OF_TIME: Final = (
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+)
 
 
 class Checkpoints:
@@ -53,12 +57,16 @@ class Checkpoints:
         """Whether something was committed since the last look for rest."""
         self._counting = threading.Lock()
         self._clearings = 0
-        """Threads that empty the write-ahead log, and wait until nobody writes."""
+        """Calls of `clear` that go on."""
+        self._truncations = 0
+        """How many are wanted, since the thread that makes them began; 0: there is none."""
+        self._ending = threading.Event()
+        """Set while a thread that waits until nobody reads is to end."""
 
     @property
     def want_the_file(self) -> bool:
         """Whether a transaction that stays open would keep what was deleted from being overwritten."""
-        return self._clearings > 0
+        return self._clearings > 0 or self._truncations > 0
 
     def committed(self) -> None:
         """Start a checkpoint where the write-ahead log has grown and none is running, else one when there is rest.
@@ -76,42 +84,41 @@ class Checkpoints:
             self._look_later()
 
     def truncate(self) -> None:
-        """Have the write-ahead log emptied and stale bytes overwritten: what was deleted still stands in them."""
-        self.close()
-        self._count_clearings(1)
-        if not self._start("truncate"):
-            self._count_clearings(-1)
+        """Have the write-ahead log emptied and stale bytes overwritten: what was deleted still stands in them.
+
+        Waits for nobody. Where others read for long, it is left to the next one, or to `clear`.
+        """
+        with self._counting:
+            self._truncations += 1
+            is_at_work = self._truncations > 1
+        if not is_at_work and not self._start("truncate"):
+            self._truncations = 0
 
     def clear(self) -> None:
         """Do as `truncate`, and wait: nothing of what was deleted stays. Raises ShardUnavailable, ShardDamaged."""
         self.close()
         self._count_clearings(1)
         try:
-            self._clear()
+            _empty(self._path, CLEAR_SECONDS, threading.Event())
+        except (StillWritten, OSError) as error:
+            raise ShardBusy(f"what was deleted cannot be overwritten yet: {error}") from error
+        except sqlite3.Error as error:
+            raise trouble(self._path, error) from error
         finally:
             self._count_clearings(-1)
 
-    def _clear(self) -> None:
-        for left in reversed(range(CLEARINGS)):
-            try:
-                with closing(_opened(self._path)) as connection:
-                    _empty(self._path, connection)
-            except (sqlite3.OperationalError, StillWritten, OSError) as error:
-                if not left:
-                    raise ShardBusy(f"what was deleted cannot be overwritten yet: {error}") from error
-                time.sleep(CLEARING_PAUSE_SECONDS)
-            except sqlite3.Error as error:
-                raise trouble(self._path, error) from error
-            else:
-                return
-
     def close(self) -> None:
-        """Wait for a running checkpoint: after that the file is open nowhere here, until the next commit."""
+        """Wait for a running checkpoint: after that the file is open nowhere here, until the next commit.
+
+        One that waits until nobody reads is ended.
+        """
         if self._rest is not None:
             self._rest.cancel()
             self._rest = None
         if self._thread is not None:
+            self._ending.set()
             self._thread.join()
+            self._ending.clear()
 
     def _look_later(self) -> None:
         with suppress(RuntimeError):  # no loop runs here: the next commit in one looks
@@ -137,7 +144,8 @@ class Checkpoints:
         return self._thread is not None and self._thread.is_alive()
 
     def _start(self, how: str) -> bool:
-        thread = threading.Thread(target=self._checkpoint, args=(how,), name=f"checkpoint {self._path.name}")
+        name = f"checkpoint {self._path.name}"
+        thread = threading.Thread(target=self._checkpoint, args=(how, self._thread), name=name)
         with suppress(RuntimeError):  # the system gives no thread: what was folded is committed all the same
             thread.start()
             self._thread = thread
@@ -148,36 +156,53 @@ class Checkpoints:
         with self._counting:
             self._clearings += number
 
-    def _checkpoint(self, how: str) -> None:
-        try:
-            with suppress(sqlite3.Error), closing(_opened(self._path)) as connection:
-                self._checkpoint_by(connection, how)
-        finally:
-            if how == "truncate":
-                self._count_clearings(-1)
-
-    def _checkpoint_by(self, connection: sqlite3.Connection, how: str) -> None:
+    def _checkpoint(self, how: str, former: threading.Thread | None) -> None:
+        if former is not None:
+            former.join()
         if how == "truncate":
-            with suppress(StillWritten, OSError):
-                _empty(self._path, connection)
+            self._truncate()
             return
-        with held(self._path):
-            connection.execute("pragma wal_checkpoint(passive)")
-        if how == "rest":  # nothing is left to be copied, and where somebody reads or writes it is left for later
-            connection.execute("pragma busy_timeout=0")
-            connection.execute("pragma wal_checkpoint(truncate)")
+        with suppress(sqlite3.Error), closing(_opened(self._path)) as connection:
+            with held(self._path):
+                connection.execute("pragma wal_checkpoint(passive)")
+            if how == "rest":  # nothing is left to be copied, and where somebody reads or writes it is left for later
+                connection.execute("pragma busy_timeout=0")
+                connection.execute("pragma wal_checkpoint(truncate)")
+
+    def _truncate(self) -> None:
+        """Empty the write-ahead log, again where that was wanted once more meanwhile."""
+        is_wanted = True
+        while is_wanted:
+            wanted = self._truncations
+            with suppress(sqlite3.Error, StillWritten, OSError):
+                _empty(self._path, TRUNCATE_SECONDS, self._ending)
+            with self._counting:
+                is_wanted = self._truncations > wanted and not self._ending.is_set()
+                if not is_wanted:
+                    self._truncations = 0
 
 
-def _empty(path: Path, connection: sqlite3.Connection) -> None:
-    """Empty the write-ahead log once nobody reads, and the gaps of a file in clear. Raises StillWritten."""
-    connection.execute("pragma busy_timeout=10000")
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not empty_log(connection):
-        if time.monotonic() >= until:
-            raise StillWritten(f"{path} is written or read all the while")
-        time.sleep(PAUSE_SECONDS)
-    if key_of(path) is None:
-        clear_gaps(path, connection)
+def _empty(path: Path, seconds: float, ending: threading.Event) -> None:
+    """Empty the write-ahead log once nobody reads, and the gaps of a file in clear.
+
+    Raises StillWritten when so many seconds are over, or `ending` is set; OSError, sqlite3.Error.
+    """
+    until = time.monotonic() + seconds
+    with closing(_opened(path)) as connection:
+        connection.execute("pragma busy_timeout=10000")
+        while True:
+            reason = f"{path} is written or read all the while"
+            try:
+                if empty_log(connection):
+                    if key_of(path) is None:
+                        clear_gaps(path, connection)
+                    return
+            except (StillWritten, sqlite3.OperationalError) as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_MATTER_OF_TIME:
+                    raise
+                reason = str(error)
+            if time.monotonic() >= until or ending.wait(PAUSE_SECONDS):
+                raise StillWritten(reason)
 
 
 @contextmanager

@@ -217,8 +217,10 @@ def new_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: str)
 
 def _mark_faults(message: Observation) -> Iterator[Fault]:
     for name in ("name", "title", "summary", "content", "text"):
+        if not (text := getattr(message, name, None)):
+            continue
         try:
-            refuse_marks(getattr(message, name, None) or "")
+            refuse_marks(text)
         except ValueError as error:
             yield Fault(f"$.{name}", str(error))
 
@@ -227,8 +229,10 @@ def _id_faults(message: Observation) -> Iterator[Fault]:
     ids = {"event_id": message.envelope.event_id, "agent_id": message.envelope.agent_id}
     ids |= {name: getattr(message, name, None) for name in ("session_id", "screenshot_id", "article_id")}
     for name, value in ids.items():
+        if not value:
+            continue
         try:
-            no_controls(value or "")
+            no_controls(value)
         except ValueError as error:
             yield Fault(f"$.{name}", str(error))
 

@@ -34,7 +34,7 @@ class Envelope:
     @property
     def owner(self) -> Owner:
         """The tenant and user that the message is about."""
-        return Owner(self.tenant, self.user_id)
+        return Owner.of(self.tenant, self.user_id)
 
     def follow(
         self,

@@ -7,7 +7,6 @@ import importlib
 import time
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -239,7 +238,7 @@ def handled(app: faust.App, topic: str, partition: int) -> int:
 async def _opened(delivery: Delivery, open_record: Callable[[Record], Awaitable[Record]]) -> Delivery:
     """Return a delivery of the record as it was appended; waits while its key cannot be read."""
     opened = await retry(partial(open_record, delivery.record), LogUnavailable)
-    return delivery if opened is delivery.record else replace(delivery, record=opened)
+    return delivery if opened is delivery.record else Delivery(opened, delivery.ack, delivery.is_current)
 
 
 def _delivery(event: Any, app: faust.App) -> Delivery:  # noqa: ANN401 - Faust's event is untyped

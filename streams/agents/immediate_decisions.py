@@ -30,9 +30,11 @@ from streams.decisions.draft import ItemPosition
 from streams.delivery.fair_queue import FairQueue
 from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import catch_up, fold_with_retry, retry
+from streams.transports.recent_records import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
+    from contextlib import AbstractContextManager
 
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
@@ -51,6 +53,8 @@ PATIENCE_SECONDS: Final = 0.1
 """A command waits so long for what is being decided before it; then it goes behind it, into the inbox."""
 FOLD_SECONDS: Final = 5.0
 """After so long the caller is answered although the decision is not folded: the shard's disk is full, for one."""
+
+UNKNOWN: Final = "it is not known whether the log has the command: send it again"
 
 
 def always() -> bool:
@@ -95,10 +99,10 @@ class _Asked:
         if not self.answer.done():
             self.answer.set_result(answer)
 
-    def refuse(self, error: LogError) -> None:
-        """Raise an error of its own at the caller who waits, if one still does."""
+    def refuse(self, error: Exception) -> None:
+        """Raise an error at the caller who waits, if one still does; one of the log is that caller's own."""
         if not self.answer.done():
-            self.answer.set_exception(type(error)(*error.args))
+            self.answer.set_exception(type(error)(*error.args) if isinstance(error, LogError) else error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +140,11 @@ class ImmediateDecisions:
         patience_seconds: float = PATIENCE_SECONDS,
         fold_seconds: float = FOLD_SECONDS,
     ) -> None:
-        """Take the agent that decides otherwise, and its pool. An error that nothing expects goes to `failed`."""
+        """Take the agent that decides otherwise, and its pool.
+
+        An error that nothing expects goes to `failed`, unless it is that of one command of which the log has nothing:
+        its caller meets it. After one that goes there nothing is decided here any more: what is folded is not known.
+        """
         self._log = log
         self._remember = remember
         self._shards = shards
@@ -236,7 +244,11 @@ class ImmediateDecisions:
         """Write what waits, some commands at a time, until nothing does."""
         try:
             while self._waiting:
-                await self._write_some(self._take())
+                try:
+                    await self._write_some(self._take())
+                except Exception as error:  # noqa: BLE001 - the boundary of a step: what waits is given back, not left
+                    self._is_stopped = True
+                    self._failed(error)
         finally:
             self._is_writing = False
 
@@ -261,20 +273,15 @@ class ImmediateDecisions:
         except (LogMoved, RecordTooLarge):  # delivered, each meets its own fate
             for one in made:
                 self._give_back(one.asked)
-        except LogError as error:
-            for one in made:
-                one.asked.refuse(error)
+        except Exception as error:
+            is_expected = isinstance(error, LogError)
+            for one in made:  # perhaps the log has it
+                one.asked.refuse(error if is_expected else LogUnavailable(UNKNOWN))
                 self._start(self._come_to_end(one.asked))
+            if not is_expected:
+                raise
         else:
-            written = list(map(_Written, made, appended[::2], appended[1::2]))
-            self._note(written)
-            by_place: defaultdict[tuple[str, int], list[_Written]] = defaultdict(list)
-            for each in written:
-                by_place[each.decision.position.topic, each.decision.position.partition].append(each)
-            # Each by itself, for a shard that cannot be written holds up no other; and while the next commands are on
-            # their way to the disk.
-            for place, some in by_place.items():
-                self._start(self._fold(*place, some))
+            self._note(list(map(_Written, made, appended[::2], appended[1::2])))
 
     async def _decide_some(self, some: Sequence[_Asked]) -> tuple[list[_Made], dict[int, Appended]]:
         """Return decisions on commands, and the place of the first in each inbox. Others have their turn meanwhile."""
@@ -289,11 +296,16 @@ class ImmediateDecisions:
                 await asyncio.sleep(0)
                 began = clock()
             inbox = asked.record.partition
-            if inbox not in first:
-                place = self._log.next_place(INBOX.name, inbox)
-                at = next(iter(first.values()), place).recorded_at
-                first[inbox] = replace(place, recorded_at=at)
-            one = self._decide(asked, first[inbox], behind[inbox], last.get(asked.owner))
+            try:
+                if inbox not in first:
+                    place = self._log.next_place(INBOX.name, inbox)
+                    at = next(iter(first.values()), place).recorded_at
+                    first[inbox] = replace(place, recorded_at=at)
+                one = self._decide(asked, first[inbox], behind[inbox], last.get(asked.owner))
+            except Exception as error:  # noqa: BLE001 - the boundary of a step: its caller meets it, and no other
+                self._release(asked)
+                asked.refuse(error)
+                continue
             if one is None:
                 self._give_back(asked)
                 continue
@@ -308,7 +320,7 @@ class ImmediateDecisions:
         `last` is what was decided on the same user for the same transaction.
         """
         owner, item, turn, inbox = asked.owner, asked.item, asked.turn, first.position.partition
-        if turn.hold.is_wanted or not self._remember.has_handled(inbox, first.position.offset):
+        if self._is_stopped or turn.hold.is_wanted or not self._remember.has_handled(inbox, first.position.offset):
             return None  # what comes before it may be of this user, or a tick that all users meet
         item_id = item.envelope.event_id
         place = ItemPosition(inbox, first.position.offset + before, first.recorded_at)
@@ -331,47 +343,82 @@ class ImmediateDecisions:
         return _Made(asked, decision, record, span.traceparent, after)
 
     def _note(self, written: Sequence[_Written]) -> None:
-        """Take in what the log has."""
+        """Take in what the log has, and have it folded."""
+        by_place: defaultdict[tuple[str, int], list[_Written]] = defaultdict(list)
         for one in written:
-            made, place, turn = one.made, one.command.position, one.made.asked.turn
+            place, turn = one.command.position, one.made.asked.turn
             if self._remember.has_handled(place.partition, place.offset):  # else deliveries have begun anew meanwhile
                 self._remember.handled(place.partition, place.offset)
             turn.unfolded += 1
-            turn.state = made.after
-            self._counted("remember", outcome_of(made.decision))
-            telemetry.made(memories_made(made.decision), made.traceparent)
+            turn.state = one.made.after
+            by_place[one.decision.position.topic, one.decision.position.partition].append(one)
+        for (topic, partition), some in by_place.items():
+            if not self._fold_known(some):
+                # Each by itself, for a shard that cannot be written holds up no other; and while the next commands are
+                # on their way to the disk.
+                self._start(self._fold(topic, partition, some))
+        for one in written:
+            self._counted("remember", outcome_of(one.made.decision))
+            telemetry.made(memories_made(one.made.decision), one.made.traceparent)
+
+    def _fold_known(self, written: Sequence[_Written]) -> bool:
+        """Fold decisions of one partition as they are known here, and answer the callers; return whether it was done.
+
+        Nearly always it can be: they are what comes next, and nobody else is folding. So nothing is read again.
+        """
+        decisions = [as_read(one.made.record, one.decision) for one in written]
+        inbox = [as_read(one.made.asked.record, one.command) for one in _with_answers(written)]
+        try:
+            with _span_of_fold(written):
+                for records in filter(None, (inbox, decisions)):
+                    if not self._shards.fold_known(records):
+                        return False
+        except Exception:  # noqa: BLE001 - `_fold` meets it again, where it holds up nobody else
+            return False
+        if self._index_sync.is_behind:
+            return False
+        self._answer(written, is_folded=True)
+        self._end(written, is_folded=True)
+        return True
 
     async def _fold(self, topic: str, partition: int, written: Sequence[_Written]) -> None:
         """Fold decisions that a partition of the log has, and answer the callers."""
-
-        def answer(*, is_folded: bool) -> None:
-            for one in written:
-                one.made.asked.say(Decided(one.command, one.made.decision, is_folded))
-
         is_folded = False
-        timer = asyncio.get_running_loop().call_later(self._fold_seconds, partial(answer, is_folded=False))
+        timer = asyncio.get_running_loop().call_later(
+            self._fold_seconds, partial(self._answer, written, is_folded=False)
+        )
         try:
-            with telemetry.following("fold", {"mnemolog.decisions": len(written)}, written[-1].made.record.headers):
-                if answers := [one for one in written if isinstance(one.made.asked.item, EXTRACTIONS)]:
-                    # Who is told of the decision looks first for the answer that it is about.
+            with _span_of_fold(written):
+                if answers := _with_answers(written):
                     place = answers[-1].command.position
                     await catch_up(self._shards, INBOX.name, place.partition, place.offset + 1)
                 await catch_up(self._shards, topic, partition, written[-1].decision.position.offset + 1)
                 await self._index_sync.try_flush()
             is_folded = True
-            answer(is_folded=True)
         except NotHeld:
             pass  # whoever has the partition now folds it
+        except Exception:
+            self._is_stopped = True  # before the turn is given back: the next decision would not know of this one
+            raise
         finally:
             timer.cancel()
-            answer(is_folded=False)  # who has no answer yet
-            for one in written:
-                asked = one.made.asked
-                self._folded(asked.turn)
-                self._release(asked)
-                if is_folded or not isinstance(asked.item, EXTRACTIONS):
-                    with suppress(NotHeld, ShardDamaged, ShardUnavailable):  # it looks at the state after an answer
-                        self._remember.ended(asked.owner, asked.item)
+            self._answer(written, is_folded=is_folded)  # who has no answer yet
+            self._end(written, is_folded=is_folded)
+
+    @staticmethod
+    def _answer(written: Sequence[_Written], *, is_folded: bool) -> None:
+        for one in written:
+            one.made.asked.say(Decided(one.command, one.made.decision, is_folded))
+
+    def _end(self, written: Sequence[_Written], *, is_folded: bool) -> None:
+        """Give the users' turns back, and tell who waits for the decisions."""
+        for one in written:
+            asked = one.made.asked
+            self._folded(asked.turn)
+            self._release(asked)
+            if is_folded or not isinstance(asked.item, EXTRACTIONS):
+                with suppress(NotHeld, ShardDamaged, ShardUnavailable):  # it looks at the state after an answer
+                    self._remember.ended(asked.owner, asked.item)
 
     @staticmethod
     def _folded(turn: _Turn) -> None:
@@ -400,3 +447,17 @@ class ImmediateDecisions:
             come_to_end = partial(self._shards.come_to_end, asked.owner)
             await fold_with_retry(lambda: retry(come_to_end, LogUnavailable))
         self._release(asked)
+
+
+def _with_answers(written: Sequence[_Written]) -> Sequence[_Written]:
+    """Return those up to the last that decided on a model's answer: the inbox is folded as far before the decisions.
+
+    Who is told of such a decision looks first for the answer that it is about.
+    """
+    is_answer = [isinstance(one.made.asked.item, EXTRACTIONS) for one in written]
+    return written[: len(written) - is_answer[::-1].index(True)] if any(is_answer) else ()
+
+
+def _span_of_fold(written: Sequence[_Written]) -> AbstractContextManager[telemetry.Span]:
+    """Return the span of folding decisions, in the trace of the last one."""
+    return telemetry.following("fold", {"mnemolog.decisions": len(written)}, written[-1].made.record.headers)

@@ -293,7 +293,7 @@ class Observe:
             await self._submit(key.partition, window, self._extractor)
 
     async def _submit(self, partition: int, window: Window, extractor: Extractor) -> None:
-        owner = Owner(window.tenant, window.user_id)
+        owner = Owner.of(window.tenant, window.user_id)
         if extractor is self._verbatim:
             await self._pool.share(partition, owner, self._keep, (partition, window))
         else:
@@ -396,7 +396,8 @@ class Observe:
         left = self._surviving(owner, window.pieces)
         while left:
             try:
-                await self._answer(partition, replace(window, pieces=tuple(left)), extractor, waits)
+                rest = window if len(left) == len(window.pieces) else replace(window, pieces=tuple(left))
+                await self._answer(partition, rest, extractor, waits)
                 break
             except Erased:
                 left = self._surviving(owner, left)
@@ -405,7 +406,7 @@ class Observe:
     async def _keep(self, queued: Sequence[tuple[int, Window]]) -> None:
         """Extract windows of one user that are kept word for word: together, or else one by one."""
         partition, first = queued[0]
-        owner = Owner(first.tenant, first.user_id)
+        owner = Owner.of(first.tenant, first.user_id)
         windows = [window for _, window in queued]
         if len(windows) == 1 or not await self._keep_together(partition, owner, windows):
             for window in windows:
@@ -443,7 +444,7 @@ class Observe:
         found = [p for message, r in messages for p in _pieces_of(message, r)]
         last, _ = messages[-1]
         window = replace(window_of(last, ()), rejected_at=version)
-        owner = Owner(window.tenant, window.user_id)
+        owner = Owner.of(window.tenant, window.user_id)
         while left := self._surviving(owner, [p for p in found if p.piece_id in pieces]):
             with suppress(Erased):
                 left_of_it = replace(window, pieces=tuple(left))

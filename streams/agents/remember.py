@@ -8,29 +8,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final, assert_never, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from projections.state.evolve import ERASE, Unfit, events_of, evolve, is_cut_off, is_decided, is_passed
 from schemas import codec, telemetry
 from schemas.disclosure import describe
-from schemas.identity import GLOBAL_USER, InvalidOwner, Owner, partition_owner
+from schemas.identity import InvalidOwner, Owner, partition_owner
 from schemas.log import LogUnavailable, NewRecord, RecordTooLarge
 from schemas.messages.dead_letters import TOO_LARGE
 from schemas.messages.erasure import EraseMemory, EraseUser, UserErased
 from schemas.messages.events import MemoryFormed, MemoryImported, MemoryRevised
-from schemas.messages.inbox import EXTRACTIONS, CandidatesExtracted, DecayDue, RetentionDue, Tick
-from schemas.messages.wakes import WakeDue
+from schemas.messages.inbox import EXTRACTIONS, CandidatesExtracted, Tick
 from schemas.topics import INBOX
 from streams.agents.inbox import item_of_record
-from streams.decisions.decay import touched_by
-from streams.decisions.decay_policies.registry import POLICIES
-from streams.decisions.decide import close_tick, decide, decide_tick, policy_of
-from streams.decisions.draft import ItemPosition
+from streams.agents.tick_application import TickApplication, place_of
+from streams.decisions.decide import decide
 from streams.decisions.duplicates import matching
 from streams.decisions.erasure import is_erased
-from streams.decisions.wakes import shows_memories
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import append_with_retry, catch_up, retry
@@ -46,15 +42,11 @@ if TYPE_CHECKING:
     from schemas.log import Log, Record
     from schemas.messages.decision import Decision
     from schemas.messages.inbox import UserItem
+    from streams.decisions.draft import ItemPosition
     from streams.decisions.parameters import Parameters
     from streams.delivery.delivery import Delivery
     from streams.delivery.keyed_pool import KeyedPool
 
-
-USERS_AT_ONCE: Final = 64
-"""Users on whom a tick is decided concurrently; their appends share an fsync."""
-MANY_MEMORIES: Final = 1_000
-"""Choosing from so many memories runs in a thread, so that it does not block the event loop."""
 
 MOST_TOGETHER: Final = 64
 BYTES_TOGETHER: Final = 256 * 1024
@@ -129,8 +121,6 @@ class Remember:
         self._pool = pool
         self._parameters = parameters
         self._counted = counted
-        self._ticked = ticked
-        self._remove = remove
         self._destroy = destroy
         self._resume = resume
         self._erased = erased
@@ -139,6 +129,15 @@ class Remember:
         """For each inbox, the offset before which everything has been handled here, and nothing is delivered again."""
         self._waiters: dict[tuple[Owner, str], list[asyncio.Future[None]]] = {}
         self._listeners: dict[Owner, list[asyncio.Event]] = {}
+        self._tick_application = TickApplication(
+            shards=shards,
+            parameters=parameters,
+            append=self._append,
+            give_up=self._give_up,
+            counted=counted,
+            ticked=ticked,
+            remove=remove,
+        )
 
     async def handle(self, delivery: Delivery) -> None:
         """Handle one record; return when the next may be delivered."""
@@ -191,7 +190,7 @@ class Remember:
         if not lease.is_current(delivery):
             return False  # the items before it were dropped with the lease, and it must not be decided before them
         if isinstance(item, Tick):
-            await self._pool.submit(partition, owner, lambda: self._apply_tick(delivery, item))
+            await self._pool.submit(partition, owner, lambda: self._apply(delivery, item))
             await self._pool.settle(partition)
         else:
             await self._pool.share(partition, owner, self._remember, _Queued(delivery, owner, item))
@@ -315,7 +314,7 @@ class Remember:
                 continue
             try:
                 with _span_of(one) as span:
-                    last = self.decision(owner, one.item, _place(one.delivery.record), state, vectors)
+                    last = self.decision(owner, one.item, place_of(one.delivery.record), state, vectors)
                     span.note({"mnemolog.outcome": outcome_of(last)})
                 after = state_after(state, last, vectors)
             except (Undecidable, Unfit) as error:
@@ -357,125 +356,10 @@ class Remember:
             if isinstance(event, UserErased):
                 await retry(partial(self._destroy, event.key_ids), LogUnavailable)
 
-    async def _apply_tick(self, delivery: Delivery, tick: Tick) -> None:
-        """Apply the tick to every user of the partition, then close it by a decision of the partition itself."""
-        partition = delivery.record.position.partition
-        closer, tick_id = partition_owner(partition), tick.envelope.event_id
-        place = _place(delivery.record)
-        while not is_decided(self._shards.state(closer), tick_id):
-            decayed, expired = await self._apply(delivery.record, tick)
-            state = self._shards.state(closer)
-            if is_decided(state, tick_id):
-                break  # another worker has closed it meanwhile
-            if is_passed(state, tick_id, place.offset):
-                self._ticked(policy_of(tick), "passed")
-                await self._give_up(delivery.record, "a later tick was closed before it")
-                break
-            await self._append(
-                closer, [close_tick(state, tick, place, decayed, expired, raised=self._raised(partition, tick_id))]
-            )
-            self._counted("remember", "tick")
-            if isinstance(tick, DecayDue) and tick.policy not in POLICIES:
-                self._ticked("unknown", "nothing")
-            else:
-                self._ticked(policy_of(tick), "applied")
+    async def _apply(self, delivery: Delivery, tick: Tick) -> None:
+        await self._tick_application.apply(delivery.record, tick)
         delivery.ack()
-        self._notify(closer, tick_id)
-
-    async def _apply(self, record: Record, tick: Tick) -> tuple[int, int]:
-        """Apply a tick to all that it concerns; return `decayed` and `expired` as TickApplied has them."""
-        match tick:
-            case DecayDue():
-                return await self._decay(record, tick)
-            case RetentionDue():
-                await self._keep_intimacies(record, tick)
-                # Before the closing decision: if this is interrupted, the tick is applied again and finds them gone.
-                return 0, await self._remove(record.position.partition, tick.before) if tick.before else 0
-            case WakeDue():
-                await self._raise_wakes(record, tick)
-                return 0, 0
-            case _:
-                assert_never(tick)
-
-    async def _decay(self, record: Record, tick: DecayDue) -> tuple[int, int]:
-        decayed = expired = 0
-        owners = self._owners(record.position.partition)
-        for begin in range(0, len(owners), USERS_AT_ONCE):
-            some = owners[begin : begin + USERS_AT_ONCE]
-            for state in await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in some)):
-                faded, over = touched_by(state, tick.envelope.event_id)
-                decayed += faded
-                expired += over
-        return decayed, expired
-
-    async def _raise_wakes(self, record: Record, tick: WakeDue) -> None:
-        due = self._shards.at(record.position.partition).ledger.wakes.due(tick.as_of)
-        for begin in range(0, len(due), USERS_AT_ONCE):
-            owners = due[begin : begin + USERS_AT_ONCE]
-            await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in owners))
-
-    async def _keep_intimacies(self, record: Record, tick: RetentionDue) -> None:
-        after = None
-        while tick.before:
-            # Looked up each time: a rebuild may have switched to another shard meanwhile.
-            statistics = self._shards.at(record.position.partition).turn_statistics
-            if not (owners := statistics.owners_with_intimacy(after, USERS_AT_ONCE)):
-                return
-            await asyncio.gather(*(self._meet_tick(owner, tick, record) for owner in owners))
-            await asyncio.sleep(0)
-            after = owners[-1]
-
-    def _raised(self, partition: int, tick_id: str) -> int:
-        return self._shards.at(partition).ledger.wakes.raised_by(tick_id)
-
-    async def _meet_tick(self, owner: Owner, tick: Tick, record: Record) -> UserState:
-        """Decide a tick for one user, part by part; return the user's state after it."""
-        tick_id, place = tick.envelope.event_id, _place(record)
-        await self._shards.load(owner)
-        while True:
-            state = self._shards.state(owner)
-            if is_decided(state, tick_id) or is_passed(state, tick_id, place.offset):
-                return state
-            decision = await self._decide_tick(state, tick, place)
-            if decision is None:
-                return state
-            try:
-                await self._append(owner, [decision])
-            except RecordTooLarge as error:  # the partition's other users still meet the tick
-                await self._give_up(record, f"{owner.key.decode()!r} does not meet the tick: {error}")
-                return state
-
-    async def _decide_tick(self, state: UserState, tick: Tick, place: ItemPosition) -> Decision | None:
-        match tick:
-            case DecayDue():
-                if len(state.memories) < MANY_MEMORIES:
-                    return decide_tick(state, tick, place, self._parameters)
-                return await asyncio.to_thread(decide_tick, state, tick, place, self._parameters)
-            case RetentionDue():
-                last_intimacies = self._shards.of(state.owner).turn_statistics.last_intimacies(state.owner)
-                return decide_tick(state, tick, place, self._parameters, last_intimacies=last_intimacies)
-            case WakeDue():
-                return await self._decide_wakes(state, tick, place)
-            case _:
-                assert_never(tick)
-
-    async def _decide_wakes(self, state: UserState, tick: WakeDue, place: ItemPosition) -> Decision | None:
-        """Decide on a user's wakes, in a thread where they choose from many memories."""
-        everyone = self._shards.state(Owner(state.owner.tenant, GLOBAL_USER))
-        deciding = partial(decide_tick, state, tick, place, self._parameters, everyone=everyone)
-        if not shows_memories(state, self._parameters.wake_memory_limit):
-            return deciding()
-        both = (state.owner, everyone.owner)
-        vectors = {i: v for owner in both for i, v in self._shards.of(owner).ledger.vectors(owner).all().items()}
-        if len(vectors) < MANY_MEMORIES:
-            return deciding(vectors=lambda: vectors)
-        return await asyncio.to_thread(deciding, vectors=lambda: vectors)
-
-    def _owners(self, partition: int) -> list[Owner]:
-        """Return the users whose items come through the partition's inbox."""
-        users = self._shards.at(partition).ledger.owners()
-        global_owners = [o for o in self._shards.globals.ledger.owners() if self._shards.partition(o) == partition]
-        return [*users, *global_owners]
+        self._notify(partition_owner(delivery.record.position.partition), tick.envelope.event_id)
 
     async def _append(
         self, owner: Owner, decisions: Sequence[Decision], traceparents: Sequence[str | None] = ()
@@ -525,10 +409,6 @@ def state_after(state: UserState, decision: Decision, vectors: dict[str, bytes])
         if isinstance(event, (MemoryFormed, MemoryImported, MemoryRevised)) and event.vector is not None:
             vectors[event.memory_id] = event.vector.data
     return evolve(state, decision, events)
-
-
-def _place(record: Record) -> ItemPosition:
-    return ItemPosition(record.position.partition, record.position.offset, record.recorded_at)
 
 
 def _span_of(one: _Queued) -> AbstractContextManager[telemetry.Span]:

@@ -53,7 +53,8 @@ class AssistedModel:
             read = await reading
         finally:
             reading.cancel()
-        return replace(extraction, proposals=with_slots(extraction.proposals, read))
+        proposals = with_slots(extraction.proposals, read)
+        return extraction if proposals == extraction.proposals else replace(extraction, proposals=proposals)
 
     async def _read(self, window: Window) -> tuple[Proposal, ...]:
         """Return what the rules find; nothing where they fail, for the window is the model's."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
+from schemas.fast_init import fast_init
+
 if TYPE_CHECKING:
     from datetime import date, datetime
 
@@ -18,6 +20,7 @@ Speaker: TypeAlias = Literal["user", "assistant", "screenshot", "article"]
 SourceType: TypeAlias = Literal["chat", "photo", "inferred"]
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """At most 6,000 characters of one observation; `piece_id` is `event_id#k`, k from 0."""
@@ -47,6 +50,7 @@ class Piece:
     """What a model is told about its extraction, behind the policy."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """Pieces that are extracted together: turns of one session, one screenshot, or one article."""
@@ -65,6 +69,7 @@ class Window:
     """What the tenant wants remembered, and how; None is the default."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
     """One thing that the extractor proposes to remember; every default is filled in."""
@@ -87,6 +92,7 @@ class Proposal:
     """Indexes into Window.pieces, from 0, valid and without repeats; never empty in an Extraction."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
     """An extractor's answer: the proposals, and the raw text that they were read from."""

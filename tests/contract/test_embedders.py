@@ -402,6 +402,12 @@ class TestBehindAnEndpoint(EmbedderSuite):
             await lonely.close()
 
 
+def test_rows_become_as_long_as_the_norm_says():
+    rows = np.random.default_rng(5).standard_normal((3, 512))
+    wanted = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    np.testing.assert_array_equal(unit_vectors(rows), wanted)
+
+
 def test_a_row_of_zeros_becomes_the_first_axis():
     np.testing.assert_array_equal(unit_vectors([[0, 0], [0, 3]]), [[1, 0], [0, 1]])
 

@@ -26,7 +26,7 @@ from streams.sealing.replacements import Replacements
 from streams.sealing.user_keys import LEASE_SECONDS, UserKeys
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Coroutine, Generator, Sequence
     from typing import Any
 
     from projections.partitions.assignment import Lease
@@ -104,8 +104,15 @@ class _UpdatesStateBeforeTheAcknowledgement(Remember):
 
 
 class _WakesBeforeTheTime(Remember):
-    async def _decide_wakes(self, state: UserState, tick: WakeDue, place: ItemPosition) -> Decision | None:
-        return await super()._decide_wakes(state, replace(tick, as_of=tick.as_of + timedelta(days=36_500)), place)
+    def __init__(self, **parts: Any) -> None:
+        super().__init__(**parts)
+        ticks = self._tick_application
+        decide_wakes = ticks._decide_wakes
+
+        def decide(state: UserState, tick: WakeDue, place: ItemPosition) -> Coroutine[Any, Any, Decision | None]:
+            return decide_wakes(state, replace(tick, as_of=tick.as_of + timedelta(days=36_500)), place)
+
+        ticks._decide_wakes = decide  # type: ignore[method-assign]
 
 
 class _CommitsPastGaps(Books):

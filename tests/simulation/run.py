@@ -365,7 +365,7 @@ async def _catch_up(worker: SimulatedWorker) -> None:
 
 def _checkpoint_here(checkpoints: Checkpoints, how: str) -> bool:
     """Make a checkpoint at once: when a thread is done with one, for which others wait, is the machine's affair."""
-    checkpoints._checkpoint(how)
+    checkpoints._checkpoint(how, None)
     return True
 
 

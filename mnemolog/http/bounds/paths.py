@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_to_bytes
 
 from fastapi.routing import APIRoute
-from starlette.requests import Request
 
 from mnemolog.http.authentication import WITHOUT_KEY
 from mnemolog.http.permissions import permit_role
@@ -51,7 +50,7 @@ class Paths:
             return None
         route: Route = scope[FOUND]
         try:
-            permit_role(Request(scope), route.endpoint)
+            permit_role(scope, route.endpoint)
         except Problem as denied:
             return problem(denied.status_code, denied.detail)
         return None
@@ -82,11 +81,16 @@ async def to_found_route(scope: Scope, receive: Receive, send: Send) -> None:
         await scope["app"].router(scope, receive, send)
         return
     route: Route = scope[FOUND]
+    enter_route(scope, route)
+    await route.app(scope, receive, send)
+
+
+def enter_route(scope: Scope, route: Route) -> None:
+    """Put into the scope what a router does that has found a route."""
     if route.param_convertors or not isinstance(route, APIRoute):
         scope.update(route.matches(scope)[1])
     else:  # its path and its method were compared when it was found
         scope.update(endpoint=route.endpoint, path_params={}, route=route)
-    await route.app(scope, receive, send)
 
 
 def _is_whole(route: Route, scope: Scope) -> bool:

@@ -377,7 +377,8 @@ def command_answer(
     if outcome.action == "refused" or outcome.memory_id is None:
         refusal, detail = refusal_of(outcome.reason)
         raise Problem(HTTPStatus.NOT_FOUND if refusal is Refusal.UNKNOWN else HTTPStatus.CONFLICT, detail)
-    memory = shards.state(owner).memories[outcome.memory_id]
+    memories = shards.state(owner).memories
+    memory = memories[outcome.memory_id]
     note_memory(memory)
-    shown = view(memory) if view else dated_view(owner, memory, shards.state(owner).memories, clock.now())
+    shown = view(memory) if view else dated_view(owner, memory, memories, clock.now())
     return answer(shown, (statuses or {}).get(outcome.action, HTTPStatus.OK))

@@ -187,7 +187,10 @@ def _day(proposal: Proposal, lines: list[Piece]) -> tuple[date | None, date | No
         clauses = _clauses(piece)
         shared = {clause: len(terms & wording.terms(clause.text)) for clause in clauses}
         best = max(clauses, key=lambda clause: (shared[clause], clause.day is not None), default=None)
-        if best is None or not shared[best] or 2 * len(terms & wording.terms(best.sentence)) < len(terms):
+        if best is None or not shared[best]:
+            continue
+        told = shared[best] if best.text == best.sentence else len(terms & wording.terms(best.sentence))
+        if 2 * told < len(terms):
             continue
         if best.day is not None:
             return best.day, None

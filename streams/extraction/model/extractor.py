@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -204,10 +204,7 @@ class ModelExtractor:
         answer = grounded(read_answer(completion.text, part.window, cut_off=completion.cut_off), part.window)
         self._observe("ok")
         return Extraction(
-            proposals=tuple(
-                replace(proposal, sources=tuple(part.indexes[i] for i in proposal.sources))
-                for proposal in answer.proposals
-            ),
+            proposals=tuple(part.of_the_whole(proposal) for proposal in answer.proposals),
             answer=completion.text,
             tokens_in=completion.tokens_in,
             tokens_out=completion.tokens_out,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streams.extraction.model.prompts import Message
-    from streams.extraction.protocol import Window
+    from streams.extraction.protocol import Proposal, Window
 
 LETTERS_A_TOKEN: Final = 3.5
 """ASCII characters that make a token, of prose and JSON; any other character is one token. Rather too many tokens."""
@@ -32,8 +32,16 @@ class Part:
     window: Window
     indexes: tuple[int, ...]
     question: list[Message]
-    tokens: int
-    """Of the question, estimated."""
+
+    @property
+    def tokens(self) -> int:
+        """Those of the question, estimated; nobody asks while the context is not known."""
+        return tokens_of(self.question)
+
+    def of_the_whole(self, proposal: Proposal) -> Proposal:
+        """Return what was proposed for this part as a proposal for the whole window."""
+        sources = tuple(self.indexes[i] for i in proposal.sources)
+        return proposal if sources == proposal.sources else replace(proposal, sources=sources)
 
 
 class Fitting:
@@ -105,8 +113,7 @@ def _tokens(text: str) -> int:
 
 
 def _part(window: Window, indexes: tuple[int, ...], *, examples: bool) -> Part:
-    question = messages(window, examples=examples)
-    return Part(window, indexes, question, tokens_of(question))
+    return Part(window, indexes, messages(window, examples=examples))
 
 
 def _halves(window: Window, indexes: tuple[int, ...]) -> list[tuple[Window, tuple[int, ...]]]:

@@ -157,15 +157,19 @@ class _Reading:
         if self._window.source_type != "chat":
             return proposal
         proposal = self._corrected(proposal)
-        proposal = replace(proposal, sources=self._sources(proposal))
+        if (sources := self._sources(proposal)) != proposal.sources:
+            proposal = replace(proposal, sources=sources)
         self._refuse(proposal)
         first = next((i for i in proposal.sources if i in self._of_user), None)
         name = self._lines[first].piece.name if first is not None else None
-        proposal = self._with_slot(replace(proposal, key_dialogue=self._quotes(proposal)))
+        if (quotes := self._quotes(proposal)) != proposal.key_dialogue:
+            proposal = replace(proposal, key_dialogue=quotes)
+        proposal = self._with_slot(proposal)
         if self._is_a_whole_turn(proposal):
             return replace(proposal, occurred_on=days.with_day(proposal, self._window).occurred_on)
-        said = wording.of_the_user(proposal.content, name)
-        return days.with_day(replace(proposal, content=said), self._window)
+        if (said := wording.of_the_user(proposal.content, name)) != proposal.content:
+            proposal = replace(proposal, content=said)
+        return days.with_day(proposal, self._window)
 
     def _is_a_whole_turn(self, proposal: Proposal) -> bool:
         """Return whether an entry is a turn word for word, of several sentences or addressed to somebody.

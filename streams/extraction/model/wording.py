@@ -65,6 +65,8 @@ def terms(text: str) -> frozenset[str]:
     plain = unicodedata.normalize("NFKC", text).casefold()
     found = {word[:_STEM] for word in _LATIN.findall(plain) if word not in _COMMON}
     found.update(digits.lstrip("0") or "0" for digits in _DIGITS.findall(plain))
+    if plain.isascii():
+        return frozenset(found)
     found.update(str(value) for run in _NUMERALS.findall(plain) if (value := number(run)) is not None)
     for run in _HAN.findall(plain):
         pairs = (run[i : i + 2] for i in range(len(run) - 1))

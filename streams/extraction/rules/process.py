@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-import select
 import signal
+import socket
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, BinaryIO, Final, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
 
-from schemas.frames import read_frame, write_frame
+from schemas.frames import LENGTH_BYTES, frame_of
 from streams.delivery.fair_slots import FairSlots
 from streams.extraction.protocol import Extraction, Outage, Rejected
 from streams.extraction.rules_lineage import RulesLineage
@@ -28,6 +29,76 @@ MAX_ATTEMPTS: Final = 3
 """Child processes that may die at the same window for other reasons than its processor time."""
 
 
+class _DiedBefore(Exception):
+    """The process died at a window that was sent before this one."""
+
+
+class _Exchange(asyncio.Protocol):
+    """Frames that are sent over a socket, and the answer to each, in order.
+
+    The event loop reads and writes by itself. A thread that waits for an answer takes the interpreter's lock from the
+    loop and gives it back several times a window, which cost a turn a fourth of all its processor time.
+    """
+
+    def __init__(self) -> None:
+        """Wait for the connection."""
+        self._received = bytearray()
+        self._asked: deque[asyncio.Future[bytes | None]] = deque()
+        """Also those whose callers wait no longer: their answers come nevertheless."""
+        self.is_over = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def ask(self, body: bytes) -> asyncio.Future[bytes | None]:
+        """Send a frame; return what becomes its answer, None where the process dies at it.
+
+        It raises _DiedBefore where the process dies at an earlier one.
+        """
+        answer: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
+        self._asked.append(answer)
+        self._transport.write(frame_of(body))
+        return answer
+
+    def data_received(self, data: bytes) -> None:
+        """Take in a part of the answers."""
+        received = self._received
+        received += data
+        while len(received) >= LENGTH_BYTES:
+            end = LENGTH_BYTES + int.from_bytes(received[:LENGTH_BYTES], "little")
+            if len(received) < end:
+                return
+            answer = self._asked.popleft()
+            if not answer.done():
+                answer.set_result(bytes(received[LENGTH_BYTES:end]))
+            del received[:end]
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """Take in that the process has ended, or closed its end."""
+        self.is_over = True
+        for number, answer in enumerate(self._asked):
+            if answer.done():
+                continue
+            if number:
+                answer.set_exception(_DiedBefore)
+            else:
+                answer.set_result(None)
+        self._asked.clear()
+
+    def close(self) -> None:
+        """Close this end."""
+        self._transport.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Child:
+    """A running process, and what is said to it."""
+
+    process: subprocess.Popen[bytes]
+    exchange: _Exchange
+
+
 class RuleProcess(RulesLineage):
     """Extracts windows one after the other in a child process.
 
@@ -38,8 +109,9 @@ class RuleProcess(RulesLineage):
     def __init__(self, cpu_seconds: float = CPU_SECONDS) -> None:
         self._cpu_seconds = cpu_seconds
         self._process: subprocess.Popen[bytes] | None = None
+        self._starting: asyncio.Task[_Child] | None = None
+        """Starts the process, or has started it."""
         self._turns = FairSlots(1)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="rules")
         self._closed = False
 
     @property
@@ -55,67 +127,90 @@ class RuleProcess(RulesLineage):
         frame = pickle.dumps(window, pickle.HIGHEST_PROTOCOL)
         async with self._turns.slot(window.tenant):  # one tenant's windows do not keep another's waiting
             try:
-                return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, frame)
+                return await self._answer(frame)
             except Rejected as rejected:
                 rejected.answer = "\n".join(piece.text for piece in window.pieces)
                 raise
 
     async def aclose(self) -> None:
-        """End the process and the thread; a window that is being read is an outage to its caller."""
+        """End the process; a window that is being read is an outage to its caller."""
         self._closed = True
         if (process := self._process) is not None:
             process.kill()  # it holds nothing that could be lost
-        await asyncio.to_thread(self._thread.shutdown)
-        self._end()
+        if self._starting is not None:
+            with suppress(OSError):
+                child = await self._starting
+                child.exchange.close()
+                await asyncio.to_thread(_end, child.process)
+        self._process = None
 
-    def _answer(self, frame: bytes) -> Extraction:
-        for _ in range(MAX_ATTEMPTS):
-            answer = self._exchange(frame)
-            if isinstance(answer, Extraction):
-                return answer
-            if isinstance(answer, str):
-                raise Rejected(f"the rules failed: {answer}")
-            if self._end() == -signal.SIGPROF:
+    async def _answer(self, frame: bytes) -> Extraction:
+        died = 0
+        while died < MAX_ATTEMPTS:
+            child = await self._running()
+            timer = asyncio.get_running_loop().call_later(ANSWER_SECONDS, child.process.kill)
+            try:
+                answer = await child.exchange.ask(frame)
+            except _DiedBefore:
+                continue
+            finally:
+                timer.cancel()
+            if answer is not None:
+                found: Extraction | str = pickle.loads(answer)  # noqa: S301 - of our own program
+                if isinstance(found, Extraction):
+                    return found
+                raise Rejected(f"the rules failed: {found}")
+            code = await asyncio.to_thread(_end, child.process)
+            if code == -signal.SIGPROF:
                 raise Rejected(f"the rules took more than {self._cpu_seconds:g} s of processor time over these words")
-            if self._closed:
-                raise Outage("the rules' process is closed")
+            died += 1
         raise Rejected(f"the rules' process died {MAX_ATTEMPTS} times over these words")
 
-    def _exchange(self, frame: bytes) -> object:
-        """Return the process's answer, or None when it has died, or was killed because it did not answer."""
-        process = self._process or self._start()
-        answers = cast("BinaryIO", process.stdout)
-        try:
-            write_frame(cast("BinaryIO", process.stdin), frame)
-            poll = select.poll()
-            poll.register(answers, select.POLLIN)
-            if not poll.poll(ANSWER_SECONDS * 1000):
-                process.kill()
-            answer = read_frame(answers)
-        except OSError:
-            return None
-        return None if answer is None else pickle.loads(answer)  # noqa: S301 - of our own program
+    async def _running(self) -> _Child:
+        """Return the process, started where there is none. Raises Outage after `aclose`."""
+        if self._closed:
+            raise Outage("the rules' process is closed")
+        if (starting := self._starting) is not None and starting.done():
+            if starting.cancelled() or starting.exception() is not None:
+                self._starting = None
+            elif (child := starting.result()).exchange.is_over:
+                await asyncio.to_thread(_end, child.process)
+                self._starting = None
+        if self._starting is None:
+            self._starting = asyncio.create_task(self._start())
+        # A caller who waits no longer leaves it to the next one.
+        child = await asyncio.shield(self._starting)
+        if self._closed:
+            raise Outage("the rules' process is closed")
+        return child
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    async def _start(self) -> _Child:
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                process = await asyncio.to_thread(self._spawn, theirs)
+            _, exchange = await asyncio.get_running_loop().create_unix_connection(_Exchange, sock=ours)
+        except BaseException:
+            ours.close()
+            raise
+        return _Child(process, exchange)
+
+    def _spawn(self, end: socket.socket) -> subprocess.Popen[bytes]:
         # -P: the working directory may hold a folder of our name. A group of its own: Ctrl-C is for this process.
-        self._process = subprocess.Popen(  # noqa: S603 - our own program
+        process = self._process = subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, "-P", "-m", "streams.extraction.rules.child", str(self._cpu_seconds)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdin=end.fileno(),
+            stdout=end.fileno(),
             process_group=0,
         )
         if self._closed:
-            self._process.kill()  # `aclose` has not seen it
-        return self._process
+            process.kill()  # `aclose` has not seen it
+        return process
 
-    def _end(self) -> int | None:
-        """End the process; return its exit code, None where there was no process."""
-        process, self._process = self._process, None
-        if process is None:
-            return None
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(0.1)  # it has just closed its pipe: how it ended says why
-        process.kill()
-        with suppress(OSError):
-            process.communicate()  # closes the pipes and waits
-        return process.returncode
+
+def _end(process: subprocess.Popen[bytes]) -> int:
+    """End a process; return its exit code."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(0.1)  # it has just closed its end: how it ended says why
+    process.kill()
+    return process.wait()

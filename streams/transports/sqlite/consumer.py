@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RECORDS_AT_ONCE = 500  # of one partition in one fetch; Faust's broker_max_poll_records overrides it
 RECORDS_OF_A_READ = 32  # after which their size is checked: 500 pictures would be 350 MB
 ENOUGH_BYTES = 4 * 1024 * 1024  # of one partition in one fetch
-SETTLED_SECONDS = 0.05
+SETTLED_SECONDS = 0.25
 """Settled records are only to be passed over: those of so long are, together."""
 LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the log has set
 

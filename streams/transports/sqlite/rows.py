@@ -24,7 +24,7 @@ Row: TypeAlias = tuple[int, int, "bytes | None", bytes, "bytes | None", int]  # 
 # Few large statements, not one for each row: Python's sqlite3 releases the interpreter lock at each step of a
 # statement, and a busy event loop takes up to 5 ms to release it again. Fixed sizes keep the prepared statements in the
 # cache.
-_ROWS_AT_ONCE = (512, 64, 8, 1)
+_ROWS_AT_ONCE = (512, 64, 8, 4, 2, 1)
 _INSERT = {
     n: "insert into records values " + ",".join(["(?,?,?,?,?,?)"] * n)  # noqa: S608 - nothing but question marks
     for n in _ROWS_AT_ONCE
@@ -95,9 +95,11 @@ class Ends:
             end = rows.fetchone()
         return Tail(partition_id, *end)
 
-    def note(self, tails: Iterable[Tail]) -> None:
-        """Take in where partitions end now, in this transaction."""
+    def note(self, tails: Iterable[Tail], at_ms: int) -> None:
+        """Take in where partitions end now, in this transaction, and the time of what was appended."""
         self._ends.update((tail.partition_id, (tail.next_offset, tail.last_ms)) for tail in tails)
+        if self._latest_ms is not None:  # else another partition may have a later one
+            self._latest_ms = max(at_ms, self._latest_ms)
 
 
 def moved(
@@ -149,7 +151,7 @@ def append_rows(  # noqa: PLR0917 - called in one place
         "update partitions set next_offset = ?, last_ms = ? where id = ?",
         [(tail.next_offset, tail.last_ms, tail.partition_id) for tail in tails.values()],
     )
-    ends.note(tails.values())
+    ends.note(tails.values(), at_ms)
     return appended, tails
 
 

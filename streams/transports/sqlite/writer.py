@@ -50,7 +50,11 @@ class SqliteWriter:
         on_commit: Callable[[], None],
         on_failure: Callable[[], None] = lambda: None,
     ) -> None:
-        """Take over the connection; its thread calls `on_commit` or `on_failure` after each transaction."""
+        """Take over the connection.
+
+        Its thread calls `on_failure` after a transaction that failed, and `on_commit` after one that did not, when the
+        callers have their answers: they are not to wait for those who follow.
+        """
         self._connection = connection
         self._path = path
         self._write_ahead_log = path.with_name(f"{path.name}-wal")
@@ -112,6 +116,7 @@ class SqliteWriter:
                     self._answer([job], self._transact([job]))
             else:
                 self._answer(group, outcome)
+            self._on_commit()
             if more is None:
                 return
 
@@ -164,7 +169,6 @@ class SqliteWriter:
             return self._undo(error)
         for job, answer in zip(group, answers, strict=True):
             job.published(answer)
-        self._on_commit()
         return answers
 
     def _make_room(self) -> None:

@@ -68,3 +68,14 @@ def test_what_is_dropped_counts_no_more():
     cache.put("anna", "a", LARGE)
     cache.clear()
     assert (kept(cache), cache.nbytes, cache.get("anna")) == (set(), 0, None)
+
+
+def test_a_value_that_takes_the_place_of_another_one_counts_as_much_and_was_asked_for():
+    cache = UserCache[str, str](2_000, 10_000)
+    assert not cache.replace("a", "later")
+    cache.put("a", "earlier", 900)
+    cache.put("b", "other", 900)
+    assert cache.replace("a", "later")
+    assert cache.nbytes == 1_800
+    cache.put("c", "third", 900)
+    assert (cache.peek("a"), cache.peek("b")) == ("later", None)

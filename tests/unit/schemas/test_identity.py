@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import pytest
 from support.examples import MONDAY, XIAOMING, envelope, later
 
 from schemas.identity import (
     GLOBAL_USER,
+    NAMESPACE,
     InvalidOwner,
     Owner,
     check_tenant,
@@ -80,6 +81,18 @@ def test_ids_are_uuids_that_never_change():
     assert UUID(derived_id("a", 1)).version == 5
     assert extracted_memory_id(XIAOMING, "t-1#0", 0, "rules", "p") == FIRST
     assert commanded_memory_id(XIAOMING, "c-1") == COMMANDED
+
+
+def test_ids_are_the_uuid5_of_their_cause():
+    assert [derived_id("cause", number) for number in range(64)] == [
+        str(uuid5(NAMESPACE, f"cause\x1f{number}")) for number in range(64)
+    ]
+
+
+def test_an_owner_is_the_same_for_all_who_ask():
+    assert Owner.of("default", "xiaoming") is Owner.of("default", "xiaoming")
+    assert Owner.of("default", "xiaoming") == XIAOMING
+    assert envelope("e-1").owner is envelope("e-2").owner
 
 
 FIRST = "0a465310-1486-599f-b59e-1d51162cbaf1"

@@ -93,3 +93,18 @@ async def test_what_comes_after_the_suspension_is_ended_again(watch: LogWatch, d
             await asyncio.Event().wait()
             asked.append("log")
     assert asked == ["model"]
+
+
+async def test_a_request_whose_own_wait_was_too_long_is_not_told_of_the_log(deadlines: RequestDeadlines):
+    with pytest.raises(TimeoutError, match="the model"):
+        async with deadlines.enforced():
+            raise TimeoutError("the model")
+    assert deadlines.running == 0
+
+
+async def test_a_request_that_begins_while_the_log_is_silent_ends_soon(watch: LogWatch, deadlines: RequestDeadlines):
+    await watch.look(SilentLog(), [0])
+    with pytest.raises(LogUnavailable, match=ENDS):
+        async with deadlines.enforced():
+            await asyncio.Event().wait()
+    assert deadlines.running == 0

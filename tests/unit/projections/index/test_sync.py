@@ -51,6 +51,15 @@ async def test_active_memories_are_put_and_others_removed_once(index: FallibleIn
     assert (index.calls, index.removed) == ([[COFFEE.memory_id]], [{MARATHON.memory_id: 1}])
 
 
+async def test_an_index_is_behind_until_it_has_the_changes_of_the_users_that_it_follows(index_sync: IndexSync):
+    index_sync.mark_dirty(Owner("default", "not followed"), [CAT.memory_id])
+    assert not index_sync.is_behind
+    index_sync.mark_dirty(OWNER, [COFFEE.memory_id])
+    assert index_sync.is_behind
+    await index_sync.flush()
+    assert not index_sync.is_behind
+
+
 async def test_what_cannot_be_written_stays_pending(index: FallibleIndex, index_sync: IndexSync):
     index_sync.mark_dirty(OWNER, [COFFEE.memory_id])
     index.is_down = True

@@ -10,15 +10,17 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import pytest
+from support.failing_disk import failing_disk
+
 from projections.encrypted_files import open_database, sqlite3
 from projections.shard import wal
+from projections.shard.errors import ShardBusy, ShardDiskFails
 from projections.shard.tables import connect
 from projections.shard.wal import CHECKPOINT_BYTES, REST_BYTES, Checkpoints, held
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_what_was_committed_is_in_the_file_itself(tmp_path: Path) -> None:
@@ -99,8 +101,62 @@ def test_while_a_log_that_is_read_is_to_be_emptied_others_write(tmp_path: Path) 
             until = time.monotonic() + 1.5
             while time.monotonic() < until:
                 connection.execute("update offsets set next = next + 1")  # raises where it waits for five seconds
-        checkpoints.close()
+        _wait_until_emptied(checkpoints)
         assert path.with_name("shard.sqlite-wal").stat().st_size == 0
+
+
+def test_what_is_to_be_emptied_once_more_while_somebody_reads_is_emptied_when_nobody_does(tmp_path: Path) -> None:
+    path = tmp_path / "shard.sqlite"
+    log = path.with_name("shard.sqlite-wal")
+    with closing(connect(path)) as connection:
+        checkpoints = Checkpoints(path)
+        with held(path):
+            _lengthen(connection, REST_BYTES)
+            checkpoints.truncate()
+            [first] = _threads()
+            _lengthen(connection, REST_BYTES)
+            checkpoints.truncate()
+            assert _threads() == [first]  # which is waited for by nobody
+        _wait_until_emptied(checkpoints)
+        assert log.stat().st_size == 0
+        checkpoints.close()
+
+
+def test_closing_ends_what_waits_until_nobody_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wal, "TRUNCATE_SECONDS", 3_600.0)
+    path = tmp_path / "shard.sqlite"
+    with closing(connect(path)) as connection:
+        checkpoints = Checkpoints(path)
+        with held(path):
+            _lengthen(connection, REST_BYTES)
+            checkpoints.truncate()
+            checkpoints.close()
+            assert (checkpoints.want_the_file, _threads()) == (False, [])
+            checkpoints.truncate()
+        _wait_until_emptied(checkpoints)
+        assert path.with_name("shard.sqlite-wal").stat().st_size == 0
+        checkpoints.close()
+
+
+def test_on_a_disk_that_does_not_write_nobody_waits_until_it_does(tmp_path: Path) -> None:
+    path = tmp_path / "shard.sqlite"
+    with closing(connect(path)) as connection:
+        _lengthen(connection, REST_BYTES)
+        with failing_disk(), pytest.raises(ShardDiskFails):
+            Checkpoints(path).clear()
+        Checkpoints(path).clear()
+        assert path.with_name("shard.sqlite-wal").stat().st_size == 0
+
+
+def test_what_is_read_all_the_while_is_not_said_to_be_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wal, "CLEAR_SECONDS", 0.0)
+    path = tmp_path / "shard.sqlite"
+    with closing(connect(path)) as connection, held(path):
+        _lengthen(connection, REST_BYTES)
+        with pytest.raises(ShardBusy, match="cannot be overwritten yet"):
+            Checkpoints(path).clear()
 
 
 def test_a_file_that_was_deleted_is_not_made_anew(tmp_path: Path) -> None:
@@ -142,6 +198,17 @@ async def _emptied(log: Path) -> None:
     async with asyncio.timeout(120):
         while os.path.getsize(log):  # noqa: ASYNC110, ASYNC240, PTH202 - a file's length is no event
             await asyncio.sleep(0.01)
+
+
+def _wait_until_emptied(checkpoints: Checkpoints) -> None:
+    until = time.monotonic() + 120
+    while checkpoints.want_the_file:
+        assert time.monotonic() < until, "it is not emptied"
+        time.sleep(0.01)
+
+
+def _threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("checkpoint")]
 
 
 def _lengthen(connection: sqlite3.Connection, by: int) -> None:

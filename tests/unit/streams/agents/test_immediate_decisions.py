@@ -31,11 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from schemas.log import Appended
+    from schemas.log import Appended, Record
+    from schemas.messages.decision import Decision
+    from streams.agents.remember import Remember
 
 COFFEE = "用户喜欢喝咖啡"
 RUNNING = "用户喜欢跑步"
 CAT = "用户有一只猫"
+NOISE = NewRecord(topic=LEDGER.name, partition=0, key=XIAOMING.key, value=b"no decision")
 
 
 class PacedLog(MemoryLog):
@@ -51,6 +54,13 @@ class PacedLog(MemoryLog):
         self.between: Callable[[], Any] | None = None
         self.error: Exception | None = None
         self.is_heard = True
+        self.read_error: Exception | None = None
+
+    async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
+        """Read; raise `read_error` where there is one."""
+        if self.read_error is not None:
+            raise self.read_error
+        return await super().read(topic, partition, start, limit)
 
     async def append_settled(self, records: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
         """Append after what comes between; raise `error`, before it is appended or, unheard, after it."""
@@ -98,6 +108,8 @@ class TickingLog(PacedLog):
 class GatedIndex:
     """An index that is written when the test lets it."""
 
+    is_behind = True
+
     def __init__(self) -> None:
         """Begin closed."""
         self.gate = asyncio.Event()
@@ -112,22 +124,46 @@ class GatedIndex:
 class BrokenIndex:
     """An index that fails as nobody expects."""
 
+    is_behind = True
+
     async def try_flush(self) -> None:
         """Fail."""
         raise RuntimeError("the index is broken")
+
+
+class Puzzled:
+    """An agent with a defect: it meets an error that nothing expects when it decides one command."""
+
+    def __init__(self, remember: Remember, command: str) -> None:
+        """Do otherwise as the agent."""
+        self._remember = remember
+        self._command = command
+
+    def __getattr__(self, name: str) -> Any:
+        """Be the agent."""
+        return getattr(self._remember, name)
+
+    def decision(self, owner: Owner, item: Any, *rest: Any) -> Decision:
+        """Decide, or fail."""
+        if item.envelope.event_id == self._command:
+            raise RuntimeError("odd")
+        return self._remember.decision(owner, item, *rest)
 
 
 def deciding(
     bench: Workbench,
     index_sync: Any = None,
     *,
+    remember: Any = None,
+    counted: Callable[[str, str], None] = lambda _step, _outcome: None,
     patience_seconds: float = PATIENCE_SECONDS,
     fold_seconds: float = FOLD_SECONDS,
 ) -> ImmediateDecisions:
     """Return what decides at once for a workbench, perhaps with another index and other times."""
     return ImmediateDecisions(
         log=bench.log,
-        remember=bench.remember,
+        remember=remember or bench.remember,
+        counted=counted,
         shards=bench.shards,
         index_sync=index_sync or bench.index_sync,
         pool=bench.deciding_pool,
@@ -241,6 +277,29 @@ async def test_the_next_transaction_knows_what_is_not_folded_yet(
     assert (log.settled[0], sum(log.settled)) == (2, 6)
     assert [d.version for d in await bench.ledger()] == [1, 2, 3, 4]
     assert [d.outcomes[0].action for d in await bench.ledger()][1:] == ["formed", "formed", "reinforced"]
+
+
+async def test_what_was_decided_here_is_folded_without_reading_it_again(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    log.read_error = RuntimeError("nothing is read again")
+    [decided] = await given(immediate, remember(RUNNING, "c-1"))
+    assert decided is not None
+    assert decided.is_folded
+    assert contents(bench) == {COFFEE, RUNNING}
+    assert bench.shards.has_folded(LEDGER.name, 0, await log.end(LEDGER.name, 0))
+
+
+async def test_what_comes_behind_something_that_is_not_folded_is_read_with_it(
+    bench: Workbench, log: PacedLog, immediate: ImmediateDecisions
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    await log.append([NOISE])
+    [decided] = await given(immediate, remember(RUNNING, "c-1"))
+    assert decided is not None
+    assert decided.is_folded
+    assert contents(bench) == {COFFEE, RUNNING}
 
 
 async def test_the_first_command_of_an_inbox_is_delivered(bench: Workbench, immediate: ImmediateDecisions):
@@ -640,9 +699,10 @@ async def test_a_worker_that_stops_answers_whose_decision_is_written_and_not_fol
 ):
     await bench.decides(remember(COFFEE, "c-0"))
     giving = asyncio.create_task(immediate.decide(*_command("c-1")))
-    while not log.settled:  # noqa: ASYNC110 - it ends by itself
-        await asyncio.sleep(0)
-    await immediate.stop()  # before the fold has begun
+    async with bench.shards.at(0).folding:  # so that it cannot be folded here
+        while not log.settled:  # noqa: ASYNC110 - it ends by itself
+            await asyncio.sleep(0)
+        await immediate.stop()
     async with asyncio.timeout(60):
         [answer] = await asyncio.gather(giving, return_exceptions=True)
     assert isinstance(answer, LogUnavailable)
@@ -788,3 +848,88 @@ async def test_a_partition_that_is_lost_before_the_fold_of_an_answer_ends_nothin
     assert not decided.is_folded
     assert not bench.deciding_pool.is_busy(0, XIAOMING)
     assert bench.failures == []
+
+
+async def test_an_error_that_nothing_expects_while_a_command_is_decided_is_its_callers_alone(
+    bench: Workbench, log: PacedLog
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    immediate = deciding(bench, remember=Puzzled(bench.remember, "c-2"))
+    giving = [immediate.decide(*_command(command)) for command in ("c-1", "c-2", "c-3")]
+    async with asyncio.timeout(60):
+        first, odd, last = await asyncio.gather(*giving, return_exceptions=True)
+    assert isinstance(odd, RuntimeError)
+    assert isinstance(first, Decided)
+    assert isinstance(last, Decided)
+    assert (await log.end(INBOX.name, 0), [d.version for d in await bench.ledger()]) == (3, [1, 2, 3])
+    assert await given(immediate, remember(RUNNING, "c-4")) != [None]
+    assert not bench.deciding_pool.is_busy(0, XIAOMING)
+
+
+@pytest.mark.parametrize("is_heard", [True, False])
+async def test_after_a_write_that_failed_as_nothing_expects_nobody_waits_and_what_the_log_has_is_decided_once(
+    bench: Workbench, log: PacedLog, *, is_heard: bool
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    immediate = deciding(bench)
+    behind: list[asyncio.Task[Any]] = []
+
+    async def another() -> None:
+        behind.append(asyncio.create_task(given(immediate, remember(RUNNING, "c-2"), owned(remember(CAT, "d"), "a"))))
+        await _turns()
+
+    log.error, log.is_heard, log.between = RuntimeError("odd"), is_heard, another
+    async with asyncio.timeout(60):
+        with pytest.raises(LogUnavailable, match="send it again"):
+            await given(immediate, remember(CAT, "c-1"))
+        log.error = None
+        assert await behind[0] == [None, None]  # they are delivered
+        await bench.deciding_pool.settle()
+    assert [str(error) for error in bench.failures] == ["odd"]
+    bench.failures.clear()
+    assert await given(immediate, remember(CAT, "c-1")) == [None]
+    await bench.decides(remember(CAT, "c-1"))
+    await bench.decides(remember(RUNNING, "c-2"))
+    assert [d.item_id for d in await bench.ledger()] == ["c-0", "c-1", "c-2"]
+    assert contents(bench) == {COFFEE, CAT, RUNNING}
+
+
+async def test_after_a_fold_that_failed_as_nothing_expects_no_decision_is_made_without_it(
+    bench: Workbench, log: PacedLog
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+    immediate = deciding(bench)
+    rest: list[asyncio.Task[Any]] = []
+
+    async def another() -> None:
+        await log.append([NOISE])  # so that the ledger is to be read
+        log.read_error = RuntimeError("odd")
+        rest.append(asyncio.create_task(given(immediate, remember(CAT, "c-2"))))
+        await _turns()
+
+    log.between = another
+    [decided] = await given(immediate, remember(RUNNING, "c-1"))
+    assert decided is not None
+    assert not decided.is_folded
+    await rest[0]
+    log.read_error = None
+    assert await given(immediate, remember("用户住在上海", "c-3")) == [None]
+    assert [str(error) for error in {*bench.failures}] == ["odd"]
+    bench.failures.clear()
+    await bench.decides(remember("用户住在上海", "c-3"))
+    assert contents(bench) == {COFFEE, RUNNING, CAT, "用户住在上海"}
+    assert bench.state().version == 4
+
+
+async def test_what_the_log_has_is_folded_though_it_cannot_be_counted(bench: Workbench):
+    def counted(_step: str, _outcome: str) -> None:
+        raise RuntimeError("odd")
+
+    await bench.decides(remember(COFFEE, "c-0"))
+    async with asyncio.timeout(60):
+        [decided] = await given(deciding(bench, counted=counted), remember(CAT, "c-1"))
+    assert decided is not None
+    assert decided.is_folded
+    assert [str(error) for error in bench.failures] == ["odd"]
+    bench.failures.clear()
+    assert contents(bench) == {COFFEE, CAT}

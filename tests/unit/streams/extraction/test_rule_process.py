@@ -55,11 +55,41 @@ async def test_a_process_that_was_killed_is_started_again():
         await rules.aclose()
 
 
+async def test_the_answer_to_a_window_that_nobody_waits_for_is_not_taken_for_the_next_ones():
+    """It comes nevertheless, before the next one's."""
+    rules = RuleProcess(cpu_seconds=60)
+    try:
+        await rules.extract(ORDINARY)
+        reading = asyncio.create_task(rules.extract(LONG))
+        await asyncio.sleep(0)  # until it was sent
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        assert await rules.extract(ORDINARY) == await RuleExtractor().extract(ORDINARY)
+    finally:
+        await rules.aclose()
+
+
+async def test_a_window_is_not_blamed_for_the_end_that_an_earlier_one_came_to():
+    """Its caller did not wait, so the next window was sent before the process died."""
+    rules = RuleProcess(cpu_seconds=0.05)
+    try:
+        await rules.extract(ORDINARY)
+        reading = asyncio.create_task(rules.extract(LONG))
+        await asyncio.sleep(0)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        assert (await rules.extract(ORDINARY)).proposals
+    finally:
+        await rules.aclose()
+
+
 async def test_closing_ends_a_window_in_progress():
     """Its caller waits for an extractor that will not come: an outage, which records nothing."""
     rules = RuleProcess(cpu_seconds=60)
     reading = asyncio.create_task(rules.extract(LONG))
-    while rules.pid is None:  # noqa: ASYNC110 - the thread that starts it tells nobody
+    while rules.pid is None:  # noqa: ASYNC110 - what starts it tells nobody
         await asyncio.sleep(0.01)
     pid = rules.pid
     await rules.aclose()

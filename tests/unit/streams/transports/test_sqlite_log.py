@@ -255,6 +255,19 @@ async def test_a_place_is_foreseen_no_earlier_than_what_the_log_has_though_the_c
     assert appended.recorded_at == NOON + timedelta(hours=1)
 
 
+async def test_the_time_of_a_place_that_was_foreseen_is_not_gone_behind_when_the_clock_goes_back(
+    inbox: SqliteLog, clock: HandClock
+):
+    await inbox.append([record(b"before")])
+    clock.now = NOON + timedelta(hours=1)
+    place = inbox.next_place(TOPIC, 0)
+    await inbox.append_settled([record(b"x")], [place])
+    clock.now = NOON + timedelta(minutes=1)
+    assert inbox.next_place(TOPIC, 1).recorded_at == place.recorded_at
+    appended = await inbox.append([record(b"y"), record(b"z", partition=1)])
+    assert {one.recorded_at for one in appended} == {place.recorded_at}
+
+
 async def test_a_caller_that_gives_up_does_not_disturb_the_others(inbox: SqliteLog):
     first = asyncio.create_task(inbox.append([record(b"given up")]))
     second = asyncio.create_task(inbox.append([record(b"patient")]))
