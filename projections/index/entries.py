@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
 
 
-READ_AT_ONCE: Final = 256
-"""Vectors that are read together, which takes some milliseconds."""
+READ_AT_ONCE: Final = 64
+"""Vectors that are read together, which takes two to four milliseconds where the file is encrypted."""
 
 
 class Entries(Sequence["IndexEntry"]):
