@@ -10,6 +10,7 @@ import os
 import pickle
 import signal
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from schemas.frames import read_frame, write_frame
@@ -24,17 +25,14 @@ def main() -> None:
     seconds = float(sys.argv[1])
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     # What a library prints must not stand between the answers.
-    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers, suppress(BrokenPipeError, ConnectionResetError):
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         while (frame := read_frame(sys.stdin.buffer)) is not None:
             signal.setitimer(signal.ITIMER_PROF, seconds)
-            # Both ends of the pipe are this program: no stranger's pickle comes this way, only strangers' words in it.
+            # Both ends of the socket are this program: no stranger's pickle comes this way, only strangers' words.
             answer = _read(pickle.loads(frame))  # noqa: S301
             signal.setitimer(signal.ITIMER_PROF, 0)
-            try:
-                write_frame(answers, pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
-            except BrokenPipeError:
-                return
+            write_frame(answers, pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
 
 
 def _read(window: Window) -> Extraction | str:

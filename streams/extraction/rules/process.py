@@ -125,7 +125,8 @@ class RuleProcess(RulesLineage):
     async def extract(self, window: Window) -> Extraction:
         """Return what the rules find.
 
-        Raises Rejected, with the window's words, where they take too long or fail; Outage after `aclose`.
+        Raises Rejected, with the window's words, where they take too long or fail; Outage while the process cannot be
+        started, and after `aclose`.
         """
         frame = pickle.dumps(window, pickle.HIGHEST_PROTOCOL)
         async with self._turns.slot(window.tenant):  # one tenant's windows do not keep another's waiting
@@ -170,7 +171,7 @@ class RuleProcess(RulesLineage):
         raise Rejected(f"the rules' process died {MAX_ATTEMPTS} times over these words")
 
     async def _running(self) -> _Child:
-        """Return the process, started where there is none. Raises Outage after `aclose`."""
+        """Return the process, started where there is none. Raises Outage where it cannot be, and after `aclose`."""
         if self._closed:
             raise Outage("the rules' process is closed")
         if (starting := self._starting) is not None and starting.done():
@@ -181,8 +182,11 @@ class RuleProcess(RulesLineage):
                 self._starting = None
         if self._starting is None:
             self._starting = asyncio.create_task(self._start())
-        # A caller who waits no longer leaves it to the next one.
-        child = await asyncio.shield(self._starting)
+        try:
+            # A caller who waits no longer leaves it to the next one.
+            child = await asyncio.shield(self._starting)
+        except OSError as error:
+            raise Outage(f"the rules' process cannot be started: {error}") from error
         if self._closed:
             raise Outage("the rules' process is closed")
         return child

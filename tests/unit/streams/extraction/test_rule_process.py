@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
+import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -14,6 +17,7 @@ import pytest
 from support.processes import wait_until_gone
 from support.windows import talk
 
+from schemas.frames import frame_of
 from streams.extraction.protocol import Outage, Rejected
 from streams.extraction.rules.extractor import RuleExtractor
 from streams.extraction.rules.process import RuleProcess
@@ -67,6 +71,34 @@ async def test_a_process_that_dies_as_it_is_started_keeps_nobody_waiting(monkeyp
         assert (await rules.extract(ORDINARY)).proposals
     finally:
         await rules.aclose()
+
+
+async def test_a_process_that_cannot_be_started_is_an_outage(monkeypatch):
+    """There are too many processes, for one. Its windows are asked about again, and the worker goes on."""
+    rules = RuleProcess()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "executable", "/nowhere/python")
+            with pytest.raises(Outage, match="cannot be started"):
+                await rules.extract(ORDINARY)
+        assert (await rules.extract(ORDINARY)).proposals
+    finally:
+        await rules.aclose()
+
+
+def test_it_ends_without_a_word_when_its_answer_is_not_read():
+    """Its worker has ended first, for one: a socket says otherwise than a pipe that nobody is there."""
+    ours, theirs = socket.socketpair()
+    program = [sys.executable, "-P", "-m", "streams.extraction.rules.child", "60"]
+    with theirs:
+        child = subprocess.Popen(  # noqa: S603 - our own program
+            program, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.PIPE
+        )
+    with ours:
+        ours.sendall(frame_of(pickle.dumps(ORDINARY)))
+        select.select([ours], [], [])
+    _, said = child.communicate()
+    assert (child.returncode, said) == (0, b"")
 
 
 async def test_the_answer_to_a_window_that_nobody_waits_for_is_not_taken_for_the_next_ones():
