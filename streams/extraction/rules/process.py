@@ -52,11 +52,14 @@ class _Exchange(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def ask(self, body: bytes) -> asyncio.Future[bytes | None]:
-        """Send a frame; return what becomes its answer, None where the process dies at it.
+        """Send a frame; return what becomes its answer, None where the process dies at it, or has died.
 
         It raises _DiedBefore where the process dies at an earlier one.
         """
         answer: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
+        if self.is_over:  # it died as it was started, before anybody could ask
+            answer.set_result(None)
+            return answer
         self._asked.append(answer)
         self._transport.write(frame_of(body))
         return answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -50,6 +51,19 @@ async def test_a_process_that_was_killed_is_started_again():
         await rules.extract(ORDINARY)
         assert rules.pid is not None
         os.kill(rules.pid, signal.SIGKILL)
+        assert (await rules.extract(ORDINARY)).proposals
+    finally:
+        await rules.aclose()
+
+
+async def test_a_process_that_dies_as_it_is_started_keeps_nobody_waiting(monkeypatch):
+    """There is no memory for it, for one. Windows that come later, when it can be started, are read."""
+    rules = RuleProcess()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "executable", shutil.which("false"))
+            with pytest.raises(Rejected, match="died 3 times"):
+                await rules.extract(ORDINARY)
         assert (await rules.extract(ORDINARY)).proposals
     finally:
         await rules.aclose()
