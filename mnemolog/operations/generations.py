@@ -80,16 +80,21 @@ class Generations:
         if not folder.exists():
             with self._advise_on_failure():
                 folder.mkdir(FOLDER_MODE, parents=True)
-                (folder / BUILDING_FILE).touch()
+                try:
+                    (folder / BUILDING_FILE).touch()
+                except OSError:  # without its mark it would be complete
+                    folder.rmdir()
+                    raise
         return folder
 
     def finish(self, generation: int, switches: int) -> None:
         """Mark a generation as complete, and make it the active one.
 
-        Raises ShardUnavailable: then it is as it was, and the next rebuild goes on there.
+        Raises ShardUnavailable: where there is no room for it, all is as it was, and the next rebuild goes on there.
         """
         self._write_pointer(generation, switches)  # which takes room; the rest takes none
-        (self.folder(generation) / BUILDING_FILE).unlink(missing_ok=True)
+        with self._advise_on_failure():
+            (self.folder(generation) / BUILDING_FILE).unlink(missing_ok=True)
         self._put_pointer_in_place()
 
     def activate(self, generation: int, switches: int) -> None:

@@ -103,7 +103,7 @@ class IndexSync:
     # -- what the shards report
 
     def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
-        """Have memories written to the index, or removed from it."""
+        """Have memories of a user whom the index follows written to it, or removed from it."""
         if self._is_indexed(owner):
             self._pending.add(owner, ids)
 

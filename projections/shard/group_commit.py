@@ -49,6 +49,8 @@ class GroupCommit:
         """What was folded by each of them."""
         self._bytes = 0
         """Of their records."""
+        self._refused: set[bytes | None] = set()
+        """The tenants of what could not be written since the last commit; None among them: of any."""
         self._timer: asyncio.TimerHandle | None = None
         self.trouble: ShardUnavailable | None = None
         """Why the last write could not be made or committed; None when it could."""
@@ -59,18 +61,22 @@ class GroupCommit:
         `write` may be called again; `records` are those that it folds. Raises ShardUnavailable, ShardDamaged: then it
         was not made.
         """
-        if self.trouble is not None:
-            self.commit()  # so that no more is held in memory than was when the trouble began
-        with self._whole():
-            self._begin()
-            result = write()
-            if size is None or not self._may_wait(size):
-                self._commit()
-            else:
-                self._writes.append(write)
-                self._records.append(records)
-                self._bytes += size
-                self._connection.restore = self._restore
+        try:
+            if self.trouble is not None:
+                self.commit()  # so that no more is held in memory than was when the trouble began
+            with self._whole():
+                self._begin()
+                result = write()
+                if size is None or not self._may_wait(size):
+                    self._commit()
+                else:
+                    self._writes.append(write)
+                    self._records.append(records)
+                    self._bytes += size
+                    self._connection.restore = self._restore
+        except ShardUnavailable:
+            self._refused.update(_tenant_of(record) for record in records)
+            raise
         return result
 
     def commit(self) -> None:
@@ -86,9 +92,9 @@ class GroupCommit:
             self.commit()
 
     def has_waiting(self, tenant: str) -> bool:
-        """Return whether something of a tenant is not committed."""
-        prefix = f"{tenant}/".encode()
-        return any(record.key is None or record.key.startswith(prefix) for some in self._records for record in some)
+        """Return whether something of a tenant is not committed, or could not even be written since the last commit."""
+        waiting = self._refused.union(_tenant_of(record) for some in self._records for record in some)
+        return None in waiting or tenant.encode() in waiting
 
     def discard(self) -> None:
         """Take back what is not committed, for good."""
@@ -145,6 +151,7 @@ class GroupCommit:
     def _commit(self) -> None:
         self._connection.execute("commit")
         self._clear()
+        self._refused.clear()
         self.trouble = None
 
     def _clear(self) -> None:
@@ -189,3 +196,8 @@ class GroupCommit:
         is_wanted = self._writes or not isinstance(self.trouble, ShardBusy | None)
         if is_wanted and self._timer is None:
             self._commit_in(AGAIN_SECONDS)
+
+
+def _tenant_of(record: Record) -> bytes | None:
+    """Return the tenant that a record is of; None where it may be of any."""
+    return None if record.key is None else record.key.partition(b"/")[0]

@@ -38,7 +38,7 @@ _SAMPLED: Final = 8
 """Memories whose texts are measured: a state is kept after each decision, and may have 10,000. No caller chooses which:
 they are in the order of their ids' hashes."""
 _MEASURED_EVERY: Final = 8
-"""Decisions after which a state that is cached is measured again."""
+"""Decisions after which a state that is cached is measured again, at the latest."""
 _BODIES: Final = "select body from memories where owner=? order by sequence"
 _NEXT_BODIES: Final = (
     "select memory_id, sequence, body from memories where owner=? and memory_id>? order by memory_id limit ?"
@@ -75,7 +75,9 @@ class UserStates:
     def keep(self, owner: Owner, state: UserState) -> None:
         """Cache a state; those of the users asked for longest ago make room."""
         key = (self._number, owner)
-        if not state.version % _MEASURED_EVERY or not _cached.replace(key, state):
+        if (known := _cached.peek(key)) is not None and _is_about_as_large(known, state):
+            _cached.replace(key, state)
+        else:
             _cached.put(key, state, _size_of(state))
 
     def state(self, owner: Owner) -> UserState:
@@ -185,6 +187,12 @@ class UserStates:
             last = rows[-1][0]
             yield
         return [memory for _, memory in (yield from ordered(found, key=itemgetter(0)))]
+
+
+def _is_about_as_large(before: UserState, state: UserState) -> bool:
+    """Return whether a state takes about what another one took a few decisions before."""
+    is_soon = before.version // _MEASURED_EVERY == state.version // _MEASURED_EVERY
+    return is_soon and len(before.memories) <= len(state.memories)
 
 
 def _size_of(state: UserState) -> int:

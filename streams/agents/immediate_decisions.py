@@ -368,17 +368,21 @@ class ImmediateDecisions:
         """
         decisions = [as_read(one.made.record, one.decision) for one in written]
         inbox = [as_read(one.made.asked.record, one.command) for one in _with_answers(written)]
+        is_folded = True
         try:
             with _span_of_fold(written):
                 for records in filter(None, (inbox, decisions)):
                     if not self._shards.fold_known(records):
                         return False
-        except Exception:  # noqa: BLE001 - `_fold` meets it again, where it holds up nobody else
+        except (NotHeld, ShardDamaged, ShardUnavailable):
+            return False  # whoever folds them otherwise meets it again
+        except Exception as error:  # noqa: BLE001 - the callers of other partitions are still to be answered
+            self._is_stopped, is_folded = True, False  # as in `_fold`
+            self._failed(error)
+        if is_folded and self._index_sync.is_behind:
             return False
-        if self._index_sync.is_behind:
-            return False
-        self._answer(written, is_folded=True)
-        self._end(written, is_folded=True)
+        self._answer(written, is_folded=is_folded)
+        self._end(written, is_folded=is_folded)
         return True
 
     async def _fold(self, topic: str, partition: int, written: Sequence[_Written]) -> None:

@@ -45,7 +45,12 @@ class _Exchange(asyncio.Protocol):
         self._received = bytearray()
         self._asked: deque[asyncio.Future[bytes | None]] = deque()
         """Also those whose callers wait no longer: their answers come nevertheless."""
-        self.is_over = False
+        self._is_lost = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the process has ended, or closed its end."""
+        return self._is_lost or self._transport.is_closing()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
@@ -78,8 +83,8 @@ class _Exchange(asyncio.Protocol):
             del received[:end]
 
     def connection_lost(self, _error: Exception | None) -> None:
-        """Take in that the process has ended, or closed its end."""
-        self.is_over = True
+        """Take in that the connection is over."""
+        self._is_lost = True
         for number, answer in enumerate(self._asked):
             if answer.done():
                 continue

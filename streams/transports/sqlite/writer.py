@@ -52,8 +52,8 @@ class SqliteWriter:
     ) -> None:
         """Take over the connection.
 
-        Its thread calls `on_failure` after a transaction that failed, and `on_commit` after one that did not, when the
-        callers have their answers: they are not to wait for those who follow.
+        Its thread calls `on_failure` after a transaction that failed, and `on_commit` after each group of jobs. By then
+        the callers have their answers: they are not to wait for those who follow.
         """
         self._connection = connection
         self._path = path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -89,6 +90,25 @@ async def test_a_tenant_of_whom_nothing_waits_to_be_committed_is_listed_and_coun
     assert [item["content"] for item in page["items"]] == ["喜欢咖啡"]
     await decides(bench, XIAOMING, "喜欢水", "c-3")
     assert (await memories.page(wanted(XIAOMING), 1, 10))["total"] == 2
+
+
+async def test_a_tenant_of_whom_something_could_not_even_be_folded_is_not_listed_without_it(
+    bench: Workbench, cluster: ScatterGather
+):
+    memories = TenantMemories(bench.shards, cluster)
+    await decides(bench, OTHER, "喜欢茶", "c-1")
+    shard = bench.shards.at(0)
+    shard.committed_file()
+    await decides(bench, XIAOMING, "喜欢咖啡", "c-2")
+    with failing_disk():
+        shard.writes.try_commit()  # from now on nothing more is folded until this is committed
+        deciding = asyncio.create_task(decides(bench, OTHER, "喜欢水", "c-3"))
+        while not shard.writes.has_waiting(OTHER.tenant):  # noqa: ASYNC110 - it ends by itself
+            await asyncio.sleep(0.01)
+        with pytest.raises(ShardDiskFails):
+            await memories.page(wanted(OTHER), 1, 10)
+    await deciding
+    assert (await memories.page(wanted(OTHER), 1, 10))["total"] == 2
 
 
 async def test_what_the_model_cost_is_told_as_of_the_last_commit_and_budgets_are_kept(

@@ -90,7 +90,10 @@ async def test_a_log_that_somebody_reads_is_left_for_the_next_rest(
             assert path.with_name("shard.sqlite-wal").stat().st_size >= REST_BYTES
 
 
-def test_while_a_log_that_is_read_is_to_be_emptied_others_write(tmp_path: Path) -> None:
+def test_while_a_log_that_is_read_is_to_be_emptied_others_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wal, "TRUNCATE_SECONDS", 3_600.0)
     path = tmp_path / "shard.sqlite"
     with closing(connect(path)) as connection:
         checkpoints = Checkpoints(path)
@@ -105,7 +108,10 @@ def test_while_a_log_that_is_read_is_to_be_emptied_others_write(tmp_path: Path) 
         assert path.with_name("shard.sqlite-wal").stat().st_size == 0
 
 
-def test_what_is_to_be_emptied_once_more_while_somebody_reads_is_emptied_when_nobody_does(tmp_path: Path) -> None:
+def test_what_is_to_be_emptied_once_more_while_somebody_reads_is_emptied_when_nobody_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wal, "TRUNCATE_SECONDS", 3_600.0)
     path = tmp_path / "shard.sqlite"
     log = path.with_name("shard.sqlite-wal")
     with closing(connect(path)) as connection:

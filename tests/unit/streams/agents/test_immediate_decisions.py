@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from projections.shard.ledger import Batch
     from schemas.log import Appended, Record
     from schemas.messages.decision import Decision
     from streams.agents.remember import Remember
@@ -919,6 +920,24 @@ async def test_after_a_fold_that_failed_as_nothing_expects_no_decision_is_made_w
     await bench.decides(remember("用户住在上海", "c-3"))
     assert contents(bench) == {COFFEE, RUNNING, CAT, "用户住在上海"}
     assert bench.state().version == 4
+
+
+async def test_after_a_fold_of_what_was_known_that_failed_as_nothing_expects_no_decision_is_made_without_it(
+    bench: Workbench, immediate: ImmediateDecisions, monkeypatch: pytest.MonkeyPatch
+):
+    await bench.decides(remember(COFFEE, "c-0"))
+
+    def keep(_batch: Batch) -> None:
+        raise RuntimeError("odd")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bench.shards.at(0).ledger, "keep", keep)
+        [decided] = await given(immediate, remember(RUNNING, "c-1"))
+    assert decided is not None
+    assert not decided.is_folded
+    assert [str(error) for error in bench.failures] == ["odd"]
+    bench.failures.clear()
+    assert await given(immediate, remember(CAT, "c-2")) == [None]
 
 
 async def test_what_the_log_has_is_folded_though_it_cannot_be_counted(bench: Workbench):

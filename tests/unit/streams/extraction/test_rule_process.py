@@ -107,7 +107,9 @@ async def test_the_answer_to_a_window_that_nobody_waits_for_is_not_taken_for_the
     try:
         await rules.extract(ORDINARY)
         reading = asyncio.create_task(rules.extract(LONG))
-        await asyncio.sleep(0)  # until it was sent
+        await asyncio.sleep(0)
+        assert rules._starting is not None
+        assert rules._starting.result().exchange._asked  # it was sent
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
             await reading
