@@ -37,19 +37,20 @@ class StillWritten(Exception):
     """Others keep writing the file, or reading an old state of it."""
 
 
-def clear_gaps(path: Path, connection: Any) -> int:  # noqa: ANN401 - of whichever build of SQLite the process opens it with
+def clear_gaps(path: Path, connection: Any, ending: threading.Event | None = None) -> int:  # noqa: ANN401 - of whichever build of SQLite the process opens it with
     """Overwrite the gaps in the pages of an unencrypted file in WAL mode; return how many pages had stale bytes.
 
     `connection` is the caller's, and not in a transaction. Others may read and write the file meanwhile. Raises
-    StillWritten, OSError and the connection's errors; gaps cleared until then stay cleared.
+    StillWritten, also once `ending` is set, OSError and the connection's errors; gaps cleared until then stay cleared.
     """
+    ending = ending or threading.Event()
     descriptor, cleared, first = _descriptor(path), 0, 0
     head = os.pread(descriptor, _HEAD, 0)
     if len(head) < _HEAD or any(head[_LARGEST_ROOT]):
         return 0  # empty, or with pointer-map pages, which our files do not have
     size = int.from_bytes(head[_PAGE_SIZE]) if head[_PAGE_SIZE] != b"\0\1" else 1 << 16
     while first * size < os.fstat(descriptor).st_size:
-        _begin_alone(path, connection)
+        _begin_alone(path, connection, ending)
         try:
             cleared += _clear(descriptor, first, size, size - head[_RESERVED])
             # A commit makes all connections drop their cached pages, including the old bytes.
@@ -76,7 +77,7 @@ def empty_log(connection: Any) -> bool:  # noqa: ANN401
         connection.execute(f"pragma busy_timeout={usual}")
 
 
-def _begin_alone(path: Path, connection: Any) -> None:  # noqa: ANN401
+def _begin_alone(path: Path, connection: Any, ending: threading.Event) -> None:  # noqa: ANN401
     """Begin a write transaction while everything committed is in the file itself. Raises StillWritten."""
     write_ahead = path.with_name(f"{path.name}-wal")
     until, (pause, longest) = time.monotonic() + PATIENCE_SECONDS, PAUSES_SECONDS
@@ -86,10 +87,9 @@ def _begin_alone(path: Path, connection: Any) -> None:  # noqa: ANN401
         if not write_ahead.exists() or not write_ahead.stat().st_size:
             return
         connection.execute("rollback")
-        if time.monotonic() >= until:
-            raise StillWritten(f"{path} is constantly written or read")
         # While another connection checkpoints, SQLite refuses ours at once, whatever the busy timeout is.
-        time.sleep(pause)
+        if time.monotonic() >= until or ending.wait(pause):
+            raise StillWritten(f"{path} is constantly written or read")
         pause = min(2 * pause, longest)
 
 

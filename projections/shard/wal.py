@@ -195,7 +195,7 @@ def _empty(path: Path, seconds: float, ending: threading.Event) -> None:
             try:
                 if empty_log(connection):
                     if key_of(path) is None:
-                        clear_gaps(path, connection)
+                        clear_gaps(path, connection, ending)
                     return
             except (StillWritten, sqlite3.OperationalError) as error:
                 if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_MATTER_OF_TIME:

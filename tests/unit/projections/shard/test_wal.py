@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.failing_disk import failing_disk
 
+from projections import stale_bytes
 from projections.encrypted_files import open_database, sqlite3
 from projections.shard import wal
 from projections.shard.errors import ShardBusy, ShardDiskFails
@@ -142,6 +143,26 @@ def test_closing_ends_what_waits_until_nobody_reads(tmp_path: Path, monkeypatch:
         _wait_until_emptied(checkpoints)
         assert path.with_name("shard.sqlite-wal").stat().st_size == 0
         checkpoints.close()
+
+
+def test_closing_ends_what_waits_to_overwrite_gaps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    emptied = threading.Event()
+
+    def empty_log(_connection: object) -> bool:
+        emptied.set()
+        return True  # and then somebody wrote, and somebody reads
+
+    monkeypatch.setattr(wal, "empty_log", empty_log)
+    monkeypatch.setattr(stale_bytes, "PATIENCE_SECONDS", 3_600.0)
+    path = tmp_path / "shard.sqlite"
+    with closing(connect(path)) as connection:
+        checkpoints = Checkpoints(path)
+        with held(path):
+            _lengthen(connection, REST_BYTES)
+            checkpoints.truncate()
+            emptied.wait()
+            checkpoints.close()
+            assert _threads() == []
 
 
 def test_on_a_disk_that_does_not_write_nobody_waits_until_it_does(tmp_path: Path) -> None:
