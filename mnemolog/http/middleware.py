@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from mnemolog.access.caller import in_name_of
 from mnemolog.access.principal import PRINCIPAL
-from mnemolog.http.authentication import NOT_FOR_CALLERS, STREAMS, admit_without_key
+from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_without_key
 from mnemolog.http.bounds.bodies import Bodies, Gone, NotRead
 from mnemolog.http.bounds.paths import FOUND, malformed
 from mnemolog.http.bounds.streams import Streams, TooManyStreams
@@ -119,7 +119,7 @@ class Edge:
                 scope["route"] = route
                 await route.app(scope, receive, send)
                 return
-            self._count_stream(scope, until_answered)
+            until_answered.enter_context(self._streams.counted(scope))
             scope[BODY] = body = await self._bodies.read(scope, receive, until_answered)
             _add_key(scope)
             principal = scope[FROM_PEER] if FROM_PEER in scope else scope.get(PRINCIPAL)
@@ -143,11 +143,6 @@ class Edge:
                 raise
             detail = "this is a bug of mnemolog: its log has the details; nothing is known about what was done"
             await problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)(scope, receive, send)
-
-    def _count_stream(self, scope: Scope, until_answered: ExitStack) -> None:
-        """Count a request that is for a stream until it is answered. Raises TooManyStreams."""
-        if scope["path"] in STREAMS:
-            until_answered.enter_context(self._streams.counted(scope))
 
     async def _refusal(self, scope: Scope, until_answered: ExitStack) -> Response | None:
         """Find where a request is to go and then whose it is, before its body is read; return why it is refused."""

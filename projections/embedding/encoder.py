@@ -11,6 +11,7 @@ one.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from contextlib import suppress
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from projections.embedding.embedder import unit_vectors
-from projections.free_memory import release_free_memory
 from schemas.frames import read_frame, write_frame
 
 if TYPE_CHECKING:
@@ -45,11 +45,17 @@ def main() -> None:
         except Exception as error:  # noqa: BLE001 - whatever a library raises, an operator is to read it
             write_frame(answers, f"{type(error).__name__}: {error}".encode())
             return
-        release_free_memory()
+        _release_free_memory()
         write_frame(answers, b"")
         while (frame := read_frame(sys.stdin.buffer)) is not None:
             vectors: Vectors = unit_vectors(encode(orjson.loads(frame)))
             write_frame(answers, vectors.astype("<f4", copy=False).tobytes())
+
+
+def _release_free_memory() -> None:
+    """Give back to the system what malloc keeps of loading. Of libraries of C only glibc's can."""
+    with suppress(AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _load(kind: str, **given: Any) -> Callable[[list[str]], ArrayLike]:  # noqa: ANN401 - as JSON has them

@@ -381,7 +381,6 @@ class ImmediateDecisions:
             self._failed(error)
         if is_folded and self._index_sync.is_behind:
             return False
-        self._answer(written, is_folded=is_folded)
         self._end(written, is_folded=is_folded)
         return True
 
@@ -406,7 +405,6 @@ class ImmediateDecisions:
             raise
         finally:
             timer.cancel()
-            self._answer(written, is_folded=is_folded)  # who has no answer yet
             self._end(written, is_folded=is_folded)
 
     @staticmethod
@@ -415,7 +413,8 @@ class ImmediateDecisions:
             one.made.asked.say(Decided(one.command, one.made.decision, is_folded))
 
     def _end(self, written: Sequence[_Written], *, is_folded: bool) -> None:
-        """Give the users' turns back, and tell who waits for the decisions."""
+        """Answer the callers who have no answer yet, give their turns back, and tell who waits for the decisions."""
+        self._answer(written, is_folded=is_folded)
         for one in written:
             asked = one.made.asked
             self._folded(asked.turn)

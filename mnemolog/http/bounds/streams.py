@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.access.principal import PRINCIPAL
@@ -11,6 +11,7 @@ from mnemolog.http.authentication import STREAMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from starlette.types import Scope
 
@@ -20,6 +21,9 @@ MAX_STREAMS: Final = 512
 """Streams that a worker keeps open, of all callers."""
 MAX_STREAMS_OF_A_TENANT: Final = 128
 """The same of one tenant, so that none takes them all; not of callers without keys, who are all one."""
+
+
+_NOT_COUNTED: Final = nullcontext()
 
 
 class TooManyStreams(Exception):
@@ -34,12 +38,12 @@ class Streams:
         self._most_of_a_tenant = most_of_a_tenant
         self._open: Counter[str | None] = Counter()
 
-    @contextmanager
-    def counted(self, scope: Scope) -> Iterator[None]:
+    def counted(self, scope: Scope) -> AbstractContextManager[None]:
         """Count a request for a stream while it is answered. Raises TooManyStreams."""
-        if scope["path"] not in STREAMS:
-            yield
-            return
+        return self._counted(scope) if scope["path"] in STREAMS else _NOT_COUNTED
+
+    @contextmanager
+    def _counted(self, scope: Scope) -> Iterator[None]:
         principal: Principal | None = scope.get(PRINCIPAL)
         tenant = None if principal is None or principal.key_id is None else principal.tenant
         is_full = tenant is not None and self._open[tenant] >= self._most_of_a_tenant
