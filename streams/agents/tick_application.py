@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 from projections.state.evolve import is_decided, is_passed
+from projections.turns import aside
 from schemas.identity import GLOBAL_USER, Owner, partition_owner
 from schemas.log import RecordTooLarge
 from schemas.messages.inbox import DecayDue, RetentionDue
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 USERS_AT_ONCE: Final = 64
 """Users on whom a tick is decided concurrently; their appends share an fsync."""
-MANY_MEMORIES: Final = 1_000
-"""Choosing from so many memories runs in a thread, so that it does not block the event loop."""
 
 
 class TickApplication:
@@ -145,9 +144,7 @@ class TickApplication:
     async def _decide(self, state: UserState, tick: Tick, place: ItemPosition) -> Decision | None:
         match tick:
             case DecayDue():
-                if len(state.memories) < MANY_MEMORIES:
-                    return decide_tick(state, tick, place, self._parameters)
-                return await asyncio.to_thread(decide_tick, state, tick, place, self._parameters)
+                return await aside(len(state.memories), decide_tick, state, tick, place, self._parameters)
             case RetentionDue():
                 last_intimacies = self._shards.of(state.owner).turn_statistics.last_intimacies(state.owner)
                 return decide_tick(state, tick, place, self._parameters, last_intimacies=last_intimacies)
@@ -164,9 +161,7 @@ class TickApplication:
             return deciding()
         both = (state.owner, everyone.owner)
         vectors = {i: v for owner in both for i, v in self._shards.of(owner).ledger.vectors(owner).all().items()}
-        if len(vectors) < MANY_MEMORIES:
-            return deciding(vectors=lambda: vectors)
-        return await asyncio.to_thread(deciding, vectors=lambda: vectors)
+        return await aside(len(vectors), deciding, vectors=lambda: vectors)
 
     def _owners(self, partition: int) -> list[Owner]:
         """Return the users whose items come through the partition's inbox."""
