@@ -192,8 +192,8 @@ class Life:
 
     async def ask(self, method: str, path: str, body: object = None, **query: object) -> Any:  # noqa: ANN401 - JSON
         """Return what is answered. What comes over a socket begins with a step of its own."""
-        ASKED.set(f"{method} {IDS.sub('ID', path)}")
         await asyncio.sleep(0)
+        ASKED.set(f"{method} {IDS.sub('ID', path)}")
         answer = await self._http.request(method, path, json=body, params={k: str(v) for k, v in query.items()})
         assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text[:300]}"
         return answer.json() if answer.headers["content-type"].startswith("application/json") else answer.text

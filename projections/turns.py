@@ -12,12 +12,26 @@ Item = TypeVar("Item")
 P = ParamSpec("P")
 Result = TypeVar("Result")
 
-TURN_SECONDS: Final = 0.01
+TURN_SECONDS: Final = 0.005
 """How long steps go on before others have their turn."""
 ITEMS_A_STEP: Final = 256
 """Memories that are looked at in one step: a millisecond or two."""
 MANY_MEMORIES: Final = 1_000
 """So many take some milliseconds."""
+
+
+class TimeSlice:
+    """A share of the event loop's time, which begins when this is made."""
+
+    def __init__(self) -> None:
+        self._clock = asyncio.get_running_loop().time
+        self._began = self._clock()
+
+    async def pause(self) -> None:
+        """Let others have their turn once TURN_SECONDS of this share are over; then another one begins."""
+        if self._clock() - self._began > TURN_SECONDS:
+            await asyncio.sleep(0)
+            self._began = self._clock()
 
 
 async def in_turns(steps: Generator[None, None, Result]) -> Result:
@@ -26,17 +40,14 @@ async def in_turns(steps: Generator[None, None, Result]) -> Result:
     What it reads must not change between two of its steps, or it must see to that itself. A state of a user is one
     value, and does not change.
     """
-    clock = asyncio.get_running_loop().time
-    began = clock()
+    share = TimeSlice()
     while True:
         try:
             next(steps)
         except StopIteration as end:
             result: Result = end.value
             return result
-        if clock() - began > TURN_SECONDS:
-            await asyncio.sleep(0)
-            began = clock()
+        await share.pause()
 
 
 async def aside(memories: int, work: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:
@@ -89,16 +100,3 @@ def ordered(items: Iterable[Item], key: Callable[[Item], object]) -> Generator[N
             yield
         runs = merged
     return [item for _, _, item in runs[0]] if runs else []
-
-
-async def all_pages(read: Callable[[int], tuple[list[Item], int | None]]) -> list[Item]:
-    """Return what all pages have; others have their turn between two.
-
-    `read` returns what follows a place, from 0 on, and the next place, or None where no more follows.
-    """
-    found, after = read(0)
-    while after is not None:
-        await asyncio.sleep(0)
-        some, after = read(after)
-        found += some
-    return found

@@ -45,11 +45,11 @@ class Greeting:
         self._write = write
         self._seconds = seconds
 
-    def _summary(self, owner: Owner, agent_id: str | None, now: datetime) -> str:
+    async def _summary(self, owner: Owner, agent_id: str | None, now: datetime) -> str:
         """Return the profile, the plans that come, and what happened and was said lately; empty where there is none."""
-        profile = self._contexts.profile(owner, agent_id, now)
+        profile = await self._contexts.profile(owner, agent_id, now)
         parts = [profile["text"]] if profile is not None and profile["sources"] else []  # habits alone are no profile
-        news, said = self._contexts.news(owner, agent_id, now)
+        news, said = await self._contexts.news(owner, agent_id, now)
         for heading, memories in ((NEWS, news), (SAID, said)):
             if memories:
                 parts.append("\n".join([heading, *(f"- {on_one_line(memory.content)}" for memory in memories)]))
@@ -57,7 +57,7 @@ class Greeting:
 
     async def greet(self, owner: Owner, agent_id: str | None, now: datetime) -> str:
         """Return a greeting; empty when nothing is remembered, there is no model, it fails or takes too long."""
-        if self._write is None or not (summary := self._summary(owner, agent_id, now)):
+        if self._write is None or not (summary := await self._summary(owner, agent_id, now)):
             return ""
         try:
             async with asyncio.timeout(self._seconds):

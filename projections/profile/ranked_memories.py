@@ -351,16 +351,23 @@ class RankedMemories:
         shown = [m for m in kept if _is_shown(m, at, agent_id)]
         return shown if meets is None else [m for m in shown if meets(m)]
 
+    @property
+    def knows_hidden(self) -> bool:
+        """Whether the memories that are about a sensitive topic are known."""
+        return self._sensitive is not None and not self._has_other_topics
+
     def find_hidden(self) -> Generator[None, None, None]:
-        """Find the memories that are about a sensitive topic, in steps. Nothing may follow another state meanwhile."""
-        memories = self._state.memories
-        about = self._state.by_attribute.get(SENSITIVE, ())
+        """Find the memories about a sensitive topic, in steps; where another state follows meanwhile, in vain."""
+        state = self._state
+        memories = state.memories
+        about = state.by_attribute.get(SENSITIVE, ())
         self._learn_topics()
         found, touch = set[str](), self._topics.touch
         for some in stepwise(memories.values() if self._topics.values else [memories[i] for i in about]):
             found.update(m.memory_id for m in some if touch(m))
             yield
-        self._sensitive = found
+        if self._state is state:
+            self._sensitive = found
 
     def _hidden(self) -> set[str]:
         """Return the memories that are about a sensitive topic."""
@@ -414,12 +421,13 @@ class RankedMemoriesByUser:
         Where something is to be hidden (`hides`), the memories about a sensitive topic are found too.
         """
         known = self._users.get(state.owner)
-        if known is not None and known.follow_changes(state):
-            return
-        made = await in_turns(RankedMemories.made_in_steps(state))
-        if hides:
-            await in_turns(made.find_hidden())
-        self._keep(state, made)
+        if known is None or not known.follow_changes(state):
+            known = await in_turns(RankedMemories.made_in_steps(state))
+            if hides:
+                await in_turns(known.find_hidden())
+            self._keep(state, known)
+        elif hides and not known.knows_hidden:
+            await in_turns(known.find_hidden())
 
     def _keep(self, state: UserState, ranked: RankedMemories) -> None:
         self._users[state.owner] = ranked

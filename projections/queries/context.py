@@ -99,19 +99,21 @@ class Contexts:
             by_words=by_words,
         )
 
-    def profile(self, owner: Owner, agent_id: str | None, now: datetime) -> dict[str, Any] | None:
+    async def profile(self, owner: Owner, agent_id: str | None, now: datetime) -> dict[str, Any] | None:
         """Return the profile as a context shows it at the last intimacy that a turn carried. Raises NotHeld."""
         asked = ContextAsked(query="", agent_id=agent_id)
-        return self._profile(self._queries.ranked_now(owner), owner, asked, self._visibility(owner, asked), now)
+        visibility = self._visibility(owner, asked)
+        ranked = await self._queries.ranked(owner, now, visibility=visibility)
+        return self._profile(ranked, owner, asked, visibility, now)
 
-    def news(self, owner: Owner, agent_id: str | None, now: datetime) -> tuple[list[Memory], list[Memory]]:
+    async def news(self, owner: Owner, agent_id: str | None, now: datetime) -> tuple[list[Memory], list[Memory]]:
         """Return the plans of the next two weeks with the events of the last month, and what else was said in it.
 
         At most three of each: what else was said are statements that fill no slot of the profile, the newest first.
         All are those that a context would show at the last intimacy that a turn carried. Raises NotHeld.
         """
-        ranked = self._queries.ranked_now(owner)
         visibility = self.visibility(owner, agent_id)
+        ranked = await self._queries.ranked(owner, now, visibility=visibility)
         plans = ranked.coming(now, now + SOON, agent_id, visibility, MOST_NEWS)
         newest = ranked.newest(now, agent_id, visibility, 2 * MOST_NEWS)
         known = {plan.memory_id for plan in plans}

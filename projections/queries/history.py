@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from projections.queries.views import memory_view
-from projections.state.evolve import apply_all, events_of
+from projections.state.evolve import apply_all, events_naming
 from projections.state.memory import UserState
 from schemas.instant import instant
 from schemas.messages.events import MEMORY_EVENTS, MemoryDecayed, MemoryExpired, MemoryFormed, MemoryImported
 from schemas.topics import GLOBALS, LEDGER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Generator, Iterable
 
     from projections.state.memory import Memory
     from schemas.identity import Owner
@@ -25,11 +25,12 @@ LOCAL = ("strength",)
 
 def history(
     owner: Owner, memory_id: str, decisions: Iterable[tuple[int, Decision]], partition: int
-) -> list[dict[str, Any]]:
-    """Return every event about a memory, oldest first; `decisions` are (ledger offset, decision)."""
+) -> Generator[None, None, list[dict[str, Any]]]:
+    """Return every event about a memory, oldest first, in steps; `decisions` are (ledger offset, decision)."""
     state, found = UserState(owner=owner), []
     for offset, decision in decisions:
-        for event in events_of(decision):
+        yield
+        for event in events_naming(decision, memory_id):
             if not isinstance(event, MEMORY_EVENTS) or event.memory_id != memory_id:
                 continue
             before = state.memories.get(memory_id)

@@ -12,11 +12,12 @@ from projections.index.embedded.table import microseconds
 from projections.queries.conditions.fields import Subject
 from projections.state.memory import ACTIVE
 from projections.state.provenance import provenance_of
+from projections.turns import ITEMS_A_STEP
 from projections.user_cache import UserCache
 from schemas.vocabulary.words import DOCUMENT, SHOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
@@ -137,6 +138,13 @@ class MemoryRows:
             elif (row := before[place]) != _NONE:
                 rows[unsure[place]] = looked_at[row] = _NONE
         return rows
+
+    def rows_in_steps(self, state: UserState, ids: Sequence[str]) -> Generator[None, None, Rows]:
+        """Return what `rows` does; what is to be read anew is read in steps."""
+        for begin in range(0, len(ids), ITEMS_A_STEP):
+            self.rows(state, ids[begin : begin + ITEMS_A_STEP])
+            yield
+        return self.rows(state, ids)  # another search may have asked about another state in between
 
     def citing(self, state: UserState, event_ids: Sequence[str], read: Citing) -> Rows:
         """Return the rows of the memories that cite one of some observations; what is not known is read."""

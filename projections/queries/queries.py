@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
@@ -12,10 +12,11 @@ from projections.queries.history import history
 from projections.queries.memory_rows import sees_all
 from projections.queries.search import Found, IndexSearch, SearchResult
 from projections.queries.views import memory_view
+from projections.shard.ledger import decisions_in_steps
 from projections.state.intimacy import last_kept
 from projections.state.memory import ACTIVE
 from projections.state.time_travel import life_of, memory_at
-from projections.turns import all_pages, chosen, in_turns, ordered
+from projections.turns import TimeSlice, chosen, in_turns, ordered
 from schemas import codec
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import observation_of_record
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     from projections.shard.turn_statistics import TurnStatistics
     from projections.state.memory import Memory, UserState
     from schemas.messages.decision import Decision
-
-DECISIONS_AT_ONCE: Final = 500
-"""Read before the event loop has its turn."""
 
 
 class UnknownMemory(Exception):
@@ -166,10 +164,10 @@ class Queries:
         """Return turns, and memories where they are wanted too, best first; what is hidden stays so in turns."""
         pool = await self._pool(owner, question, now, visibility)
         memories = pool.best(question.limit, question.min_score) if with_memories else []
-        ranked = self.ranked_now(owner)
+        ranked = self.ranked_now(owner) if visibility is Visibility.NOTHING_SENSITIVE else None
 
         def hides(text: str) -> bool:
-            return visibility is Visibility.NAME_ONLY or ranked.names_sensitive(text, visibility)
+            return visibility is Visibility.NAME_ONLY if ranked is None else ranked.names_sensitive(text, visibility)
 
         return SearchResult(self.index_search.with_turns(owner, pool, memories, question, hides), pool.by_words)
 
@@ -184,10 +182,10 @@ class Queries:
 
     def sees(self, owner: Owner, visibility: Visibility) -> Callable[[Memory], bool]:
         """Return the test whether a memory, personal or global, is seen at all. Raises NotHeld."""
-        if visibility is Visibility.EVERYTHING:  # needs no order of the user's memories
-            self._shards.of(owner)
-            return sees_all
-        return self.ranked_now(owner).shows(visibility)
+        if visibility is Visibility.NOTHING_SENSITIVE:
+            return self.ranked_now(owner).shows(visibility)
+        self._shards.of(owner)
+        return sees_all if visibility is Visibility.EVERYTHING else lambda _: False
 
     def turns(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
         """Return a session's most recent turns, of all or of those with an agent, oldest first."""
@@ -226,7 +224,7 @@ class Queries:
         await self._shards.load(owner)
         decisions = await self._decisions_naming(owner, memory_id)
         partition = 0 if owner.is_global else shard.partition
-        events = history(owner, memory_id, decisions, partition)
+        events = await in_turns(history(owner, memory_id, decisions, partition))
         memory = self._shards.state(owner).memories[memory_id]
         causes = {e["causation_id"] for e in events}
         answers = {d.item_id: d for _, d in decisions if d.item_id in causes}
@@ -241,11 +239,7 @@ class Queries:
 
     async def _decisions_naming(self, owner: Owner, memory_id: str) -> list[tuple[int, Decision]]:
         """Return a user's decisions that name a memory, each with its offset; others have their turn meanwhile."""
-
-        def read(after: int) -> tuple[list[tuple[int, Decision]], int | None]:
-            return self._shards.of(owner).ledger.decisions_naming(owner, memory_id, after, DECISIONS_AT_ONCE)
-
-        return await all_pages(read)
+        return await in_turns(decisions_in_steps(lambda: self._shards.of(owner).ledger, owner, memory_id))
 
     async def _answer(self, decision: Decision) -> dict[str, Any] | None:
         """Return which model and prompt a decision about an extraction goes back to."""
@@ -286,14 +280,16 @@ class Queries:
             )
         return found
 
-    def curve(self, tenant: str, memory_id: str, since: datetime, until: datetime, points: int) -> list[dict[str, Any]]:
+    async def curve(
+        self, tenant: str, memory_id: str, since: datetime, until: datetime, points: int
+    ) -> list[dict[str, Any]]:
         """Return importance and strength at evenly spaced instants, read from the log."""
         owner = self.owner_of(tenant, memory_id)
-        naming, _ = self._shards.of(owner).ledger.decisions_naming(owner, memory_id)
-        lived = life_of(memory_id, (decision for _, decision in naming))
-        found = []
+        lived = life_of(memory_id, (decision for _, decision in await self._decisions_naming(owner, memory_id)))
+        found, share = list[dict[str, Any]](), TimeSlice()
         for number in range(points):
             at = since + (until - since) * (number / max(1, points - 1))
+            await share.pause()
             memory = memory_at(owner, lived, at)
             if memory is not None:
                 view = memory_view(owner, memory, at)

@@ -27,12 +27,13 @@ from projections.queries.memory_rows import MemoryRows, MemoryRowsByUser, sees_a
 from projections.queries.ranking import NO_PARTS, POOL, Parts, rank, turn_scores
 from projections.queries.turn_index import MAX_CHARACTERS, TurnIndex, said_by, source_of, spoken, words_of
 from projections.queries.turn_meaning import TurnMeaning
+from projections.shard.ledger import decisions_in_steps
 from projections.state.memory import FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
 from projections.text.forms import forms_asked, forms_of
 from projections.text.time_spans import named_span
-from projections.turns import all_pages
+from projections.turns import in_turns
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
 
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from projections.shard.observation_lookup import Turn
     from projections.state.memory import Memory, UserState
     from projections.text.time_spans import Span
-    from schemas.messages.decision import Decision
 
 LEAST_COSINE: Final = -1.0
 NO_FILTERS: Final = Filters()
@@ -62,8 +62,6 @@ HOP_SCORE: Final = 0.6
 HOP_WORDS: Final = 8
 TOLD_SHARE: Final = 0.6
 """Of what the words of a query weigh that a turn has: memories with more of them say what the turn would answer."""
-DECISIONS_AT_ONCE: Final = 100
-"""Read before the event loop has its turn."""
 NO_SLOTS: Final[Mapping[str, float]] = {}
 _NONE: Final = -1
 _memory_id: Final[Callable[[Memory], str]] = attrgetter("memory_id")
@@ -313,12 +311,8 @@ class IndexSearch:
 
     async def past_state(self, owner: Owner, as_of: datetime) -> UserState:
         """Return a user's state as it was effective then, made in a thread: of a large user it takes a second."""
-
-        def read(after: int) -> tuple[list[Decision], int | None]:
-            some = [d for _, d in self._shards.of(owner).ledger.decisions(owner, after, DECISIONS_AT_ONCE)]
-            return some, some[-1].version if some else None
-
-        return await asyncio.to_thread(state_at, owner, await all_pages(read), as_of)
+        decisions = await in_turns(decisions_in_steps(lambda: self._shards.of(owner).ledger, owner))
+        return await asyncio.to_thread(state_at, owner, [decision for _, decision in decisions], as_of)
 
     def _state(self, asked: Asked, owner: Owner) -> UserState:
         """Return the state that is searched."""
@@ -562,7 +556,7 @@ class IndexSearch:
             table = self._memory_rows.of(state) if asked.past is None else MemoryRows()
             keyword, semantic = Leg.of(legs.keyword), Leg.of(legs.semantic)
             ids = keyword.ids + semantic.ids
-            rows = table.rows(state, ids)
+            rows = await in_turns(table.rows_in_steps(state, ids))
             right = table.right(rows, np.concatenate((keyword.versions, semantic.versions)))
             rows[~right] = _NONE
             shown = table.shown(_different(rows, len(table)), owner, asked.at, unconditional, sees=sees)

@@ -64,7 +64,8 @@ _OF_USERS: Final = (
 _FEW: Final = f"select 1 {_SINCE} limit {MANY_DECISIONS}"
 TICK_TYPES: Final = frozenset(tick.__name__ for tick in TICKS)
 
-
+_ROWS_AT_ONCE: Final = 50
+"""Decisions that are read from the file together: each may have 20 kB."""
 _COVER: Final = (
     "insert into covered values(?,?,?,?) on conflict(owner, piece)"
     f" do update set rejected=iif(excluded.rejected={REJECTED}, covered.rejected, excluded.rejected),"
@@ -227,22 +228,13 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
 
     def decisions(self, owner: Owner, after: int = 0, most: int = -1) -> Iterator[tuple[int, Decision]]:
         """Yield a user's counted decisions after a version in order, each with its offset in the ledger."""
-        query = "select offset, body from decisions where owner=? and version>? order by version limit ?"
-        rows = self._connection.execute(query, (name_of(owner), after, most)).fetchall()
-        for offset, body in rows:
+        for _, offset, body in self.decision_rows(owner, after, most):
             yield offset, decision_of_row(body)
 
-    def decisions_naming(
-        self, owner: Owner, memory_id: str, after: int = 0, most: int = -1
-    ) -> tuple[list[tuple[int, Decision]], int | None]:
-        """Return those of a user's next counted decisions after a version that name a memory, each with its offset.
-
-        And the version of the last decision looked at, None where there was none: `most` are.
-        """
+    def decision_rows(self, owner: Owner, after: int, most: int) -> list[tuple[int, int, bytes]]:
+        """Return the version, the offset and the row of a user's next counted decisions after a version."""
         query = "select version, offset, body from decisions where owner=? and version>? order by version limit ?"
-        rows = self._connection.execute(query, (name_of(owner), after, most)).fetchall()
-        named = ((offset, decision_naming(body, memory_id)) for _, offset, body in rows)
-        return [(offset, decision) for offset, decision in named if decision is not None], rows[-1][0] if rows else None
+        return self._connection.execute(query, (name_of(owner), after, most)).fetchall()
 
     def decisions_since(self, offset: int, most: int, owner: Owner | None = None) -> Iterator[tuple[int, Decision]]:
         """Yield counted decisions at that offset of the ledger or later, in its order; of an owner, or of all.
@@ -280,6 +272,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         """
         batch = Batch()
         for record in records:
+            yield
             is_decision = False
             try:
                 decision = codec.decode_as(record.value, Decision)
@@ -433,3 +426,21 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
             batch.cited.extend((name, source, event.memory_id, decision.version) for source in event.source_ids)
     row = row_of_decision(record.value, vectors)
     batch.decisions.append((name, decision.version, record.position.offset, decision.item_id, row))
+
+
+def decisions_in_steps(
+    ledger: Callable[[], LedgerFold], owner: Owner, naming: str | None = None
+) -> Generator[None, None, list[tuple[int, Decision]]]:
+    """Return a user's counted decisions, or those that name a memory, each with its offset in the ledger, in steps.
+
+    `ledger` returns the user's; what it raises is raised. What was counted before the last step is among them.
+    """
+    found, after = list[tuple[int, Decision]](), 0
+    while rows := ledger().decision_rows(owner, after, _ROWS_AT_ONCE):
+        for version, offset, body in rows:
+            decision = decision_of_row(body) if naming is None else decision_naming(body, naming)
+            if decision is not None:
+                found.append((offset, decision))
+            after = version
+            yield
+    return found

@@ -69,6 +69,12 @@ def events_of(decision: Decision) -> tuple[LedgerEvent, ...]:
     return events_in(decision.events)
 
 
+def events_naming(decision: Decision, memory_id: str) -> tuple[LedgerEvent, ...]:
+    """Return those of a decision's events that name a memory, by their bytes. Raises as `events_of`."""
+    name = memory_id.encode()
+    return events_in(data for data in decision.events if name in data)
+
+
 def events_in(encoded: Iterable[bytes]) -> tuple[LedgerEvent, ...]:
     """Return events as they were encoded in a decision. Raises UnknownSchema for one that is not known."""
     return tuple(codec.decode_as(data, *LEDGER_EVENTS) for data in encoded)

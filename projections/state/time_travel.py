@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from projections.state.evolve import apply_all, events_of
+from projections.state.evolve import apply_all, events_naming, events_of
 from projections.state.memory import ACTIVE, SUPERSEDED, UserState
 from schemas.messages.events import MEMORY_EVENTS, MemoryFormed, MemoryImported, MemorySuperseded
 from schemas.vocabulary.attributes import OPPOSITES, is_single, plain_value
@@ -100,7 +100,12 @@ def _one_of_opposites(state: UserState, ended: set[str]) -> UserState:
 
 def life_of(memory_id: str, decisions: Iterable[Decision]) -> list[tuple[datetime | None, MemoryEvent]]:
     """Return the events about one memory, each with its log time, in the order of the ledger."""
-    return [(at, event) for at, event in _memory_events(decisions) if event.memory_id == memory_id]
+    return [
+        (decision.envelope.recorded_at, event)
+        for decision in decisions
+        for event in events_naming(decision, memory_id)
+        if isinstance(event, MEMORY_EVENTS) and event.memory_id == memory_id
+    ]
 
 
 def memory_at(owner: Owner, life: Iterable[tuple[datetime | None, MemoryEvent]], as_of: datetime) -> Memory | None:

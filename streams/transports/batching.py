@@ -22,16 +22,23 @@ def when_idle(loop: asyncio.AbstractEventLoop, hand_over: Callable[[], None], co
     `count` returns the records collected so far. The tasks that one write wakes up thus share the next one, and a
     single caller waits for one turn of the loop.
     """
+    now = loop.time()
+    loop.call_soon(_turn_over, loop, hand_over, count, now - 1, now + LONGEST_WAIT_SECONDS)
 
-    def turn_over(last: float) -> None:
-        now = loop.time()
-        if count() < BATCH_RECORDS and now - last > IDLE_TURN_SECONDS and now < until:
-            loop.call_soon(turn_over, now)
-        else:
-            hand_over()
 
-    until = loop.time() + LONGEST_WAIT_SECONDS
-    loop.call_soon(turn_over, loop.time() - 1)
+def _turn_over(
+    loop: asyncio.AbstractEventLoop, hand_over: Callable[[], None], count: Callable[[], int], last: float, until: float
+) -> None:
+    """Call `hand_over`, or this again in the loop's next turn.
+
+    It is no closure: one that names itself is garbage for the collector to find, with all that it holds, once for each
+    append.
+    """
+    now = loop.time()
+    if count() < BATCH_RECORDS and now - last > IDLE_TURN_SECONDS and now < until:
+        loop.call_soon(_turn_over, loop, hand_over, count, now, until)
+    else:
+        hand_over()
 
 
 class AppendBatcher:

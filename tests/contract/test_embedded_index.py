@@ -12,7 +12,8 @@ from contract.index_examples import ANIMALS, CAT, COFFEE, FOOD, FOUR, entry, fou
 from contract.index_suite import IndexSuite
 from contract.index_with_shard import FakeShard, IndexWithShard
 
-from projections.index.embedded.index import WORDS_A_TURN, EmbeddedIndex
+from projections import turns
+from projections.index.embedded.index import EmbeddedIndex
 from projections.index.protocol import ANY_VERSION, Index, Legs
 
 
@@ -91,7 +92,7 @@ async def test_what_the_loader_raises_the_search_raises_and_the_next_search_load
     assert {"cat", "coffee"} == set(four((await index.search(query("用户"))).keyword))
 
 
-LONG = " ".join(f"word{number}" for number in range(WORDS_A_TURN))
+LONG = " ".join(f"word{number}" for number in range(2_000))
 
 
 def long_texts(count):
@@ -108,6 +109,13 @@ async def turns_during(work):
     return turns
 
 
+@pytest.fixture
+def short_turns(monkeypatch: pytest.MonkeyPatch):
+    """Turns that are over at once, whatever the machine."""
+    monkeypatch.setattr(turns, "TURN_SECONDS", -1.0)
+
+
+@pytest.mark.usefixtures("short_turns")
 async def test_others_have_their_turn_while_long_texts_are_loaded_and_while_they_are_put():
     index = EmbeddedIndex(shard_of(*long_texts(20)).load)
     assert await turns_during(index.search(query("text"))) >= 20
@@ -116,6 +124,7 @@ async def test_others_have_their_turn_while_long_texts_are_loaded_and_while_they
     assert await turns_during(index.search(query("text"))) < 5
 
 
+@pytest.mark.usefixtures("short_turns")
 async def test_who_asks_during_a_load_waits_for_it_and_one_that_is_given_up_is_begun_again():
     shard = shard_of(*long_texts(5))
     index = EmbeddedIndex(shard.load)
@@ -127,6 +136,7 @@ async def test_who_asks_during_a_load_waits_for_it_and_one_that_is_given_up_is_b
     assert len(shard.loads) == 2
 
 
+@pytest.mark.usefixtures("short_turns")
 async def test_what_changes_during_a_load_is_as_the_shard_has_it_then():
     texts = long_texts(6)
     shard = shard_of(*texts)
@@ -141,6 +151,7 @@ async def test_what_changes_during_a_load_is_as_the_shard_has_it_then():
     assert found == {texts[number].memory_id: 1 for number in (1, 2, 3)} | {changed.memory_id: 2}
 
 
+@pytest.mark.usefixtures("short_turns")
 @pytest.mark.parametrize("dropped", ["release", "reopen"])
 async def test_a_user_who_is_dropped_during_a_load_is_loaded_again(dropped):
     shard = shard_of(*long_texts(4))

@@ -253,7 +253,8 @@ async def importance(
         if since and until:
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "$.from lies after $.to: exchange them")
         begin = end = since or end
-    return answer({"memory_id": memory_id, "points": worker.queries.curve(tenant, memory_id, begin, end, points)})
+    curve = await worker.queries.curve(tenant, memory_id, begin, end, points)
+    return answer({"memory_id": memory_id, "points": curve})
 
 
 def paged(

@@ -10,8 +10,10 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from projections.shard.ledger import decisions_in_steps
 from projections.state.erased_words import ErasedWords
 from projections.state.evolve import events_of
+from projections.turns import TimeSlice, in_turns
 from schemas import codec
 from schemas.inputs.decoding import ForeignKey, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from projections.partitions.shards import Shards
     from schemas.identity import Owner
     from schemas.log import Record, TrimmedLog
-    from schemas.messages.decision import Decision
     from streams.sealing.replacements import Replacements
     from streams.transports.sqlite.log import SqliteLog
 
@@ -65,14 +66,20 @@ class WordsOfMemories:
     async def _words(self, owner: Owner, events: Sequence[MemoryErased]) -> ErasedWords:
         """Return what is erased, by all that was decided until now; what is decided later is left as it is."""
         await self._shards.come_to_end(owner)
-        shard = self._shards.of(owner)
         memory_ids = frozenset(event.memory_id for event in events)
         items, counted, versions = set[str](), set[int](), dict[str, int]()
-        for offset, decision in shard.ledger.decisions(owner):
+        decisions = await in_turns(decisions_in_steps(lambda: self._shards.of(owner).ledger, owner))
+        shard = self._shards.of(owner)
+        before = shard.offset(shard.ledger_topic)  # with nothing awaited since: it is the end of what was read
+        share = TimeSlice()
+        for offset, decision in decisions:
+            await share.pause()
             counted.add(offset)
-            if not memory_ids.isdisjoint({one.memory_id for one in decision.outcomes} | _memories_of(decision)):
+            decided = events_of(decision)
+            named = {one.memory_id for one in decision.outcomes} | {getattr(one, "memory_id", None) for one in decided}
+            if not memory_ids.isdisjoint(named):
                 items.add(decision.item_id)
-            for event in events_of(decision):
+            for event in decided:
                 if isinstance(event, MemoryErased):
                     versions[event.memory_id] = decision.version
         return ErasedWords(
@@ -81,7 +88,7 @@ class WordsOfMemories:
             frozenset(items),
             versions,
             frozenset(counted),
-            shard.offset(shard.ledger_topic),
+            before,
         )
 
     async def _places(self, owner: Owner) -> list[tuple[str, int]]:
@@ -274,7 +281,3 @@ class ResealedWords(WordsOfMemories):
 
 
 _TOPICS: Final = (*(topic.name for topic in INPUTS), INBOX.name)
-
-
-def _memories_of(decision: Decision) -> set[str | None]:
-    return {getattr(event, "memory_id", None) for event in events_of(decision)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.index.embedded.table import UserTable
 from projections.index.protocol import Legs
-from projections.turns import MANY_MEMORIES
+from projections.turns import MANY_MEMORIES, TimeSlice
 from projections.user_cache import UserCache
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 DEFAULT_BYTES: Final = 1536 << 20
 SMALL_BYTES: Final = 96 << 20
 """Of tables of some hundred memories at most: each is loaded within milliseconds."""
-WORDS_A_TURN: Final = 2_000
-"""Words that are taken apart before the event loop has its turn, with the vectors of their memories: 10 to 15 ms."""
 
 
 class EmbeddedIndex:
@@ -65,13 +63,13 @@ class EmbeddedIndex:
     async def put(self, entries: Sequence[IndexEntry]) -> None:
         """Store each entry unless the same or a later version is held; nothing for users that are not loaded."""
         changed = set()
-        turn = _Turn()
+        share = TimeSlice()
         for entry in entries:
             user = (entry.tenant, entry.user_id)
             loading = self._loading.get(user)
             table = self._tables.peek(user) if loading is None else loading.table
             if table is not None:
-                await turn.before(entry)
+                await share.pause()
                 table.put(entry)
                 changed.add(user)
         for user in changed:
@@ -154,20 +152,6 @@ class EmbeddedIndex:
         self._tables.pop(user)
 
 
-class _Turn:
-    """Lets others have their turn at the event loop after so many words."""
-
-    def __init__(self) -> None:
-        self._words = 0
-
-    async def before(self, entry: IndexEntry) -> None:
-        """Read the words of an entry that is put next, with others' turn before where many were read."""
-        if self._words >= WORDS_A_TURN:
-            self._words = 0
-            await asyncio.sleep(0)
-        self._words += len(entry.tokens)
-
-
 class _Loading:
     """A user's table while it is loaded, and what was removed meanwhile."""
 
@@ -178,9 +162,9 @@ class _Loading:
 
     async def put(self, entries: Sequence[IndexEntry]) -> None:
         """Put what the shard had, except for what was removed since."""
-        turn = _Turn()
+        share = TimeSlice()
         for entry in entries:
-            await turn.before(entry)
+            await share.pause()
             if self._removed.get(entry.memory_id, -1) < entry.version:
                 self.table.put(entry)
 

@@ -160,7 +160,10 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
 
         answer = await self._write(write, publish, len(records), at_once=bool(wanted))
         if isinstance(answer, LogMoved):
-            raise answer
+            try:
+                raise answer
+            finally:
+                del answer  # it knows this frame: the two would keep each other
         return answer[0]
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:

@@ -13,6 +13,7 @@ from support.workbench import Workbench
 from projections.queries.history import history
 from projections.state.time_travel import life_of, state_at
 from projections.state.wakes import next_due
+from projections.turns import to_end
 from schemas.identity import Owner, partition_owner, reminder_id_of
 from schemas.messages.events import TickApplied
 from schemas.messages.wakes import WakeDue
@@ -254,7 +255,7 @@ async def test_history_and_time_travel_pass_over_wakes(bench: Workbench):
     await bench.decides(wake_tick(later(hours=1)))
     [memory_id] = bench.state().memories
     decisions = list(bench.shards.at(0).ledger.decisions(XIAOMING))
-    assert [e["type"] for e in history(XIAOMING, memory_id, decisions, 0)] == ["MemoryFormed"]
+    assert [e["type"] for e in to_end(history(XIAOMING, memory_id, decisions, 0))] == ["MemoryFormed"]
     assert len(life_of(memory_id, (d for _, d in decisions))) == 1
     assert list(state_at(XIAOMING, (d for _, d in decisions), later(days=1)).memories) == [memory_id]
 
