@@ -111,7 +111,7 @@ async def turns_during(work):
 
 @pytest.fixture
 def short_turns(monkeypatch: pytest.MonkeyPatch):
-    """Turns that are over at once, whatever the machine."""
+    """Have turns end at once, whatever the machine."""
     monkeypatch.setattr(turns, "TURN_SECONDS", -1.0)
 
 

@@ -159,11 +159,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
                 self._growth.add(answer[1], is_settled=bool(wanted))
 
         answer = await self._write(write, publish, len(records), at_once=bool(wanted))
-        if isinstance(answer, LogMoved):
-            try:
-                raise answer
-            finally:
-                del answer  # it knows this frame: the two would keep each other
+        assert not isinstance(answer, LogMoved)  # noqa: S101 - the writer raises it, as every LogError
         return answer[0]
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
@@ -335,4 +331,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
         self._writer.submit(Job(write, published, loop, future, records), at_once=at_once)
-        return await future
+        try:
+            return await future
+        finally:
+            del future  # its error knows this frame, and the two would keep each other

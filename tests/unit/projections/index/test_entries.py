@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from support.examples import XIAOMING, remember
+from support.examples import XIAOMING, forget, later, remember
 from support.given import given
 
 from projections.index import entries
-from projections.index.entries import Entries
+from projections.index.entries import Entries, split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,3 +57,18 @@ def test_a_memory_that_is_erased_meanwhile_has_no_entry(monkeypatch: pytest.Monk
     first = next(seen).memory_id
     ledger.stored = {first: ledger.stored[first]}
     assert list(seen) == []
+
+
+def test_vectors_are_read_in_the_order_in_which_the_file_has_them():
+    ledger = Ledger(given(*(remember(f"locker {n} is blue", f"c-{n}") for n in range(20))))
+    found = [entry.memory_id for entry in Entries(XIAOMING, lambda: cast("LedgerFold", ledger))]
+    assert found == sorted(ledger.stored)
+
+
+def test_of_what_is_gone_no_vector_is_read():
+    known = given(remember("likes tea", "c-1"), remember("has a red bicycle", "c-2"))
+    liked = known.of("likes tea").memory_id
+    ledger = Ledger(known.when(forget(liked, "f-1", later(hours=1))))
+    active, gone = split(XIAOMING, cast("LedgerFold", ledger), [*known.state.memories, "unknown"])
+    assert [entry.memory_id for entry in active] == [known.of("has a red bicycle").memory_id] == ledger.read[0]
+    assert set(gone) == {liked, "unknown"}

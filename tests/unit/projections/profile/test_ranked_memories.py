@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from support.examples import LUNA, XIAOMING, forget, later, remember, share
 from support.given import Given, given
 
+from projections import turns
 from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser
 from projections.profile.visibility import Visibility
 from projections.state.memory import UserState
 from schemas.identity import Owner
+
+if TYPE_CHECKING:
+    import pytest
 
 AT = later(hours=1)
 
@@ -104,3 +110,28 @@ def test_a_kept_profile_leaves_out_what_comes_to_name_a_sensitive_topic_in_a_quo
     ranked.follow(replace(known.state, memories=known.state.memories.set(liked.memory_id, merged)))
     assert "甲" not in ranked.profile(AT, None, Visibility.NOTHING_SENSITIVE)["likes"]
     assert "甲" in ranked.profile(AT, None, Visibility.EVERYTHING)["likes"]
+
+
+async def test_what_is_hidden_is_found_in_steps_and_right_although_another_state_follows(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(turns, "TURN_SECONDS", -1.0)
+    monkeypatch.setattr(turns, "ITEMS_A_STEP", 2)
+    fed = [remember(f"喜欢{t}", f"c-{t}", attribute="likes", value=t) for t in "甲乙丙丁戊己庚辛壬癸"]
+    known = given(*fed, remember("别提", "c-0", attribute="sensitive_topics", value="前女友"))
+    users = RankedMemoriesByUser()
+    await users.prepare(known.state)
+    ranked = users.of(known.state)
+    preparing = asyncio.ensure_future(users.prepare(known.state, hides=True))
+    await asyncio.sleep(0)
+    assert not preparing.done()
+    liked = known.of("喜欢甲")
+    merged = replace(liked, key_dialogue=("和前女友一起",))
+    after = replace(known.state, memories=known.state.memories.set(liked.memory_id, merged))
+    assert users.of(after) is ranked
+    await preparing
+    assert not ranked.knows_hidden
+    shows = ranked.shows(Visibility.NOTHING_SENSITIVE)
+    assert [shows(m) for m in (merged, known.of("喜欢乙"))] == [False, True]
+    await users.prepare(after, hides=True)
+    assert ranked.knows_hidden

@@ -14,10 +14,12 @@ from immutables import Map
 from support.examples import XIAOMING, later, remember
 from support.given import given
 
+from projections.queries import memory_rows
 from projections.queries.filters import Filters
 from projections.queries.memory_rows import MemoryRows, MemoryRowsByUser
 from projections.queries.turn_index import TurnMatches
 from projections.state.memory import Memory, UserState
+from projections.turns import to_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -143,3 +145,19 @@ def test_the_turns_that_memories_came_from_match_as_one_by_one(
         assert rows.evidence(found, matches).tolist() == pytest.approx(
             [np.nan if match is None else match for match in one_by_one], nan_ok=True
         )
+
+
+def test_rows_that_are_read_in_steps_are_of_their_own_state_although_another_one_is_asked_about(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(memory_rows, "ITEMS_A_STEP", 2)
+    before = state(*(named(str(number), importance=0.5) for number in range(5)))
+    after = state(*(named(str(number), importance=0.9) for number in range(5)))
+    table, ids = MemoryRows(), list(before.memories)
+    steps = table.rows_in_steps(before, ids)
+    next(steps)
+    assert len(table) == 2
+    assert table.importance(table.rows(after, ids)).tolist() == [0.9] * 5
+    rows = to_end(steps)
+    assert table.memories(rows) == [before.memories[i] for i in ids]
+    assert table.importance(rows).tolist() == [0.5] * 5

@@ -92,3 +92,17 @@ async def test_a_fold_in_steps_is_that_of_one_go(bench: Workbench, tmp_path: Pat
     shard.ledger.states.forget()
     assert other.state() == bench.state()
     other.close()
+
+
+async def test_decisions_that_are_read_in_steps_are_those_of_one_go(bench: Workbench, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ledger, "_ROWS_AT_ONCE", 2)
+    await told(bench)
+    fold = bench.shards.at(0).ledger
+    [first] = [m.memory_id for m in bench.state().memories.values() if m.content == TEXTS[0]]
+    reading = ledger.decisions_in_steps(lambda: fold, XIAOMING)
+    next(reading)
+    await bench.decides(forget(first, "f-1", later(hours=1)))
+    everything = list(fold.decisions(XIAOMING))
+    assert (turns.to_end(reading), len(everything)) == (everything, len(TEXTS) + 1)
+    naming = turns.to_end(ledger.decisions_in_steps(lambda: fold, XIAOMING, first))
+    assert [decision.item_id for _, decision in naming] == [everything[0][1].item_id, "f-1"]

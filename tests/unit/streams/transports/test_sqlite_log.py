@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shutil
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -369,3 +371,19 @@ async def emptied(file: Path) -> None:
     async with asyncio.timeout(120):
         while os.path.getsize(file):  # noqa: ASYNC110, ASYNC240, PTH202 - a file's length is no event
             await asyncio.sleep(0.01)
+
+
+async def test_appends_leave_nothing_to_the_collector_of_garbage(inbox: SqliteLog):
+    """What is old is never collected in a worker (`COLLECT_AFTER`): what is garbage must go by itself."""
+    await inbox.append([record(b"x")])
+    taken = inbox.next_place(TOPIC, 0)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(10):
+            await inbox.append([record(b"y")])
+            with suppress(LogMoved):
+                await inbox.append_settled([record(b"z")], [taken])
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
