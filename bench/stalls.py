@@ -62,6 +62,8 @@ TARGET_MS = 50.0
 SAMPLE_SECONDS = 0.005
 FRAMES = 7
 TICKED = (1, 7, 14, 21, 28)
+SENT = ("role", "content", "occurred_at")
+"""Of a message, as our client sends it: what the agent keeps for itself is left out."""
 
 
 IDS = re.compile(r"(?:(?<=/memories/)|(?<=/users/))(?!query|stats)[^/]+")
@@ -204,7 +206,8 @@ class Life:
             if said := events(day):
                 await self.ask("POST", "/v1/events", said)
             if context := call(day):
-                body = {"user_id": USER, "agent_id": VOICE, "messages": context, "session_id": f"call-{day}"}
+                messages = [{name: one[name] for name in SENT if name in one} for one in context]
+                body = {"user_id": USER, "agent_id": VOICE, "messages": messages, "session_id": f"call-{day}"}
                 await self.ask("POST", "/v1/conversations", body)
             await self.ask("POST", "/v1/admin/drain", {"timeout": 300})
             for user in USERS:
