@@ -25,6 +25,7 @@ if ! is_usable; then
         echo "Install it (Debian and Ubuntu: apt-get install python3 python3-venv), then run make again." >&2
         exit 1
     fi
+    if [ -L "$venv" ]; then rm "$venv"; fi  # another folder's, which would be emptied
     echo "Making $venv with $("$python" --version)"
     "$python" -m venv --clear "$venv"
 fi
