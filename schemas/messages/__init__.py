@@ -8,6 +8,6 @@
 5. `dead_letters`: records that could not be read or handled. `policy`: what a tenant wants remembered, and how.
    `data_keys` and `webhooks`: what their topics hold.
 
-`envelope` is part of every message but a data key. `copied_fields` copies fields that two messages share. After a change run
-`tools/new_message.py`; `docs/contributing/command-and-event.md` leads through a new command.
+`envelope` is part of every message but a data key. `copied_fields` copies fields that two messages share. After a
+change run `tools/new_message.py`; `docs/contributing/command-and-event.md` leads through a new command.
 """
