@@ -1,10 +1,10 @@
 """mnemolog: memory for AI agents, kept as a log.
 
-What users import is here. It is loaded when it is first named, and the client with nothing else. The rooms: `settings`
+What users import is here; each name is loaded on first use, and the client loads nothing else. The folders: `settings`
 is the frozen value that everything is built from, `worker` the composition root, `http` and `cli` the two doors,
-`client` the Python one. Behind the doors are `publishing`, `commands`, `imports`, `wakes` and `operations`; `cluster`
-reaches the other workers, `log` opens the log and watches it, `access` says who may do what, `diagnostics` is the
-doctor.
+`client` the Python client, `integrations` the stores and tools of other frameworks. Behind the doors are `publishing`,
+`commands`, `imports`, `changes`, `webhooks`, `wakes` and `operations`. `cluster` reaches the other workers, `log` opens
+and watches the log, `access` says who may do what, `telemetry` makes traces, `diagnostics` is the doctor.
 """
 
 from importlib import import_module
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 else:  # a type checker would take any name for one that is there
 
     def __getattr__(name: str) -> object:
-        """Return what users import. Raises AttributeError."""
+        """Return a name that users import. Raises AttributeError."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         place = "client" if name.endswith("Client") else "errors"
         return getattr(import_module(f"mnemolog.client.{place}"), name)
 
     def __dir__() -> list[str]:
-        """Return every name that there is, loaded or not."""
+        """Return every name, loaded or not."""
         return sorted({*globals(), *__all__})
 
 

@@ -1,4 +1,4 @@
-"""Settings: a frozen value, built once from the environment. Unknown ones are an error, those to come say so."""
+"""Settings: a frozen value, built once from the environment. An unknown setting is an error."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 SHARED: Final = {"llm_api_key": "OPENAI_API_KEY", "llm_base_url": "OPENAI_BASE_URL"}
-"""Settings that are taken from these too, under the names that other programs know."""
+"""Settings that also have these names, which other programs know."""
 MAX_INTIMACY: Final = 100.0
 MAX_PORT: Final = 65535
 LEAST_SECRET_BYTES: Final = 32
 MOST_SECRETS: Final = 2
-"""Of CLUSTER_SECRET: while it is changed there is an old one."""
+"""In CLUSTER_SECRET: the new and the old one, while it is changed."""
 _BROKER: Final = r"(?:\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::\d{1,5})?"
 _BROKERS: Final = re.compile(f"kafka://{_BROKER}(?:,{_BROKER})*")
 _HOST_ONLY: Final = re.compile(r"https?://[^/?#@\s]+/?")

@@ -16,13 +16,13 @@ NAMESPACE: Final = UUID("6a6f3c1e-8f0c-5d0b-9a53-2f6d6e656d6f")
 """All ids of mnemolog are uuid5 in this namespace."""
 _NAMESPACE: Final = NAMESPACE.bytes
 _VARIANTS: Final = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
-"""The digit of a UUID that says its variant, by the digit of the hash that stood there."""
+"""The digit for a UUID's variant, by the digit of the hash that it replaces."""
 
 GLOBAL_USER: Final = "*"
 """The reserved user that owns a tenant's global memories."""
 
 DEFAULT_TENANT: Final = "default"
-"""Of a server without keys."""
+"""The tenant of a server without keys."""
 
 SYSTEM_TENANT: Final = "*"
 """The reserved tenant of ticks: `*/p` is partition p itself."""
@@ -46,7 +46,7 @@ class Owner:
     tenant: str
     user_id: str
     key: bytes = field(init=False, repr=False, compare=False)
-    """The message key, UTF-8. It is made once: a memory's way asks for it, and for the hash, some sixty times."""
+    """The message key, UTF-8. It is made once: one memory asks for it, and for the hash, some sixty times."""
 
     def __post_init__(self) -> None:
         """Make the key."""
@@ -69,7 +69,7 @@ class Owner:
     @classmethod
     @lru_cache(maxsize=1_024)
     def of(cls, tenant: str, user_id: str) -> Owner:
-        """Return an owner, the same object for those asked for lately: a turn's way asks some thirty times."""
+        """Return an owner, the same object for recent ones: one turn asks for it some thirty times."""
         return cls(tenant, user_id)
 
     @classmethod

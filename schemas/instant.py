@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 _RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d))?", re.ASCII | re.IGNORECASE)
 YEARS: Final = range(1000, 9001)
-"""Of times that are taken in: what is computed from them, days before and after, is a time as well."""
+"""Accepted years: days before and after a time in them are still valid times."""
 END_OF_DAY: Final = "T23:59:59Z"
 """After a date: its last second, where somebody gives the day until which something holds."""
 _DATE_CHARACTERS: Final = len("2026-01-05")

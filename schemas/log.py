@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 ERASED_VALUE: Final = b"\xc3\x03"
-"""In the place of a record that was erased from a log that lets its records be overwritten."""
+"""Replaces an erased record in a log whose records can be overwritten."""
 Headers: TypeAlias = tuple[tuple[str, bytes], ...]
 
 
@@ -45,7 +45,7 @@ class NewRecord:
     value: bytes
     headers: Headers = ()
     outlives_user: bool = False
-    """Whether it can still be read when its user's key is destroyed: it is sealed with the installation's."""
+    """Whether it stays readable when its user's key is destroyed: it is sealed with the installation's key."""
 
 
 @fast_init
@@ -59,7 +59,7 @@ class Record:
     value: bytes
     headers: Headers = ()
     is_erased: bool = False
-    """Whether its user's key was destroyed: then it has no key and no value any more, and is passed over."""
+    """Whether its user's key was destroyed: then it has no key and no value, and is skipped."""
     is_settled: bool = False
     """Whether it was appended together with what its delivery would lead to, so that no agent needs it."""
 

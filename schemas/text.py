@@ -103,14 +103,13 @@ def normalised(text: str) -> str:
 def on_one_line(text: str) -> str:
     """Return the text with each run of white space as one space, none at either end: as a line of a prompt has it.
 
-    What was remembered can then not begin a line of its own, nor pose as another part of the prompt; nor is there more
-    of it than is seen.
+    So a memory cannot begin a line of its own, pose as another part of the prompt, or hide some of its text.
     """
     return " ".join(visible(text).split())
 
 
 def is_blank(text: str) -> bool:
-    """Return whether nothing of a text can be seen: white space, line ends, zero width and control characters only."""
+    """Return whether a text is invisible: white space, line ends, zero width and control characters only."""
     return not text.strip() or all(unicodedata.category(character) in _UNSEEN for character in text)
 
 
@@ -141,7 +140,7 @@ def plain_words(text: str) -> str:
 def stands_in(phrase: str, text: str) -> bool:
     """Return whether plain words stand in plain words: `art` does not stand in `party`, for a Latin word ends with it.
 
-    Nothing stands nowhere.
+    The empty text is in none.
     """
     begin = text.find(phrase) if phrase else -1
     while begin >= 0:

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 MAX_RECORD_BYTES: Final = 1 << 20
 """Kafka's own default for a batch as it travels; a single record must fit."""
 MAX_LETTER_BYTES: Final = 16 << 20
-"""A letter holds a whole record and more, and the record may have come compressed."""
+"""A dead letter holds a whole record and more, and the record may have come compressed."""
 
 _BATCH_BYTES: Final = 100
-"""Of a batch around the only record in it, at most."""
+"""The most that a batch adds to its only record."""
 _HEADER_BYTES: Final = 10
-"""Around a header's name and value, at most."""
+"""The most that a header adds to its name and value."""
 _SEALING_BYTES: Final = 48
-"""How much longer a record is when it is sealed, at most."""
+"""The most that sealing adds to a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ class Topic:
     messages: tuple[type, ...]
     single_partition: bool = False
     expires: bool = False
-    """Kept for RETENTION_DAYS of log time; others indefinitely."""
+    """Keeps records for RETENTION_DAYS of log time; other topics indefinitely."""
     max_record_bytes: int = MAX_RECORD_BYTES
     compacted: bool = False
-    """Kept is each key's newest record; others keep all."""
+    """Keeps only each key's newest record; other topics keep all."""
 
 
 CONVERSATIONS: Final = Topic("mnemolog.conversations", (TurnRecorded, SessionEnded), expires=True)
@@ -86,7 +86,7 @@ TOPICS: Final = (
 
 
 def max_record_bytes(name: str) -> int:
-    """Return how large a record of a topic may be."""
+    """Return how many bytes a record of a topic may have."""
     return next((t.max_record_bytes for t in TOPICS if t.name == name), MAX_RECORD_BYTES)
 
 

@@ -1,13 +1,13 @@
 """The command line: `main` is the console script.
 
-`program` puts the commands together; each file in `commands` is one noun, and `keys` the one that needs
-no worker. `invocation` gives every command its
-connection, its output and its exit code: `connect` finds the worker to talk to (a URL, the one that holds the data
-directory's lock, or `local_engine`, which starts one), `output` prints tables or JSON, `options` are the shared ones.
-`lines` reads JSON Lines and sends them in batches; `migrations` reads what other systems kept. `logs` sets up logging.
+`program` puts the commands together; each file in `commands` is one noun, and `keys` the only one that needs no worker.
+`invocation` gives every command its connection, its output and its exit code: `connect` finds the worker to talk to (a
+URL, the holder of the data directory's lock, or `local_engine`, which starts one), `output` prints tables or JSON,
+`options` are the shared ones. `lines` reads JSON Lines and sends them in batches; `migrations` reads other systems'
+memories. `logs` sets up logging.
 
-What a command imports is most of the time that it takes. So these modules import no engine, no settings and no tables
-at their top: what only some commands need is imported by who needs it.
+Imports take most of a command's time. So these modules import no engine, no settings and no tables at their top: a
+command imports what only it needs.
 """
 
 import gc

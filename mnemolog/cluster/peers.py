@@ -109,7 +109,7 @@ class Peers:
         return None if self._trust.tls is None else self._trust.tls.context
 
     def _current(self) -> Connections:
-        """Return the connections, new ones once a certificate was renewed; what is being asked goes on by the old."""
+        """Return the connections, new ones after a certificate was renewed; running requests keep the old ones."""
         if self._connections.context is not (context := self._context()):
             self._former.append(self._connections)
             self._connections = Connections(context)

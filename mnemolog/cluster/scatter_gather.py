@@ -22,7 +22,7 @@ SHARED_SETTINGS: Final = ("index", "embedding_model")
 
 
 class ScatterGather:
-    """A worker and its peers as one: what is asked of all is done here and there at the same time."""
+    """A worker and its peers as one: all do their part at the same time."""
 
     def __init__(self, shards: Shards, peers: Peers, url: str, settings: Settings) -> None:
         """`url` is where the peers reach this worker."""

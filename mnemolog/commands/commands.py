@@ -1,4 +1,4 @@
-"""Commands: what callers ask the remember agent to do, appended to the inbox and waited for."""
+"""Commands: appends what callers ask for to the inbox, and waits for the remember agent's decision."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class Fact:
     session_id: str | None = None
     metadata: dict[str, Any] | None = None
     expires_at: datetime | None = None
-    """None: what the memory type says."""
+    """None: that of the memory type."""
     occurred_at: datetime | None = None
-    """When it was true; None, and what lies ahead, is now."""
+    """When it was true; None, or a time in the future, means now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +76,10 @@ class Changes:
     emotion_intensity: float | None = None
     key_dialogue: list[str] | None = None
     metadata: dict[str, Any] | None = None
-    """Its members are set, and those that are None are taken away."""
+    """Its members are set; those that are None are removed."""
     expires_at: datetime | None = None
     sets_expiry: bool = False
-    """Whether `expires_at` is meant: None then says that the memory does not expire."""
+    """Whether `expires_at` counts: None then means that the memory does not expire."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ class Commands:
         return await self.wish(RestoreMemory, owner, memory_id, command_id)
 
     async def wish(self, kind: type[MemoryWish], owner: Owner, memory_id: str, command_id: str) -> Answer:
-        """Give a command that says which memory, and nothing else."""
+        """Submit a command that names a memory and says nothing else."""
         return await self.submit(kind(envelope=await self.envelope(owner, command_id), memory_id=memory_id))
 
     async def recall(self, owner: Owner, memory_ids: Sequence[str], at: datetime, command_id: str) -> None:
@@ -371,7 +371,7 @@ class Commands:
 def _request_of(item: UserItem) -> object:
     """Return what a command asks for, without when and by whom it was sent, and what its text was embedded with.
 
-    What an erasure names besides is what it found when it was asked for.
+    Whatever else an erasure names is what it found when it was asked for.
     """
     envelope = replace(item.envelope, occurred_at=datetime.min.replace(tzinfo=UTC), recorded_at=None, by=None)
     if isinstance(item, (RememberFact, ReviseMemory, ImportMemory)):

@@ -1,6 +1,6 @@
 """Recalls: which memories searches have shown to agents, gathered by user and minute, and reported to the inbox.
 
-They are the only thing that a kill may lose: those of the last few seconds.
+A kill may lose those of the last few seconds, and nothing else.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FLUSH_EVERY_SECONDS: Final = 10.0
 LAST_SECONDS: Final = 5.0
 """How long a worker that stops waits until the log has the last recalls."""
 MAX_IDS: Final = 1_000
-"""Memories in one report."""
+"""The most memories in one report."""
 
 
 class Recalls:

@@ -1,7 +1,7 @@
-"""Diagnostics: what `mnemolog doctor` and `GET /v1/admin/checks` say of each component.
+"""Diagnostics: what `mnemolog doctor` and `GET /v1/admin/checks` report about each component.
 
-`checks` reaches what the settings name (data directory, log, shards, index, registry, extractor, embedder), each within
-a few seconds, and says how it is and what to do where it is wrong. The index is reached by the probe of its entry in
-`projections/index/registry.py`. `server_checks` asks a server elsewhere whether it is ready and
-what it reaches itself. `liveness` asks whether a worker answers at a URL, for commands that find one running.
+`checks` tries each component that the settings name (data directory, log, shards, index, registry, extractor, embedder)
+within a few seconds, and says how it is and how to fix what is wrong. It reaches the index by the probe in its entry of
+`projections/index/registry.py`. `server_checks` asks another server whether it is ready and what it reaches itself.
+`liveness` asks whether a worker answers at a URL, for commands that find one running.
 """

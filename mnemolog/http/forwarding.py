@@ -1,4 +1,4 @@
-"""Forwarding: a request about a user of another worker is sent on to it, or to all workers, one hop and no further."""
+"""Forwarding: sends a request on to the worker that has its user, or to all workers, one hop and no further."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PASSED_BACK: Final = ("content-type", "retry-after", "allow")
 
 
 def install(app: FastAPI) -> None:
-    """Have the app send requests on when this worker does not have their user."""
+    """Have the app send requests on if this worker does not have their user."""
     app.add_exception_handler(NotHeld, _not_held)
     app.add_exception_handler(UnknownMemory, _unknown)
     app.add_exception_handler(sqlite3.ProgrammingError, _closed)
@@ -65,7 +65,7 @@ async def _not_held(request: Request, error: Exception) -> Response:
 
 
 async def _unknown(request: Request, error: Exception) -> Response:
-    """Ask all workers about a memory that is named without its user."""
+    """Ask all workers about a memory whose user the request does not name."""
     unknown = problem(HTTPStatus.NOT_FOUND, str(error))
     peers: Peers = request.app.state.worker.peers
     others = [] if FORWARDED in request.headers else peers.others()
@@ -100,7 +100,7 @@ def _passed_back(answer: httpx.Response) -> Response:
 
 
 async def _chunks(answer: httpx.Response) -> AsyncIterator[bytes]:
-    """Yield the lines as they come. Where they break off, the last one is missing, by which the caller knows."""
+    """Yield the lines as they come. If they break off, the last one is missing, which tells the caller."""
     async with aclosing(answer):
         with suppress(httpx.TransportError):
             async for part in answer.aiter_bytes():

@@ -38,14 +38,14 @@ _KEY_BYTES: Final = 16
 UNKNOWN_ROUTE: Final = "unknown"
 JSON: Final = b"application/json"
 AS_PROBLEM: Final = (b"content-type", MEDIA_TYPE.encode())
-"""The header of a refusal. mem0's clients read one only where it is plain JSON."""
+"""The header of a refusal. mem0's clients read a refusal only if it is plain JSON."""
 ON_EVERY_ANSWER: Final = {
     b"cache-control": b"no-store",
     b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
     b"cross-origin-resource-policy": b"same-origin",
     b"x-content-type-options": b"nosniff",
 }
-"""Headers of every answer that does not have its own: memories are for who asked, and nothing in one is a program."""
+"""Headers of every answer without its own: memories are for the caller only, and never run as a program."""
 
 log = logging.getLogger("mnemolog.http")
 
@@ -132,7 +132,7 @@ class Edge:
         except TooManyStreams as error:
             await problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error.__doc__))(scope, receive, send)
         except asyncio.CancelledError:
-            # The server cancels what is still being answered when its grace is over: that too is worth an answer.
+            # After its grace the server cancels requests in progress: these get an answer too.
             if statuses:
                 raise
             detail = "the worker is stopping: ask again in a moment; what was sent may have been accepted"
@@ -169,7 +169,7 @@ def _route(scope: Scope) -> str:
 def _add_key(scope: Scope) -> None:
     """Add an idempotency key to a request that changes something and has none.
 
-    Sent on to another worker, perhaps twice, it stays the same request.
+    If it is sent on to another worker, perhaps twice, it stays the same request.
     """
     if scope["method"] not in READING and KEY not in dict(scope["headers"]):
         scope["headers"] = [*scope["headers"], (KEY, os.urandom(_KEY_BYTES).hex().encode())]

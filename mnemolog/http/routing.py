@@ -105,7 +105,7 @@ def takes_long(endpoint: Endpoint) -> Endpoint:
 
 
 def at_once(endpoint: Endpoint) -> Endpoint:
-    """Mark an open route that takes nothing: the edge answers it without reading a body or passing on the request."""
+    """Mark an open route without input: the edge answers it without reading a body or passing on the request."""
     setattr(endpoint, _AT_ONCE, True)
     return endpoint
 
@@ -118,7 +118,7 @@ class _Request(Request):
 
 
 class _Router(APIRouter):
-    """A router whose routes take what it says, where they do not say otherwise."""
+    """A router whose settings hold for its routes, unless a route has its own."""
 
     def __init__(self, access: Access | None, **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
         super().__init__(**options)
@@ -173,8 +173,8 @@ class _ProcessRoute(APIRoute):
 class MemoryRoute(_ProcessRoute):
     """A route about memory.
 
-    It waits for a silent log no longer than its deadline. What it reads is answered only while no other worker can
-    have decided something else meanwhile. A request that is as it should be is read by a plan, any other by FastAPI.
+    It waits for a silent log no longer than its deadline. It answers what it has read only if no other worker can
+    have decided something else meanwhile. A plan reads valid requests, FastAPI all others.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
@@ -262,8 +262,8 @@ def routes(
 ) -> APIRouter:
     """Return a router for one part of the front door; `always` are the refusals of all its routes.
 
-    `access` is what its routes take, but for those that are marked with `@needs`; one that has neither is refused.
-    Where it `checks_query`, query parameters that the document does not have are refused.
+    `access` holds for its routes, except those marked with `@needs`; a route that has neither is refused.
+    If it `checks_query`, query parameters that the document does not have are refused.
     """
     route = _ProcessRoute if about_process else MemoryRoute
     checks = [Depends(known_query)] if checks_query else []

@@ -1,12 +1,12 @@
 """What operators run while a worker serves: drain, digests, ticks, rebuilds, dead letters.
 
-Each file is one operation, and a class with two kinds of methods: those named `local` do the share of this worker, the
+Each file is one operation, and a class with two kinds of methods: those named `local` do this worker's share, the
 others ask all workers through `mnemolog.cluster.scatter_gather` and add the answers up.
 
 A rebuild has three files: `rebuild_coordinator` plans it and has all workers build, then switch; `rebuild` builds and
-verifies this worker's share; `generations` keeps the numbered folders of shards and the name of the active one.
-Another encoder's vectors have three files as well: `reembed_coordinator` asks all workers, `reembedding` makes and
-serves this worker's share, `encoder_comparison` asks questions of both; the switch is a rebuild of the index.
-Erasures have a folder, `erasing`.
-The routes are `mnemolog.http.routes.admin` for operators and `mnemolog.http.routes.internal` for other workers.
+verifies this worker's share; `generations` keeps the numbered folders of shards and the name of the active one. Another
+encoder's vectors have three files as well: `reembed_coordinator` asks all workers, `reembedding` makes and serves this
+worker's share, `encoder_comparison` compares both by questions; the switch is a rebuild of the index. Erasures have a
+folder, `erasing`. The routes are `mnemolog.http.routes.admin` for operators and `mnemolog.http.routes.internal` for
+other workers.
 """

@@ -40,7 +40,7 @@ class AcceptedEvent:
 class Conflict(Exception):
     """Events of the request have ids that were accepted with another body.
 
-    `places` are theirs in the request, with where the log has the other one: None says that it stands in the request.
+    `places` are their places in the request, each with the position of the other event: None if that is in the request.
     """
 
     def __init__(self, places: Mapping[int, Position | str | None]) -> None:
@@ -80,7 +80,7 @@ def record_of(message: Observation, partition: int) -> NewRecord:
 
 
 class Publisher:
-    """Appends events that are new. It returns when the log has acknowledged them: no queue in memory is between."""
+    """Appends new events. It returns when the log has acknowledged them: there is no queue in memory."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Publisher:
         """Take the log and the shards of this worker.
 
         `priority` is entered with the number of events while they are appended; agents give way to it meanwhile.
-        `is_log_here`: nobody else is asked for the log's ends.
+        `is_log_here`: the log's ends are known without asking another process.
         """
         self._is_log_here = is_log_here
         self._log = log
@@ -128,7 +128,7 @@ class Publisher:
 
     @asynccontextmanager
     async def _exclusive(self, partitions: Iterable[int]) -> AsyncIterator[None]:
-        """Keep other requests from publishing to these partitions, once everything that the log holds there is known.
+        """Keep other requests from publishing to these partitions, once all that the log holds there is folded.
 
         Partitions are locked in ascending order, so that two requests cannot wait for each other.
         """
@@ -152,7 +152,7 @@ class Publisher:
         accepted: Accepted,
         new: dict[EventName, int],
     ) -> list[AcceptedEvent]:
-        """Append the new events, and keep in mind that they are not folded yet."""
+        """Append the new events, and note that they are not folded yet."""
         records = [record_of(messages[place], partitions[place]) for place in new.values()]
         appended = await self._log.append(records) if records else []
         positions = {name: position for name, (_, position) in accepted.items()}

@@ -1,4 +1,4 @@
-"""The publish router: each worker publishes the events of its own users; of a request all are appended, or none."""
+"""The publish router: each worker publishes its own users' events; a request's events are all appended, or none."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PublishRouter:
     ) -> None:
         """Take what publishes here, and the other workers.
 
-        `suspend_deadline` is entered while a caller waits for something else than the log of this worker.
+        `suspend_deadline` is entered while a caller waits for something other than the log of this worker.
         """
         self._shards = shards
         self._publisher = publisher
@@ -65,8 +65,8 @@ class PublishRouter:
 
         They name the key that the request was sent with.
 
-        Raises Conflict, and then nothing was appended; NotHeld, PeerUnavailable, LogUnavailable, and then some may have
-        been: sent again, each is still once; RecordTooLarge, and then nothing was.
+        Raises Conflict or RecordTooLarge, and then nothing was appended; NotHeld, PeerUnavailable or LogUnavailable,
+        and then some events may have been: send all again, and each counts once.
         """
         by = callers_key()
         events = [event if event.envelope.by == by else _sent_with(by, event) for event in events]
@@ -157,7 +157,7 @@ def _sent_with(key: str | None, event: Observation) -> Observation:
 
 @contextmanager
 def _conflicts_at(places: Sequence[int]) -> Iterator[None]:
-    """Say of a Conflict of some of a request's events where these stand in the whole request."""
+    """Translate the places in a Conflict of some of a request's events into those of the whole request."""
     try:
         yield
     except Conflict as conflict:

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 FINAL: Final = ("remembered", "nothing", "rejected", "dead")
 UNDECIDED: Final = ("extracted", "dead")
-"""States in which a dead letter may say more than the ledger."""
+"""States about which a dead letter may say more than the ledger."""
 POLL_SECONDS: Final = 0.02
 LONGEST_POLL_SECONDS: Final = 0.2
-"""Pauses between looks double up to it: decisions are told, and only what leads to none is looked for."""
+"""Pauses between looks double up to this: decisions are reported, and only events without one must be looked for."""
 FEW_EVENTS: Final = 16
 PAUSE_FACTOR: Final = 9
-"""A pause after a look at more events is at least so many times as long as the look took."""
+"""After a look at more events the pause is at least this many times as long as the look took."""
 
 
 REMINDER_ASKED: Final = "it asks for a reminder, which is no memory: schedule it by POST /v1/users/{user_id}/reminders"
@@ -41,7 +41,7 @@ ERASED: Final = "it was erased with a memory, and nothing that has its id is kep
 
 @contextmanager
 def untold(_owners: Collection[Owner]) -> Iterator[asyncio.Event]:
-    """Give an event that nobody sets."""
+    """Return an event that is never set."""
     yield asyncio.Event()
 
 
@@ -58,10 +58,10 @@ class EventStates:
         settled: Callable[[Collection[Owner]], AbstractContextManager[asyncio.Event]] = untold,
         suspend_deadline: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
-        """Take what the states are read from; `redaction_of` says what must not be kept of what is said to an agent.
+        """Take what the states are read from; `redaction_of` returns what is redacted in words to an agent.
 
-        `settled` tells of the decisions of users, as `Remember.settled` does. `suspend_deadline` is entered while a
-        caller waits for something else than the log.
+        `settled` reports the decisions of users, as `Remember.settled` does. `suspend_deadline` is entered while a
+        caller waits for something other than the log.
         """
         self._settled = settled
         self._log = log
@@ -81,10 +81,10 @@ class EventStates:
     ) -> dict[str, dict[str, Any]]:
         """Return how far each event of an owner has come; those never accepted are left out. Raises NotHeld.
 
-        So are those that were erased, unless `with_erased`: whoever has just sent one again is told.
+        Erased events are left out too, unless `with_erased`: a caller that has just sent one again must learn of it.
 
-        Where some agents are given, so is what was not said to one of them. Whoever looks often has redactions counted,
-        and reasons read from the words, of what is in a final state alone.
+        If some agents are given, events not said to one of them are left out. A caller that looks often has redactions
+        counted, and reasons read from the words, only for events in a final state.
         """
         partition = self._shards.partition(owner)
         for topic in INPUTS:
@@ -121,7 +121,7 @@ class EventStates:
                 "redacted": self._redacted(owner, accepted[event_id]) if is_told else {},
                 "position": str(accepted[event_id].position),
             }
-        if agents is None:  # whom the others were said to nobody knows
+        if agents is None:  # it is not known to whom the others were said
             without = [event_id for event_id in event_ids if event_id not in states]
             states |= self._without_record(owner, without, with_erased=with_erased)
         return states
@@ -140,26 +140,26 @@ class EventStates:
         return ended
 
     async def wait(self, events: Sequence[tuple[Owner, str]], seconds: float) -> bool:
-        """Wait at most so long until all events are in a final state; return whether they are."""
+        """Wait until all events are in a final state, or the time is over; return whether they are."""
         return len(await self.finished(events, seconds)) == len(set(events))
 
     async def finished(
         self, events: Sequence[tuple[Owner, str]], seconds: float, *, is_just_begun: bool = False
     ) -> dict[tuple[Owner, str], dict[str, Any]]:
-        """Wait at most so long until all events are in a final state; return those states, as each was found.
+        """Wait until all events are in a final state, or the time is over; return those states, as each was found.
 
-        `is_just_begun`: not all of them can be in one yet, so they are not looked at before something happens.
+        `is_just_begun`: they cannot all be in one yet, so the first look comes when something happens.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         pending = list(dict.fromkeys(events))
         finished: dict[tuple[Owner, str], dict[str, Any]] = {}
-        # What has just begun ends with a decision, of which somebody tells.
+        # An event that has just begun ends with a decision, which is reported.
         pause = LONGEST_POLL_SECONDS if is_just_begun and self._observe.memorizes else POLL_SECONDS
         with self._settled({owner for owner, _ in pending}) as settled:
             while True:
                 began = loop.time()
-                # While one is being extracted they are not all final, unless somebody tells of a decision.
+                # While one is being extracted they are not all final, unless a decision is reported.
                 is_all = settled.is_set() or began >= until
                 is_early = (is_just_begun and self._observe.memorizes) or any(
                     self._observe.is_pending(*event) for event in pending
@@ -182,7 +182,7 @@ class EventStates:
                         pause = min(LONGEST_POLL_SECONDS, 2 * pause)
 
     async def _final(self, events: Sequence[tuple[Owner, str]]) -> dict[tuple[Owner, str], dict[str, Any]]:
-        """Return the states of those of the events that are in a final one."""
+        """Return the states of those events that are in a final one."""
         by_owner: defaultdict[Owner, list[str]] = defaultdict(list)
         for owner, event_id in events:
             by_owner[owner].append(event_id)
@@ -199,9 +199,9 @@ class EventStates:
         return found is not None and found.message.role == "user" and asks_for_reminder(found.message.content)
 
     def _redacted(self, owner: Owner, seen: Seen) -> dict[str, int]:
-        """Return how often what was replaced in an event at the door, by its mark.
+        """Return how often each kind of thing was redacted when an event came in, by its mark.
 
-        Of an event that came through no door: what the redaction in force now keeps from being extracted.
+        For an event from Kafka: what the redaction in force now keeps from being extracted.
         """
         if seen.kind == SessionEnded.__name__:
             return {}
@@ -224,7 +224,7 @@ class EventStates:
 
 
 def _ended(event_id: str, state: str, reason: str) -> dict[str, Any]:
-    """Return the state of an event that led to nothing, and of which no record is known."""
+    """Return the state of an event that led to nothing and has no known record."""
     return {
         "event_id": event_id,
         "state": state,

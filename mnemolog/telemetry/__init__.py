@@ -1,5 +1,5 @@
-"""Telemetry by OpenTelemetry, whose SDK is imported only where its own environment variables ask for it.
+"""Telemetry by OpenTelemetry, whose SDK is imported only if its own environment variables ask for it.
 
-`choice` reads the variables, `listener` makes spans and metrics of what `schemas.telemetry` is told, `start` puts the
+`choice` reads the variables, `listener` turns what `schemas.telemetry` reports into spans and metrics, `start` puts the
 two together for a worker.
 """

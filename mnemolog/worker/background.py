@@ -1,4 +1,4 @@
-"""Background tasks of a worker, and those that it runs only where there are other workers."""
+"""Background tasks of a worker, and those that it runs only if there are other workers."""
 
 from __future__ import annotations
 

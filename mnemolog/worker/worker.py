@@ -119,25 +119,25 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 GLOBALS = -1
-"""The place of global memories among the partitions: they are folded beside these, and are in none."""
+"""Stands for global memories among the partitions: they are folded beside these, and are in none."""
 WORKED_AT_ONCE = 256
-"""Users whose work runs at the same time where no model is asked; their appends share an fsync."""
+"""Users whose work runs at the same time if no model is asked; their appends share an fsync."""
 WINDOWS_AT_ONCE = 1024
 """Windows in progress: with the model, waiting for a retry, or being appended."""
 ANSWERS_SECONDS = 1.5
-"""How long a worker that stops answers what it had accepted, where it cannot leave the group before."""
+"""How long a stopping worker still answers accepted requests, if it cannot leave the group before."""
 LOAD_SECONDS = 60.0
-"""How long a start waits for the encoder: without it everything but searches and new memories is answered."""
+"""How long a start waits for the encoder: without it everything but searches and new memories works."""
 GLOBALS_SECONDS = 0.5
-"""How long a query waits for global memories that another worker has decided a moment ago."""
+"""How long a query waits for global memories that another worker has just decided."""
 
 
 class Worker:
     """One process of the system: the log, the three agents, the folds, and what HTTP routes call.
 
     It wires the parts, starts them and stops them, and has no logic of its own: each part gets its collaborators here,
-    in the order in which `start` builds them. No part names it: only the programs that start one do, and HTTP's
-    dependencies, by which routes reach the parts.
+    in the order in which `start` builds them. No part refers to it: only programs that start a worker do, and HTTP's
+    dependencies, through which routes reach the parts.
     """
 
     def __init__(

@@ -39,15 +39,15 @@ REGISTRY_MARKER: Final = b"\x00"
 REGISTRY_HEADER_BYTES: Final = 5
 """The marker, and the id of the writer's schema, big-endian."""
 KEYS_KEPT: Final = 4096
-"""Of users who spoke last: a key is read once for many records."""
+"""For recent users: a key is read once for many records."""
 MAX_AHEAD: Final = timedelta(minutes=5)
-"""An observation's effective time lies at most so far behind its log time."""
+"""The most by which an observation's effective time may lie after its log time."""
 
 
 class InRegistryAvro(codec.Undecodable):
-    """The record is spelt in registry Avro, which the log alone does not explain: folds pass over it.
+    """The record is in registry Avro, which cannot be decoded from the log alone: folds skip it.
 
-    observe appends it again in a spelling that they read (`streams/agents/reencode.py`).
+    observe appends it again in an encoding that they read (`streams/agents/reencode.py`).
     """
 
     def __init__(self, schema_id: int) -> None:
@@ -129,7 +129,7 @@ def claimed(record: Record) -> tuple[Owner, str] | None:
 
 
 def speaker(record: Record) -> Owner | None:
-    """Return whose words an unusable record holds, as far as that can be read: the body says it better than the key."""
+    """Return whose words an unusable record holds, as far as that can be read: by the body rather than the key."""
     try:
         key_owner = _upstream_owner(record.key) if record.key is not None else None
     except InvalidOwner:
@@ -147,7 +147,7 @@ def speaker(record: Record) -> Owner | None:
 
 
 def _checked(message: Observation) -> Observation:
-    """Hold what came as Avro to the limits of what comes as JSON."""
+    """Check an observation in Avro against the limits of JSON events."""
     try:
         check_tenant(message.envelope.tenant)
         check_user_id(message.envelope.user_id)

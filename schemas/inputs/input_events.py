@@ -129,7 +129,7 @@ class _End(_Event):
 
 
 _DATA_URL: Final = re.compile(r"\Adata:image/[\w.+-]+;base64,")
-"""How a browser writes a picture: what stands behind it is the base64."""
+"""How a browser writes a picture: the base64 follows."""
 
 
 def _bytes(value: object) -> object:
@@ -207,7 +207,7 @@ def parse_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: st
 def new_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: str) -> Observation:
     """Check one input event that is to be appended: its texts have no rows of marks, its ids no control characters.
 
-    The log may hold such from before there was a limit: what reads it must not refuse them. Raises InvalidEvent.
+    The log may hold such events from before these limits, so readers must not refuse them. Raises InvalidEvent.
     """
     message = parse_event(raw, tenant=tenant, accepted_at=accepted_at, event_id=event_id)
     if faults := [*_mark_faults(message), *_id_faults(message)]:

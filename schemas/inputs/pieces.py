@@ -1,4 +1,4 @@
-"""Pieces: the stretches of at most 6,000 characters that observations are extracted in."""
+"""Pieces: the stretches of at most 6,000 characters into which observations are cut for extraction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from schemas.messages.observations import Observation
 
 MAX_PIECE_CHARACTERS: Final = 6_000
-"""Evatar's limit on what is given to a model at once; what is longer goes on in the next piece."""
+"""Evatar's limit on a model's input; a longer text goes on in the next piece."""
 _SENTENCE_END: Final = re.compile(r"[。！？!?\n]|[.;；](?=\s)")
 _SPACE: Final = re.compile(r"\s|[，、,]")
 EXTRACTED_ROLES: Final = ("user", "assistant")
@@ -63,7 +63,7 @@ def piece_count(message: Observation) -> int:
 def piece_texts(message: Observation) -> list[str]:
     """Return the texts of an observation's pieces; together they are its text.
 
-    A piece ends behind the last sentence or line that ends in its last quarter, else behind the last white space
+    A piece ends after the last sentence or line that ends in its last quarter, else after the last white space
     there, else where it is full: a name cut in two would be remembered as another name.
     """
     text, texts = text_of(message), []

@@ -1,11 +1,13 @@
 """The messages: one frozen dataclass each, in closed unions.
 
 1. `observations`: what upstream saw, on the input topics.
-2. `inbox`: what is to be decided: an extractor's answers, commands, ticks. `wakes` has the commands about wakes.
+2. `inbox`: what is to be decided: an extractor's answers, commands, ticks. `wakes` has the commands about wakes,
+   `erasure` those that erase.
 3. `decision`: the answer to one item of the inbox; the ledger holds nothing else.
 4. `events`: what a decision carries, and the fold applies.
 5. `dead_letters`: records that could not be read or handled. `policy`: what a tenant wants remembered, and how.
+   `data_keys` and `webhooks`: what their topics hold.
 
-`envelope` stands in every message. `copied_fields` copies what two of them spell alike. After a change run
-`tools/new_message.py`; `docs/contributing/command-and-event.md` has the whole way of a new command.
+`envelope` is part of every message but a data key. `copied_fields` copies fields that two messages share. After a
+change run `tools/new_message.py`; `docs/contributing/command-and-event.md` leads through a new command.
 """
