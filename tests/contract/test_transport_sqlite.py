@@ -107,9 +107,11 @@ class TestSqliteTransport(TransportSuite):
             timers = set()
             for _ in range(3):
                 await log.append_settled([new(topic, b"settled")], [log.next_place(topic, 0)])
-                timers.add(w.app.consumer._later)
-            [timer] = timers
-            assert timer is not None, "the consumer was told to fetch at once"
+                async with asyncio.timeout(PATIENCE_S):
+                    while (timer := w.app.consumer._later) is None:  # noqa: ASYNC110 - it is told after the caller
+                        await asyncio.sleep(0)
+                timers.add(timer)
+            assert len(timers) == 1
             timer._run()
             await until_handled(w, topic, 4)
             await log.append_settled([new(topic, b"settled")], [log.next_place(topic, 0)])
