@@ -145,9 +145,10 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         """
         try:
             self.writes.commit()
-        except ShardUnavailable:
+        except ShardUnavailable as error:
             if tenant is None or self.writes.has_waiting(tenant):
-                raise
+                whose = "of global memories" if self._holds_globals else f"of partition {self.partition}"
+                raise type(error)(f"what was decided last {whose} is not in its file yet, {error}") from error
         return self.path
 
     async def clear_deleted(self) -> None:
