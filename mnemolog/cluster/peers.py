@@ -13,7 +13,6 @@ import orjson
 
 from mnemolog.cluster.peer_hosts import PeerHosts
 from mnemolog.cluster.trust import PeerTrust
-from projections.partitions.assignment import NotHeld
 from schemas import telemetry
 from schemas.log import RecordTooLarge
 
@@ -116,12 +115,12 @@ class Peers:
         return self._connections
 
     def owner(self, partition: int) -> str | None:
-        """Return the URL of the worker that has a partition, None for this one. Raises NotHeld while it moves."""
+        """Return the URL of the worker that has a partition, None for this one. Raises NotHeld while none holds it."""
         if partition in self._shards.held():
             return None
         url = self._owners().get(partition, self._own).rstrip("/")
         if url == self._own:
-            raise NotHeld(partition)
+            self._shards.at(partition)
         return url
 
     def unowned(self) -> list[int]:

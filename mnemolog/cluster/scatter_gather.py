@@ -6,12 +6,13 @@ An answer that is missing, because a worker is gone or partitions move, fails th
 from __future__ import annotations
 
 import asyncio
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemolog.cluster.peers import PeerUnavailable, WorkerAnswer, WorkersDiffer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Mapping, Sequence
 
     from mnemolog.cluster.peers import Peers
     from mnemolog.settings import Settings
@@ -61,7 +62,7 @@ class ScatterGather:
         except BaseException:
             here.cancel()
             raise
-        return collect([await here, *others], self._shards.partitions)
+        return collect([await here, *others], self._shards.partitions, self._shards.assignment.hindrances)
 
     async def ask_others(self, operation: str, request: object, seconds: float | None) -> list[WorkerAnswer]:
         """Ask all other workers for their answers. Raises PeerUnavailable."""
@@ -80,11 +81,18 @@ class ScatterGather:
         check_settings([await self.local_answer(_nothing()), *others])
 
 
-def collect(answers: Sequence[WorkerAnswer], partitions: int) -> list[dict[str, Any]]:
-    """Return the bodies of answers that cover each partition once. Raises PeerUnavailable when they do not."""
+def collect(
+    answers: Sequence[WorkerAnswer], partitions: int, hindrances: Mapping[int, str] = MappingProxyType({})
+) -> list[dict[str, Any]]:
+    """Return the bodies of answers that cover each partition once. Raises PeerUnavailable when they do not.
+
+    `hindrances` are what is known to keep a partition from being held.
+    """
     covered = [partition for answer in answers for partition in answer.partitions]
     if sorted(covered) != list(range(partitions)):
         missing = sorted(set(range(partitions)) - set(covered))
+        if (hindered := next((p for p in missing if p in hindrances), None)) is not None:
+            raise PeerUnavailable(f"partition {hindered} is not answered yet: {hindrances[hindered]}")
         where = f"no worker holds {missing}" if missing else "one is held twice"
         raise PeerUnavailable(f"partitions are moving between workers ({where}): ask again in a moment")
     return [answer.body for answer in answers]

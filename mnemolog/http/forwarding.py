@@ -81,7 +81,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
         elif answer.status_code != HTTPStatus.NOT_FOUND:
             return _passed_back(answer)
     if not refusals and not request.app.state.worker.shards.assignment.is_settled:
-        refusals.append("partitions are moving between workers: ask again in a moment")
+        refusals.append(request.app.state.worker.hindrance or MOVING)
     return problem(HTTPStatus.SERVICE_UNAVAILABLE, refusals[0]) if refusals else unknown
 
 

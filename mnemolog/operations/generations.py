@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import shutil
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.log.private_files import FOLDER_MODE
-from projections.shard.errors import ShardDiskFails, ShardFull
+from projections.shard.errors import advise_on_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
     from pathlib import Path
 
 ACTIVE_FILE: Final = "active"
@@ -78,7 +76,7 @@ class Generations:
             self.drop(other)
         folder = self.folder(generation)
         if not folder.exists():
-            with self._advise_on_failure():
+            with advise_on_failure(self._folder):
                 folder.mkdir(FOLDER_MODE, parents=True)
                 try:
                     (folder / BUILDING_FILE).touch()
@@ -93,7 +91,7 @@ class Generations:
         Raises ShardUnavailable: where there is no room for it, all is as it was, and the next rebuild goes on there.
         """
         self._write_pointer(generation, switches)  # which takes room; the rest takes none
-        with self._advise_on_failure():
+        with advise_on_failure(self._folder):
             (self.folder(generation) / BUILDING_FILE).unlink(missing_ok=True)
         self._put_pointer_in_place()
 
@@ -103,29 +101,19 @@ class Generations:
         self._put_pointer_in_place()
 
     def _write_pointer(self, generation: int, switches: int) -> None:
-        with self._advise_on_failure(), self._new_pointer.open("w", encoding="ascii") as file:
+        with advise_on_failure(self._folder), self._new_pointer.open("w", encoding="ascii") as file:
             file.write(f"{generation} {switches}")
             file.flush()
             os.fsync(file.fileno())
 
     def _put_pointer_in_place(self) -> None:
-        with self._advise_on_failure():
+        with advise_on_failure(self._folder):
             self._new_pointer.replace(self._pointer)
             folder = os.open(self._folder, os.O_RDONLY)
             try:
                 os.fsync(folder)
             finally:
                 os.close(folder)
-
-    @contextmanager
-    def _advise_on_failure(self) -> Iterator[None]:
-        """Raise ShardUnavailable in the place of an error of the operating system."""
-        try:
-            yield
-        except OSError as error:
-            is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-            kind, advice = (ShardFull, "free space on its disk") if is_full else (ShardDiskFails, "look at its disk")
-            raise kind(f"{self._folder} cannot be written: {error.strerror}; {advice}, and do it again") from error
 
     def keep_only(self, generations: Collection[int]) -> None:
         """Delete the folders of all other generations."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +24,7 @@ from projections.embedding.stored_vector import vector_bytes
 from projections.index.encoding import Encoding
 from projections.index.protocol import IndexUnavailable
 from projections.partitions.assignment import NotHeld
+from projections.shard.errors import ShardUnavailable, advise_on_failure
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Container, Iterator, Mapping, Sequence
@@ -111,7 +112,10 @@ class Reembedder:
     # -- what serves
 
     def open(self) -> None:
-        """Let serve what was active when the worker ended, unless EMBEDDING_MODEL has been changed since."""
+        """Let serve what was active when the worker ended, unless EMBEDDING_MODEL has been changed since.
+
+        Where that cannot be used, or the file of its vectors not be opened, EMBEDDING_MODEL serves.
+        """
         try:
             found = orjson.loads((self._folder / "active").read_bytes())
         except (FileNotFoundError, orjson.JSONDecodeError):
@@ -121,31 +125,32 @@ class Reembedder:
         )
         try:
             embedder = self._embedder(wanted)
-        except EmbedderUnusable as error:
+            self._shards.encoding = self._existing(embedder)
+        except (EmbedderUnusable, ShardUnavailable) as error:
             log.error("the active encoder cannot be used, EMBEDDING_MODEL serves: %s", error)  # noqa: TRY400 - it says all
             wanted, embedder, found = self._configured, self._serving.current, {}
+            with suppress(ShardUnavailable):
+                self._shards.encoding = self._existing(embedder)
         self.active, self._serving.current = wanted, embedder
         self.switches = found.get("switches", 0) if found.get("configured") == self._configured else 0
-        if self._path(embedder).exists():
-            self._shards.encoding = self._open(embedder)
 
     async def run(self) -> None:
         """Embed what comes without a vector of the active encoder, as long as an encoding serves."""
         while True:
             await asyncio.sleep(FILL_EVERY_SECONDS)
             encoding = self._shards.encoding
-            if encoding is None or self._running.locked() or not await self._missing(encoding):
+            if encoding is None or self._running.locked():
                 continue
-            if encoding is not self._shards.encoding:
-                continue  # another one serves by now
-            async with self._alone(self.active):
-                try:
+            try:
+                if not await self._missing(encoding) or encoding is not self._shards.encoding:
+                    continue  # it lacks nothing, or another one serves by now
+                async with self._alone(self.active):
                     made = await self._fill(self._serving.current, encoding)
-                except (EmbedderUnavailable, EmbedderRefused) as error:
-                    log.warning("memories without a vector of the active encoder wait: %s", error)
-                else:
-                    self._mark_dirty(made)
-                    await self._index_sync.switch()
+            except (EmbedderUnavailable, EmbedderRefused, ReembedRefused, ShardUnavailable) as error:
+                log.warning("memories without a vector of the active encoder wait: %s", error)
+            else:
+                self._mark_dirty(made)
+                await self._index_sync.switch()
 
     async def close(self) -> None:
         """Close the files and the encoders that were made here."""
@@ -244,7 +249,7 @@ class Reembedder:
         found = []
         for name in (self.active, encoder):
             embedder = self._embedder(name)
-            encoding = self._open(embedder) if self._path(embedder).exists() else None
+            encoding = self._existing(embedder)
             try:
                 found.append(await ask(self._shards, embedder, encoding, mine, now))
             finally:
@@ -284,44 +289,51 @@ class Reembedder:
         await self._index_sync.flush()
 
     async def begin(self, encoder: str, generation: int, switches: int) -> None:
-        """Let an encoder serve whose vectors were prepared; beginning again changes nothing. Raises ReembedRefused.
+        """Let an encoder serve whose vectors were prepared; beginning again changes nothing.
 
         Where workers share an index, questions are asked by both encoders from now on, until `settle` finds which of
-        their vectors that index has. Else it serves at once, for good.
+        their vectors that index has. Else it serves at once, for good. Raises ReembedRefused, ShardUnavailable: then
+        what served goes on serving.
         """
         if self._begun is not None and self._begun.generation == generation:
             return
-        encoding, self._prepared = self._prepared, None
+        encoding = self._prepared
         if encoding is None:
             raise ReembedRefused("its vectors are not made here any more: reembed again")
+        if self._index_sync.generations is None:
+            self._write_active(encoder, switches)
+        self._prepared = None
         begun = _Begun(generation, switches, self.active, self._serving.current, self._shards.encoding)
         # No await: a search finds all of the one encoder, or all of the other.
         self._shards.encoding, self._serving.current, self.active = encoding, self._embedder(encoder), encoder
         if self._index_sync.generations is None:
-            self._commit(begun)
+            self._end(begun)
         else:
             self._begun, self._serving.former = begun, begun.embedder
 
     async def settle(self) -> None:
         """End what was begun: the encoder serves for good where the shared index has its vectors, else the former one.
 
-        While the index is away, both go on being asked.
+        While the index is away, or the disk does not take it, both go on being asked.
         """
         generations = self._index_sync.generations
         if (begun := self._begun) is None or generations is None:
             return
         try:
             searched, _ = await generations.known()
-        except IndexUnavailable as error:
-            log.warning("whether %s serves is found out when the index answers: %s", self.active, error)
+            is_for_good = searched == begun.generation
+            if is_for_good:
+                self._write_active(self.active, begun.switches)
+            # Also where it had no encoding: what was formed meanwhile has the other encoder's vectors in the log.
+            former = begun.encoding if is_for_good else begun.encoding or self._open(begun.embedder)
+        except (IndexUnavailable, ShardUnavailable) as error:
+            log.warning("whether %s serves for good is settled later: %s", self.active, error)
             return
         self._begun = self._serving.former = None
-        if searched == begun.generation:
-            self._commit(begun)
+        if is_for_good:
+            self._end(begun)
             return
         encoding = self._shards.encoding
-        # Also where it had no encoding: what was formed meanwhile has the other encoder's vectors in the log.
-        former = begun.encoding or self._open(begun.embedder)
         self._shards.encoding, self._serving.current, self.active = former, begun.embedder, begun.former
         if encoding is not None:
             self._retired.append(encoding)
@@ -338,7 +350,7 @@ class Reembedder:
         """Let serve what the other workers have switched to without this one, by what each said it `served`.
 
         What this worker has no vectors of yet is found by words, and where the index is shared by what others wrote.
-        Raises EmbedderUnusable.
+        Raises EmbedderUnusable, ShardUnavailable.
         """
         await self.settle()
         alike = [one for one in others if one["configured"] == self._configured]
@@ -349,14 +361,20 @@ class Reembedder:
             return
         encoder, former = latest["active"], self._shards.encoding
         embedder = self._embedder(encoder)
+        encoding = self._open(embedder)
+        try:
+            self._write_active(encoder, latest["switches"])
+        except ShardUnavailable:
+            encoding.close()
+            raise
         begun = _Begun(0, latest["switches"], self.active, self._serving.current, former)
-        self._shards.encoding, self._serving.current, self.active = self._open(embedder), embedder, encoder
-        self._commit(begun)
+        self._shards.encoding, self._serving.current, self.active = encoding, embedder, encoder
+        self._end(begun)
         await self._index_sync.switch()
 
-    def _commit(self, begun: _Begun) -> None:
+    def _end(self, begun: _Begun) -> None:
+        """End a switch whose encoder serves for good."""
         self.switches = begun.switches
-        self._write_active(self.active)
         if begun.encoding is not None:
             self._retired.append(begun.encoding)
         log.info("%s serves now", self.active)
@@ -391,7 +409,12 @@ class Reembedder:
         return self._folder / f"{name}.sqlite3"
 
     def _open(self, embedder: Embedder) -> Encoding:
+        """Open an encoder's vectors, none where there are none yet. Raises ShardUnavailable."""
         return Encoding(self._path(embedder), embedder.model)
+
+    def _existing(self, embedder: Embedder) -> Encoding | None:
+        """Open an encoder's vectors; None where none were made. Raises ShardUnavailable."""
+        return self._open(embedder) if self._path(embedder).exists() else None
 
     def _made_by(self, encoding: Encoding) -> Embedder:
         return next(one for one in self._embedders.values() if one.model == encoding.model)
@@ -447,13 +470,14 @@ class Reembedder:
         except NotHeld:
             return ()
 
-    def _write_active(self, encoder: str) -> None:
+    def _write_active(self, encoder: str, switches: int) -> None:
+        """Have an encoder serve also after a restart. Raises ShardUnavailable: then the one before does."""
         beside = self._folder / "active.new"
-        self._folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
-        beside.write_bytes(
-            orjson.dumps({"configured": self._configured, "encoder": encoder, "switches": self.switches})
-        )
-        beside.replace(self._folder / "active")
+        content = orjson.dumps({"configured": self._configured, "encoder": encoder, "switches": switches})
+        with advise_on_failure(self._folder):
+            self._folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+            beside.write_bytes(content)
+            beside.replace(self._folder / "active")
 
 
 def _batches(memories: Sequence[Memory]) -> Iterator[Sequence[Memory]]:

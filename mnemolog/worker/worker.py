@@ -109,7 +109,7 @@ from streams.transports.kafka.log import KafkaLog
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Awaitable, Callable, Collection, Mapping
 
     from mnemolog.settings import Settings
     from projections.embedding.embedder import Embedder
@@ -164,8 +164,8 @@ class Worker:
         self.log_watch = LogWatch(self.deadlines)
         self.failure: asyncio.Future[None] | None = None
         self.started = False
-        self.hindrances: dict[int, str] = {}
-        """Why partitions that are assigned cannot be folded now, by partition; GLOBALS: what no partition has."""
+        self.hindrances: Mapping[int, str] = {}
+        """Why partitions that are assigned cannot be held now, by partition; GLOBALS: what no partition has."""
         self.stopping = asyncio.Event()
         self._stopping_since: float | None = None
         self._extractor = extractor
@@ -178,7 +178,10 @@ class Worker:
         self._tasks = BackgroundTasks(self.fail)
 
     async def start(self) -> None:
-        """Start everything; the worker answers when this returns. Raises the first failure of any part."""
+        """Start everything; the worker answers when this returns. Raises the first failure of any part.
+
+        A shard that cannot be opened or written keeps the users of its partition from being answered, and no others.
+        """
         self.failure = asyncio.get_running_loop().create_future()
         await self._open()
         self._build_projections()
@@ -192,10 +195,12 @@ class Worker:
         self._exits.push_async_callback(self._stop_agents)
         await loading  # before others give their partitions to it
         await self._join_group()
-        await wait_unless_failed(self.failure, self.shards.assignment.wait_until_settled())
+        await wait_unless_failed(self.failure, self.shards.assignment.wait_until_answered())
         if self.settings.is_embedded:  # on Kafka partitions come later too: `ErasureRecovery.run`
             await wait_unless_failed(self.failure, self.erasure_recovery.repeat_before_start())
         self._start_background()
+        for partition in self.hindrances:
+            log.warning("users of partition %d are not answered until what it waits for is mended", partition)
         self.started = True
 
     async def stop(self) -> None:
@@ -273,6 +278,7 @@ class Worker:
             self.embedder = ServingEmbedder(self._embedder)
         self.extractor = self._extractor or self._make_extractor()
         self.shards = Shards(active_folder(settings.data_dir), self._retrying_log, settings.partitions)
+        self.hindrances = self.shards.assignment.hindrances
         self.index_sync = IndexSync(components.index_maker(settings), ShardIndexSource(self.shards))
         self.shards.subscribe(self.index_sync)
         self._exits.callback(self.shards.close)
@@ -400,6 +406,7 @@ class Worker:
             took=self._took,
             give_way=self._priority.give_way,
             open_record=self.log.open,
+            is_ready=self.shards.assignment.decides,
         )
         self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url, self.trust)
         if isinstance(self._inner_log, KafkaLog):
@@ -613,11 +620,12 @@ class Worker:
             self._tasks.start(partial(say_when_held, self.shards.assignment))
 
     async def _fold(self, partition: int, folding: Callable[[], Awaitable[None]]) -> None:
-        """Fold as soon as the file can be written; `hindrances` says meanwhile why it cannot."""
+        """Fold as soon as the file can be opened and written; the assignment says meanwhile why it cannot."""
+        assignment = self.shards.assignment
         try:
-            await fold_with_retry(folding, lambda error: self.hindrances.update({partition: str(error)}))
+            await fold_with_retry(folding, partial(assignment.hinder, partition))
         finally:
-            self.hindrances.pop(partition, None)
+            assignment.hinder(partition, None)
 
     @property
     def hindrance(self) -> str | None:

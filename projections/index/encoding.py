@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from projections.encrypted_files import PAGE_BYTES, is_clear, key_of, open_database
+from projections.shard.errors import advise_on_failure
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -29,26 +30,40 @@ class Encoding:
     """Vectors by user, memory and version of its text. What was put stays when the process ends."""
 
     def __init__(self, path: Path, model: str) -> None:
-        """Open the file, or make it; `model` is the encoder's name."""
+        """Open the file, or make it; `model` is the encoder's name. Raises ShardUnavailable."""
         self.path = path
         self.model = model
+        with advise_on_failure(path):
+            self._open()
+
+    def _open(self) -> None:
+        path = self.path
         path.parent.mkdir(0o700, parents=True, exist_ok=True)
         if is_clear(path) is (key_of(path) is not None):  # encryption was switched on or off since
             for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
                 path.with_name(name).unlink(missing_ok=True)
         self._connection = open_database(path, isolation_level=None)
-        self._connection.execute(f"pragma page_size={PAGE_BYTES}")
-        self._connection.execute("pragma journal_mode=wal")
-        self._connection.execute("pragma synchronous=normal")
-        self._connection.executescript(_TABLES)
+        try:
+            self._connection.execute(f"pragma page_size={PAGE_BYTES}")
+            self._connection.execute("pragma journal_mode=wal")
+            self._connection.execute("pragma synchronous=normal")
+            self._connection.executescript(_TABLES)
+        except BaseException:
+            self._connection.close()
+            raise
 
     def put(self, owner: Owner, vectors: Iterable[tuple[Memory, bytes]]) -> None:
-        """Keep vectors of a user's memories, as they are stored, in one transaction."""
+        """Keep vectors of a user's memories, as they are stored, in one transaction. Raises ShardUnavailable."""
         rows = [(owner.tenant, owner.user_id, m.memory_id, m.text_version, vector) for m, vector in vectors]
-        with closing(self._connection.cursor()) as cursor:
+        with advise_on_failure(self.path), closing(self._connection.cursor()) as cursor:
             cursor.execute("begin")
-            cursor.executemany("insert or replace into vectors values(?,?,?,?,?)", rows)
-            cursor.execute("commit")
+            try:
+                cursor.executemany("insert or replace into vectors values(?,?,?,?,?)", rows)
+                cursor.execute("commit")
+            except BaseException:
+                if self._connection.in_transaction:  # else SQLite has taken it back
+                    cursor.execute("rollback")
+                raise
 
     def vectors(self, owner: Owner) -> dict[str, tuple[int, bytes]]:
         """Return a user's vectors by memory, each with the version of the text that it is of."""
@@ -84,11 +99,14 @@ class Encoding:
 
 
 def erase_from_files(folder: Path, owner: Owner, memory_ids: Collection[str] | None = None) -> None:
-    """Delete a user's vectors, or those of some memories, from every encoding in a folder, in use or not."""
+    """Delete a user's vectors, or those of some memories, from every encoding in a folder, in use or not.
+
+    Raises ShardUnavailable.
+    """
     one = "delete from vectors where tenant=? and user_id=? and (? is null or memory_id=?)"
     gone = [(owner.tenant, owner.user_id, each, each) for each in ((None,) if memory_ids is None else memory_ids)]
     for path in sorted(folder.glob("*.sqlite3")):
-        with closing(open_database(path, "rw", isolation_level=None)) as connection:
+        with advise_on_failure(path), closing(open_database(path, "rw", isolation_level=None)) as connection:
             connection.execute("pragma busy_timeout=10000")
             connection.execute("pragma secure_delete=on")
             connection.executemany(one, gone)

@@ -30,10 +30,14 @@ MOVE_SECONDS: Final = 10.0
 
 
 class NotHeld(Exception):
-    """Another worker holds the partition, or none does while it moves: ask again in a moment."""
+    """Another worker holds the partition, or none does while it moves, or until an operator has mended something."""
 
-    def __init__(self, partition: int) -> None:
-        super().__init__(f"partition {partition} is held by another worker, or is moving: ask again in a moment")
+    def __init__(self, partition: int, hindrance: str | None = None) -> None:
+        super().__init__(
+            f"partition {partition} is held by another worker, or is moving: ask again in a moment"
+            if hindrance is None
+            else f"partition {partition} is not answered yet: {hindrance}"
+        )
         self.partition = partition
 
 
@@ -71,7 +75,7 @@ class Lease:
         return self.is_valid and delivery.is_current()
 
 
-class Assignment:
+class Assignment:  # noqa: PLR0904 - six of them are questions
     """The partitions that one worker has.
 
     Every method but the two that wait runs to its end on the event loop without waiting. What a caller has read
@@ -85,6 +89,8 @@ class Assignment:
         """Those assigned to this worker, whether or not they are held yet; None while partitions move."""
         self.shards: dict[int, Shard] = {}
         """The shards held, by partition."""
+        self.hindrances: dict[int, str] = {}
+        """What an operator is to mend before a partition, or what no partition has, can be held; see `hinder`."""
         self.resting: dict[int, Shard] = {}
         """Released shards, kept open: after most rebalances the same worker gets them again."""
         self._assigned_at = 0.0
@@ -158,7 +164,11 @@ class Assignment:
         try:
             return self.shards[partition]
         except KeyError:
-            raise NotHeld(partition) from None
+            raise NotHeld(partition, self.hindrances.get(partition)) from None
+
+    def decides(self, partition: int) -> bool:
+        """Return whether a partition may be decided upon."""
+        return partition in self._ready
 
     def is_open(self, partition: int) -> bool:
         """Return whether a partition's shard is open, held or resting."""
@@ -212,13 +222,27 @@ class Assignment:
             return self.is_settled
         return bool(self._ready) and time.monotonic() - self._assigned_at > self._move_seconds
 
+    def hinder(self, partition: int, error: Exception | None) -> None:
+        """Note what is in the way of a partition, for which a start does not wait then; None: nothing any more."""
+        if error is None:
+            self.hindrances.pop(partition, None)
+        else:
+            self.hindrances[partition] = str(error)
+        self._notify()
+
     async def changed(self) -> None:
         """Wait until something of it changes."""
         await self._changed.wait()
 
-    async def wait_until_settled(self) -> None:
-        """Wait until the assignment is settled."""
+    async def wait_until_answered(self) -> None:
+        """Wait until users are answered: of every assigned partition but those that something is in the way of.
+
+        Of one at least. Where something is in the way of all, or of global memories, this waits until it is mended.
+        """
         while not self.is_settled:
+            others = (self.partitions or frozenset()) - self._ready
+            if self._ready and self._has_globals and others and others <= self.hindrances.keys():
+                return
             await self._changed.wait()
 
     def _notify(self) -> None:

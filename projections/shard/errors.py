@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import math
 import time
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from projections.encrypted_files import is_clear, key_of, open_database, sqlite3
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -58,12 +60,30 @@ _KINDS: Final[dict[int, tuple[type[ShardUnavailable], str]]] = {
 
 def trouble(path: Path, error: sqlite3.Error) -> ShardUnavailable | ShardDamaged:
     """Return the error that says what to do about a failure of SQLite."""
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-    primary = sqlite3.SQLITE_FULL if code == _SHARED_MEMORY_SIZE else code & 0xFF
-    if primary in _KINDS:
-        kind, advice = _KINDS[primary]
+    if (known := _KINDS.get(_code(error))) is not None:
+        kind, advice = known
         return kind(f"{path}: {error}; {advice}, and folding goes on by itself")
     return damage(path, error)
+
+
+def _code(error: sqlite3.Error) -> int:
+    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    return sqlite3.SQLITE_FULL if code == _SHARED_MEMORY_SIZE else code & 0xFF
+
+
+@contextmanager
+def advise_on_failure(path: Path) -> Iterator[None]:
+    """Raise ShardUnavailable where the disk does not take a file beside the shards: who asked for it does it again."""
+    try:
+        yield
+    except OSError as error:
+        is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        kind, advice = (ShardFull, "free space on its disk") if is_full else (ShardDiskFails, "look at its disk")
+        raise kind(f"{path} cannot be written: {error.strerror}; {advice}, and do it again") from error
+    except sqlite3.Error as error:
+        if (known := _KINDS.get(_code(error))) is None:
+            raise
+        raise known[0](f"{path}: {error}; {known[1]}, and do it again") from error
 
 
 def damage(path: Path, error: Exception) -> ShardDamaged:

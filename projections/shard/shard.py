@@ -145,9 +145,10 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         """
         try:
             self.writes.commit()
-        except ShardUnavailable:
+        except ShardUnavailable as error:
             if tenant is None or self.writes.has_waiting(tenant):
-                raise
+                whose = "of global memories" if self._holds_globals else f"of partition {self.partition}"
+                raise type(error)(f"what was decided last {whose} is not in its file yet, {error}") from error
         return self.path
 
     async def clear_deleted(self) -> None:
@@ -324,9 +325,14 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         self.writes.write(write, size, records)
         self._offsets[topic] = next_offset
         if batch is not None:
-            self.ledger.keep(batch)
-            for owner, ids in changes.items():
-                self.changed(owner, ids)
+            try:
+                self.ledger.keep(batch)
+                for owner, ids in changes.items():
+                    self.changed(owner, ids)
+            except BaseException:  # the file has the batch: what is cached may be from before it
+                self.ledger.forget()
+                self._forget_folded()
+                raise
             if is_erasing:
                 self._forget_folded()
                 if not self._is_building:

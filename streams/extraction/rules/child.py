@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Answer each window in turn; the first argument is the processor time of a window, in seconds."""
+    """Say with an empty answer that it is ready, then answer each window in turn.
+
+    The first argument is the processor time of a window, in seconds.
+    """
     seconds = float(sys.argv[1])
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     # What a library prints must not stand between the answers.
-    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers, suppress(BrokenPipeError, ConnectionResetError):
+    with suppress(BrokenPipeError, ConnectionResetError), os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        write_frame(answers, b"")
         while (frame := read_frame(sys.stdin.buffer)) is not None:
             signal.setitimer(signal.ITIMER_PROF, seconds)
             # Both ends of the socket are this program: no stranger's pickle comes this way, only strangers' words.

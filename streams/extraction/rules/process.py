@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CPU_SECONDS: Final = 2.0
 """Processor time of one window: a hundred times what the longest ordinary one takes."""
 ANSWER_SECONDS: Final = 60.0
-"""How long the process may take to answer: it may be frozen, or the machine busy."""
+"""How long the process may take to be ready, or to answer: it may be frozen, or the machine busy."""
 MAX_ATTEMPTS: Final = 3
 """Child processes that may die at the same window for other reasons than its processor time."""
 
@@ -34,7 +34,7 @@ class _DiedBefore(Exception):
 
 
 class _Exchange(asyncio.Protocol):
-    """Frames that are sent over a socket, and the answer to each, in order.
+    """Frames that are sent over a socket, and the answer to each, in order; a first one says that the process is ready.
 
     The event loop reads and writes by itself. A thread that waits for an answer takes the interpreter's lock from the
     loop and gives it back several times a window: without it a turn took an eighth less processor time.
@@ -43,7 +43,9 @@ class _Exchange(asyncio.Protocol):
     def __init__(self) -> None:
         """Wait for the connection."""
         self._received = bytearray()
-        self._asked: deque[asyncio.Future[bytes | None]] = deque()
+        self.ready: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
+        """Done when the process can be asked; None where it has died before."""
+        self._asked = deque([self.ready])
         """Also those whose callers wait no longer: their answers come nevertheless."""
         self._is_lost = False
 
@@ -57,14 +59,11 @@ class _Exchange(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def ask(self, body: bytes) -> asyncio.Future[bytes | None]:
-        """Send a frame; return what becomes its answer, None where the process dies at it, or has died.
+        """Send a frame to a process that is not over; return what becomes its answer, None where it dies at it.
 
         It raises _DiedBefore where the process dies at an earlier one.
         """
         answer: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
-        if self.is_over:  # it died as it was started, before anybody could ask
-            answer.set_result(None)
-            return answer
         self._asked.append(answer)
         self._transport.write(frame_of(body))
         return answer
@@ -124,14 +123,15 @@ class RuleProcess(RulesLineage):
 
     @property
     def pid(self) -> int | None:
-        """The process's id, None while there is none."""
-        return None if self._process is None else self._process.pid
+        """The process's id, None while none runs."""
+        process = self._process
+        return None if process is None or process.poll() is not None else process.pid
 
     async def extract(self, window: Window) -> Extraction:
         """Return what the rules find.
 
         Raises Rejected, with the window's words, where they take too long or fail; Outage while the process cannot be
-        started, and after `aclose`.
+        started or dies before it was asked anything, and after `aclose`.
         """
         frame = pickle.dumps(window, pickle.HIGHEST_PROTOCOL)
         async with self._turns.slot(window.tenant):  # one tenant's windows do not keep another's waiting
@@ -194,9 +194,15 @@ class RuleProcess(RulesLineage):
             raise Outage(f"the rules' process cannot be started: {error}") from error
         if self._closed:
             raise Outage("the rules' process is closed")
+        if child.exchange.is_over:
+            raise Outage("the rules' process has ended before it was asked anything")
         return child
 
     async def _start(self) -> _Child:
+        """Start the process, and return it when it is ready: how it ends from then on is for what it is asked.
+
+        Raises OSError.
+        """
         ours, theirs = socket.socketpair()
         try:
             with theirs:
@@ -205,6 +211,14 @@ class RuleProcess(RulesLineage):
         except BaseException:
             ours.close()
             raise
+        timer = asyncio.get_running_loop().call_later(ANSWER_SECONDS, process.kill)
+        try:
+            ready = await exchange.ready
+        finally:
+            timer.cancel()
+        if ready is None:
+            code = await asyncio.to_thread(_end, process)
+            raise ChildProcessError(f"it ended with code {code} before it was ready; its words are in our stderr")
         return _Child(process, exchange)
 
     def _spawn(self, end: socket.socket) -> subprocess.Popen[bytes]:

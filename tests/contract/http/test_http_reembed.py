@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from contract.front_door import HashEmbedder, front_door
+from support.failing_disk import failing_disk
 from support.tiny_encoder import write_encoder
 
-from mnemolog.operations.reembedding import Reembedder
+from mnemolog.operations.reembedding import FILL_EVERY_SECONDS, Reembedder
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.embedding.serving import ServingEmbedder
 from projections.encrypted_files import open_database
@@ -227,6 +228,63 @@ async def test_a_build_says_how_far_it_is_and_keeps_nothing_of_who_is_erased_mea
         assert rows_of(tmp_path / "data" / "encodings") == {("u2", again)}
         assert again != ids["u2"]
         await made.close()
+
+
+async def test_on_a_disk_that_takes_nothing_each_step_says_what_to_do_and_what_served_goes_on_serving(
+    tmp_path: Path, tiny: str
+):
+    async with front_door(tmp_path / "data") as door:
+        for fact in FACTS:
+            await door.remember(fact)
+        before, digest = await cosines(door), (await door.get("/v1/admin/digest")).json()  # and all is committed
+        with failing_disk():
+            assert "and do it again" in (await reembed(door, 503, encoder=tiny))["detail"]
+        assert (await reembed(door, encoder=tiny))["memories"] == len(FACTS)
+        in_the_way = tmp_path / "data" / "encodings" / "active.new"
+        in_the_way.mkdir()
+        said = await reembed(door, 503, encoder=tiny, what="activate")
+        assert "look at its disk, and do it again" in said["detail"]
+        assert ((await serving(door))["active"], await cosines(door)) == ("builtin", before)
+        in_the_way.rmdir()
+        await reembed(door, encoder=tiny, what="activate")
+        assert await cosines(door) != before
+        assert (await door.get("/v1/admin/digest")).json() == digest
+    async with front_door(tmp_path / "data") as door:
+        assert (await serving(door))["active"] == tiny
+
+
+async def test_what_lacks_a_vector_waits_while_the_disk_takes_nothing(tmp_path: Path, tiny: str):
+    """The worker goes on."""
+    async with front_door(tmp_path / "data") as door:
+        await door.remember("likes coffee")
+        await reembed(door, encoder=tiny, what="activate")
+        serving_now, door.worker.embedder.current = door.worker.embedder.current, door.embedder
+        await door.remember("likes cold coffee")
+        door.worker.embedder.current = serving_now
+        await door.get("/v1/admin/digest")
+        with failing_disk():
+            await asyncio.sleep(2 * FILL_EVERY_SECONDS)
+        assert door.worker.failure is not None
+        assert not door.worker.failure.done()
+        async with asyncio.timeout(120):
+            while not await is_made(door, tiny):  # noqa: ASYNC110 - it is made in the background, which tells nobody
+                await asyncio.sleep(0.1)
+
+
+async def test_a_file_of_vectors_that_cannot_be_opened_keeps_no_worker_from_starting(tmp_path: Path, tiny: str):
+    async with front_door(tmp_path / "data") as door:
+        await door.remember("likes coffee")
+        before = await cosines(door)
+        await reembed(door, encoder=tiny, what="activate")
+    [file] = (tmp_path / "data" / "encodings").glob("*.sqlite3")
+    file.rename(tmp_path / "aside")
+    file.mkdir()
+    async with front_door(tmp_path / "data") as door:
+        assert ((await serving(door))["active"], await cosines(door)) == ("builtin", before)
+    file.rmdir()
+    (tmp_path / "aside").rename(file)
+    async with front_door(tmp_path / "data") as door:
+        assert (await serving(door))["active"] == tiny
 
 
 async def test_two_encoders_are_compared_by_questions(tmp_path: Path, tiny: str):

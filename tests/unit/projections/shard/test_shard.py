@@ -61,6 +61,29 @@ async def test_a_batch_that_cannot_be_folded_changes_nothing(bench: Workbench, t
     other.close()
 
 
+async def test_after_a_fold_that_fails_when_it_is_written_the_states_are_those_of_the_file(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Decisions on the states of before would not count."""
+    await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
+    await bench.decides(remember("用户喜欢跑步", "c-2"))
+    first, second = await bench.log.read(LEDGER.name, 0, 0)
+    other = Workbench(tmp_path / "two", bench.log)
+    shard = other.shards.at(0)
+    shard.fold(LEDGER.name, [first])
+    assert other.state().version == 1
+
+    def keep(*_: object) -> None:
+        raise RuntimeError("odd")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shard.ledger.states, "keep", keep)
+        with pytest.raises(RuntimeError, match="odd"):
+            shard.fold(LEDGER.name, [second])
+    assert (other.state(), shard.offset(LEDGER.name)) == (bench.state(), 2)
+    other.close()
+
+
 async def test_an_observation_is_followed_to_what_became_of_it(bench: Workbench):
     turns = [await bench.says("t-1"), await bench.says("t-2", "好的", role="assistant")]
     await bench.observes(*turns)

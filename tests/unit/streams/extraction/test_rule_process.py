@@ -60,15 +60,47 @@ async def test_a_process_that_was_killed_is_started_again():
         await rules.aclose()
 
 
-async def test_a_process_that_dies_as_it_is_started_keeps_nobody_waiting(monkeypatch):
-    """There is no memory for it, for one. Windows that come later, when it can be started, are read."""
+async def test_a_process_that_dies_before_it_is_ready_is_an_outage_and_no_windows_fault(monkeypatch):
+    """There is no memory for it, for one. Nobody is kept waiting, and when it can be started its windows are read."""
     rules = RuleProcess()
     try:
         with monkeypatch.context() as patch:
             patch.setattr(sys, "executable", shutil.which("false"))
-            with pytest.raises(Rejected, match="died 3 times"):
+            for _ in range(5):
+                with pytest.raises(Outage, match="ended with code 1 before it was ready"):
+                    await rules.extract(ORDINARY)
+        assert (await rules.extract(ORDINARY)).proposals
+    finally:
+        await rules.aclose()
+
+
+async def test_a_process_that_dies_as_soon_as_it_is_ready_is_an_outage(monkeypatch, tmp_path):
+    """It had not been asked anything yet."""
+    stub = tmp_path / "python"
+    stub.write_text("#!/bin/sh\nprintf '\\0\\0\\0\\0'\n")
+    stub.chmod(0o755)
+    rules = RuleProcess()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "executable", str(stub))
+            with pytest.raises(Outage, match="before it was asked anything"):
                 await rules.extract(ORDINARY)
         assert (await rules.extract(ORDINARY)).proposals
+    finally:
+        await rules.aclose()
+
+
+async def test_a_window_at_which_the_process_dies_again_and_again_is_rejected(monkeypatch, tmp_path):
+    """It was asked each time. A process that has died has no id."""
+    stub = tmp_path / "python"
+    stub.write_text("#!/bin/sh\nprintf '\\0\\0\\0\\0'\nhead -c 4 > /dev/null\n")
+    stub.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(stub))
+    rules = RuleProcess()
+    try:
+        with pytest.raises(Rejected, match="died 3 times"):
+            await rules.extract(ORDINARY)
+        assert rules.pid is None
     finally:
         await rules.aclose()
 
