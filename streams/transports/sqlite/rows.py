@@ -23,10 +23,12 @@ Row: TypeAlias = tuple[int, int, "bytes | None", bytes, "bytes | None", int]  # 
 
 # Few large statements, not one for each row: Python's sqlite3 releases the interpreter lock at each step of a
 # statement, and a busy event loop takes up to 5 ms to release it again. Fixed sizes keep the prepared statements in the
-# cache.
+# cache. A statement that fails takes the transaction with it: else SQLite keeps pages that it would have to restore,
+# with what users said, in a temporary file.
 _ROWS_AT_ONCE = (512, 64, 8, 4, 2, 1)
+_MARKS = "(?,?,?,?,?,?)"
 _INSERT = {
-    n: "insert into records values " + ",".join(["(?,?,?,?,?,?)"] * n)  # noqa: S608 - nothing but question marks
+    n: f"insert or rollback into records values {','.join([_MARKS] * n)}"  # noqa: S608 - only marks
     for n in _ROWS_AT_ONCE
 }
 

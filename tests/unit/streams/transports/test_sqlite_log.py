@@ -7,8 +7,9 @@ import gc
 import os
 import shutil
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,12 +19,12 @@ from streams.transports.batching import LONGEST_WAIT_SECONDS
 from streams.transports.sqlite import writer
 from streams.transports.sqlite.file import LOG_FILE, open_file
 from streams.transports.sqlite.log import SqliteLog
+from streams.transports.sqlite.rows import Ends, append_rows, spell
 from streams.transports.sqlite.writer import Job, SqliteWriter
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterator
-    from pathlib import Path
 
     from streams.transports.sqlite.growth import Place
 
@@ -387,3 +388,25 @@ async def test_appends_leave_nothing_to_the_collector_of_garbage(inbox: SqliteLo
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux lists the files that a process has open")
+async def test_what_is_appended_at_once_is_written_to_no_other_file(tmp_path: Path):
+    log = SqliteLog.open(tmp_path)
+    await log.create_topic(TOPIC, 32)
+    spread = [record(bytes(3_000), partition=n % 32) for n in range(64)]
+    await log.append(spread)
+    log.close()
+    writer_, reader = open_file(tmp_path)
+    with closing(writer_), closing(reader):
+        ids = dict(reader.execute("select partition, id from partitions where topic = ?", (TOPIC,)).fetchall())
+        writer_.execute("begin immediate")
+        places = [(TOPIC, one.partition) for one in spread]
+        append_rows(writer_, Ends(), places, list(map(spell, spread)), {place: ids[place[1]] for place in places}, 0)
+        opened = opened_files()
+        writer_.execute("rollback")
+    assert [name for name in opened if "etilqs" in name] == [], "SQLite has made a temporary file"
+
+
+def opened_files() -> list[str]:
+    return [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
