@@ -362,6 +362,7 @@ class RankedMemories:
         memories = state.memories
         about = state.by_attribute.get(SENSITIVE, ())
         self._learn_topics()
+        self._sensitive = None  # what was known is of the topics before: who asks meanwhile must not take it for these
         found, touch = set[str](), self._topics.touch
         for some in stepwise(memories.values() if self._topics.values else [memories[i] for i in about]):
             found.update(m.memory_id for m in some if touch(m))

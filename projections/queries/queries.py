@@ -218,14 +218,19 @@ class Queries:
         return self._shards.of(owner).turn_statistics
 
     async def history(self, tenant: str, memory_id: str) -> dict[str, Any]:
-        """Return every event about a memory, and its lineage: the candidates and observations it came from."""
+        """Return every event about a memory, and its lineage: the candidates and observations it came from.
+
+        Raises UnknownMemory, also where the memory is erased meanwhile.
+        """
         owner = self.owner_of(tenant, memory_id)
         shard = self._shards.of(owner)
         await self._shards.load(owner)
         decisions = await self._decisions_naming(owner, memory_id)
         partition = 0 if owner.is_global else shard.partition
         events = await in_turns(history(owner, memory_id, decisions, partition))
-        memory = self._shards.state(owner).memories[memory_id]
+        memory = self._shards.state(owner).memories.get(memory_id)
+        if memory is None:
+            raise UnknownMemory(f"there is no memory {memory_id!r}")  # it was erased meanwhile
         causes = {e["causation_id"] for e in events}
         answers = {d.item_id: d for _, d in decisions if d.item_id in causes}
         return {

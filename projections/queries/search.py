@@ -18,7 +18,6 @@ from projections.embedding.serving import multilingual, views_of
 from projections.embedding.stored_vector import vector_of
 from projections.index.centre import centre_of
 from projections.index.embedded.state_search import search_state
-from projections.index.encoding import Chosen
 from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, IndexQuery, Leg, Legs, VectorRows
 from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.queries.conditions.columns import Columns, ColumnsByUser
@@ -708,8 +707,7 @@ class IndexSearch:
         """Search the index; a past state has an index of its own, made for this one question."""
         if not is_past:
             return await self._index_sync.search(owner, asked)
-        logged = self._shards.of(owner).ledger.vectors(owner).all()
-        return await search_state(owner, state, Chosen(owner, logged, self._shards.encoding), asked)
+        return await search_state(owner, state, lambda: self._shards.of(owner).ledger, self._shards.encoding, asked)
 
 
 def _once(found: list[Candidates]) -> list[Candidates]:

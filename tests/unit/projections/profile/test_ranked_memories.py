@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+import pytest
 from support.examples import LUNA, XIAOMING, forget, later, remember, share
 from support.given import Given, given
 
@@ -14,9 +14,6 @@ from projections.profile.ranked_memories import RankedMemories, RankedMemoriesBy
 from projections.profile.visibility import Visibility
 from projections.state.memory import UserState
 from schemas.identity import Owner
-
-if TYPE_CHECKING:
-    import pytest
 
 AT = later(hours=1)
 
@@ -135,3 +132,23 @@ async def test_what_is_hidden_is_found_in_steps_and_right_although_another_state
     assert [shows(m) for m in (merged, known.of("喜欢乙"))] == [False, True]
     await users.prepare(after, hides=True)
     assert ranked.knows_hidden
+
+
+@pytest.mark.parametrize("does_another_state_follow", [False, True])
+async def test_a_topic_that_is_new_is_hidden_from_all_who_ask_while_memories_about_it_are_found(
+    monkeypatch: pytest.MonkeyPatch, *, does_another_state_follow: bool
+):
+    monkeypatch.setattr(turns, "TURN_SECONDS", -1.0)
+    monkeypatch.setattr(turns, "ITEMS_A_STEP", 2)
+    fed = [remember(f"喜欢{t}", f"c-{t}", attribute="likes", value=t) for t in "甲乙丙丁戊己庚辛壬癸"]
+    known, users = given(*fed), RankedMemoriesByUser()
+    await users.prepare(known.state, hides=True)
+    said = known.when(remember("别提", "c-0", attribute="sensitive_topics", value="甲"))
+    preparing = asyncio.ensure_future(users.prepare(said.state, hides=True))
+    await asyncio.sleep(0)
+    assert not preparing.done()
+    state = said.when(remember("喜欢水", "c-1")).state if does_another_state_follow else said.state
+    await users.prepare(state, hides=True)
+    assert not users.of(state).shows(Visibility.NOTHING_SENSITIVE)(known.of("喜欢甲"))
+    await preparing
+    assert not users.of(state).shows(Visibility.NOTHING_SENSITIVE)(known.of("喜欢甲"))
