@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import FIRST_COMPLETED
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -18,7 +19,7 @@ from schemas.log import RecordTooLarge
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
     from projections.partitions.shards import Shards
 
@@ -192,7 +193,7 @@ class Peers:
         while True:
             probe = connections.probe.build_request("GET", f"{url}/health/live")
             self._trust.mark(probe, url, self._own)
-            await connections.probe.send(probe)
+            await _response(connections.probe, probe)
             await asyncio.sleep(PROBE_AFTER_SECONDS)
 
     async def ask(self, url: str, target: str, body: object, seconds: float | None = ANSWER_SECONDS) -> dict[str, Any]:
@@ -225,10 +226,21 @@ def is_of_lines(response: httpx.Response) -> bool:
     return str(response.headers.get("content-type", "")).startswith(LINES)
 
 
+@asynccontextmanager
+async def released(response: httpx.Response) -> AsyncGenerator[None, None]:
+    """Close a response at the end, and take its stream from it, which knows it: neither is left to the collector."""
+    try:
+        yield
+    finally:
+        await response.aclose()
+        del response.stream
+
+
 async def _response(http: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
     response = await http.send(request, stream=True)
     if not is_of_lines(response) and response.headers.get("content-type") != SHARD:
-        await response.aread()
+        async with released(response):
+            await response.aread()
     return response
 
 

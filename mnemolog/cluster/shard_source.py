@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
 import httpx
 import orjson
 
-from mnemolog.cluster.peers import PeerUnavailable
+from mnemolog.cluster.peers import PeerUnavailable, released
 from projections.partitions.receiver import NotCopied, Offer
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ class PeerShardSource:
             answer = await self._peers.send(
                 offer.url, "POST", f"{ROUTE}/file", body=body, headers=headers, seconds=PART_SECONDS
             )
-            async with aclosing(answer):
+            async with released(answer):
                 if not answer.is_success:
                     raise NotCopied(f"it answers {answer.status_code}")
                 async for part in answer.aiter_raw():

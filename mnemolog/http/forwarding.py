@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +11,7 @@ import httpx
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
-from mnemolog.cluster.peers import PartitionMoved, PeerUnavailable, is_of_lines
+from mnemolog.cluster.peers import PartitionMoved, PeerUnavailable, is_of_lines, released
 from mnemolog.cluster.proof import SIGNED_HEADERS
 from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.problems import MOVING, problem
@@ -101,7 +101,7 @@ def _passed_back(answer: httpx.Response) -> Response:
 
 async def _chunks(answer: httpx.Response) -> AsyncIterator[bytes]:
     """Yield the lines as they come. If they break off, the last one is missing, which tells the caller."""
-    async with aclosing(answer):
+    async with released(answer):
         with suppress(httpx.TransportError):
             async for part in answer.aiter_bytes():
                 yield part

@@ -245,8 +245,7 @@ class RouteStack:
 
 
 async def _raise(scope: Scope, _receive: Receive, _send: Send) -> None:
-    error: Exception = scope.pop(_RAISED)
-    raise error
+    raise scope.pop(_RAISED)  # held by no name here: an error that knows this frame would be kept by it
 
 
 def routes(

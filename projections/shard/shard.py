@@ -27,7 +27,7 @@ from projections.turns import in_turns, to_end
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
     from pathlib import Path
 
     from projections.shard.ledger import Batch
@@ -95,6 +95,8 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         self.dead_letters = DeadLettersFold(self._connection, self.ledger.erased_users)
         self.observations = ObservationLookup(self._connection, self.partition, self.dead_letters)
         self.turn_statistics = TurnStatistics(self._connection)
+        caches = (self.ledger.erased_users.forget, self.observations.forget_recent, self.turn_statistics.forget)
+        self._forget_folded = partial(_call_all, caches)  # no method: a shard that its commits know is not freed alone
         self.writes = GroupCommit(self._connection, self.checkpoints, self._forget_folded)
         self.turn_vectors = TurnVectors(self._connection, self.writes)
         self._observations_fold = ObservationsFold(
@@ -354,10 +356,10 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         self._forget_folded()
         return self.writes.write(lambda: remove_before(self._connection, topic, earliest, after, rows))
 
-    def _forget_folded(self) -> None:
-        self.ledger.erased_users.forget()
-        self.observations.forget_recent()
-        self.turn_statistics.forget()
+
+def _call_all(calls: Iterable[Callable[[], None]]) -> None:
+    for call in calls:
+        call()
 
 
 def _kept(records: Sequence[Record]) -> list[Record]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from contextlib import contextmanager
 from hashlib import sha256
@@ -69,6 +70,28 @@ async def test_what_another_worker_will_never_take_is_not_to_be_asked_again(
         with answering(status, "it would have 2000000 bytes") as url, pytest.raises(raised, match="2000000 bytes"):
             await peers.ask(url, "/v1/internal/events", {"messages": []})
     finally:
+        await peers.aclose()
+        bench.close()
+
+
+async def test_answers_leave_nothing_to_the_collector_of_garbage(tmp_path: Path):
+    """What is old is never collected in a worker (`COLLECT_AFTER`), and most answers of a group come this way."""
+    bench = Workbench(tmp_path)
+    peers = Peers(bench.shards, dict, list, "http://127.0.0.1:9")
+    try:
+        with keeping() as (url, _):
+            await peers.ask(url, "/v1/internal/lag", {})
+            gc.collect()
+            gc.disable()
+            for _ in range(5):
+                await peers.ask(url, "/v1/internal/lag", {})
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            assert not [one for one in gc.garbage if isinstance(one, httpx.Response)]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
         await peers.aclose()
         bench.close()
 
