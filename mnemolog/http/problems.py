@@ -31,7 +31,7 @@ from schemas.inputs.input_events import Fault
 from schemas.log import LogUnavailable, RecordTooLarge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fastapi import FastAPI, Request
 
@@ -155,8 +155,16 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _invalid(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
+    forget_frames(error.errors())
     faults = [_fault(e) for e in islice(error.errors(), MAX_ERRORS + 1)]
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+
+
+def forget_frames(errors: Iterable[Any]) -> None:
+    """Take the tracebacks from what validators raised: their frames hold it, with the body, until they are collected."""
+    for error in errors:
+        if isinstance(known := error.get("ctx", {}).get("error"), Exception):
+            known.__traceback__ = None
 
 
 async def _too_many(_request: Request, error: Exception) -> Response:

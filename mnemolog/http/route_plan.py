@@ -18,6 +18,7 @@ from fastapi.dependencies.utils import request_params_to_args
 
 from mnemolog.http.bounds.json_body import read_json
 from mnemolog.http.forwarding import BODY
+from mnemolog.http.problems import forget_frames
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -145,17 +146,17 @@ class Plan:
             for place, fields, member in self._params:
                 found, errors = request_params_to_args(fields, getattr(request, member))
                 if errors:
-                    return None
+                    return forget_frames(errors)
                 asked[place].update(found)
             for place, value in self._values:
                 read, errors = value.of_request(request)
                 if errors:
-                    return None
+                    return forget_frames(errors)
                 asked[place][value.field.name] = read
             for place, body in self._bodies:
                 read, errors = body.validate(_json(request), {}, loc=("body",))
                 if errors:
-                    return None
+                    return forget_frames(errors)
                 asked[place][body.name] = read
         except Exception:  # noqa: BLE001 - whatever it is, FastAPI meets it again and answers it
             return None

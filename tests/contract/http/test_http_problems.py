@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, from_a_worker, front_door, turn
+from support.garbage import garbage
 
 from mnemolog.http.bounds.bodies import MAX_BODY_BYTES
 from mnemolog.http.middleware import Edge
@@ -241,3 +242,13 @@ async def test_a_request_that_outlives_the_grace_is_told_so():
     await request
     assert sent[0]["status"] == 503
     assert b"the worker is stopping" in sent[1]["body"]
+
+
+async def test_what_a_validator_of_ours_refuses_leaves_nothing_to_the_collector_of_garbage(door: FrontDoor):
+    """Else the frames would hold the body, which anybody may make large, once old for as long as the worker lives."""
+    with garbage() as found:
+        for filters in ({"colour": 1}, {"AND": 1}):
+            check(await door.post("/v1/search", {"user_id": "u", "query": "q", "filters": filters}), 422)
+        check(await door.get("/v1/memories", user_id="u", known_at="2026-01-01T00:00:00Z"), 422)
+        check(await door.get("/v1/memories", user_id="*"), 422)
+    assert not [one for one in found if isinstance(one, ValueError)]

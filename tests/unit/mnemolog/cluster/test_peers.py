@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 from contextlib import contextmanager
 from hashlib import sha256
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 import httpx
 import orjson
 import pytest
+from support.garbage import garbage
 from support.workbench import Workbench
 
 from mnemolog.access.caller import in_name_of
@@ -81,17 +81,11 @@ async def test_answers_leave_nothing_to_the_collector_of_garbage(tmp_path: Path)
     try:
         with keeping() as (url, _):
             await peers.ask(url, "/v1/internal/lag", {})
-            gc.collect()
-            gc.disable()
-            for _ in range(5):
-                await peers.ask(url, "/v1/internal/lag", {})
-            gc.set_debug(gc.DEBUG_SAVEALL)
-            gc.collect()
-            assert not [one for one in gc.garbage if isinstance(one, httpx.Response)]
+            with garbage() as found:
+                for _ in range(5):
+                    await peers.ask(url, "/v1/internal/lag", {})
+        assert not [one for one in found if isinstance(one, httpx.Response)]
     finally:
-        gc.set_debug(0)
-        gc.garbage.clear()
-        gc.enable()
         await peers.aclose()
         bench.close()
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.examples import XIAOMING, candidate, episode, extracted, forget, later, piece, remember, tick
+from support.garbage import garbage
 from support.workbench import Workbench
 
+from projections.shard.shard import Shard
 from schemas import codec
 from schemas.codec import UnknownSchema
 from schemas.log import NewRecord
@@ -36,6 +38,13 @@ async def test_a_shard_that_is_opened_again_goes_on_at_its_own_offset(bench: Wor
     await again.decides(forget(next(iter(before.memories)), "f-1", later(hours=1)))
     assert shard.offset(LEDGER.name) == 2
     again.close()
+
+
+async def test_a_shard_that_is_closed_goes_by_itself_with_all_that_it_holds(bench: Workbench):
+    await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
+    with garbage() as found:
+        bench.shards.assign(())
+    assert [one for one in found if isinstance(one, Shard)] == []
 
 
 async def test_a_gap_before_what_is_asked_for_is_filled_from_the_log(bench: Workbench, tmp_path: Path):

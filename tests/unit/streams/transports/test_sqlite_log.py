@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import shutil
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from support.garbage import garbage
 
 from schemas.log import LogError, LogMoved, LogUnavailable, NewRecord
 from streams.transports.batching import LONGEST_WAIT_SECONDS
@@ -378,16 +378,12 @@ async def test_appends_leave_nothing_to_the_collector_of_garbage(inbox: SqliteLo
     """What is old is never collected in a worker (`COLLECT_AFTER`): what is garbage must go by itself."""
     await inbox.append([record(b"x")])
     taken = inbox.next_place(TOPIC, 0)
-    gc.collect()
-    gc.disable()
-    try:
+    with garbage() as found:
         for _ in range(10):
             await inbox.append([record(b"y")])
             with suppress(LogMoved):
                 await inbox.append_settled([record(b"z")], [taken])
-        assert gc.collect() == 0
-    finally:
-        gc.enable()
+    assert found == []
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux lists the files that a process has open")
