@@ -161,7 +161,7 @@ async def _invalid(_request: Request, error: Exception) -> Response:
 
 
 def forget_frames(errors: Iterable[Any]) -> None:
-    """Take the tracebacks from what validators raised: their frames hold it, with the body, until they are collected."""
+    """Take the tracebacks from what validators raised: their frames keep it, and the body, for the collector."""
     for error in errors:
         if isinstance(known := error.get("ctx", {}).get("error"), Exception):
             known.__traceback__ = None

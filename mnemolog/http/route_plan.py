@@ -146,17 +146,20 @@ class Plan:
             for place, fields, member in self._params:
                 found, errors = request_params_to_args(fields, getattr(request, member))
                 if errors:
-                    return forget_frames(errors)
+                    forget_frames(errors)
+                    return None
                 asked[place].update(found)
             for place, value in self._values:
                 read, errors = value.of_request(request)
                 if errors:
-                    return forget_frames(errors)
+                    forget_frames(errors)
+                    return None
                 asked[place][value.field.name] = read
             for place, body in self._bodies:
                 read, errors = body.validate(_json(request), {}, loc=("body",))
                 if errors:
-                    return forget_frames(errors)
+                    forget_frames(errors)
+                    return None
                 asked[place][body.name] = read
         except Exception:  # noqa: BLE001 - whatever it is, FastAPI meets it again and answers it
             return None
