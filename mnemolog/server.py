@@ -62,11 +62,11 @@ EXPECTED: Final = (
 )  # fmt: skip
 """What an operator can mend: printed as a sentence, without a traceback."""
 
-COLLECT_AFTER: Final = (5_000, 2, 1_000_000)
-"""When Python looks for cycles: at what was made since the last time, and each third time also at what was left then.
+COLLECT_AFTER: Final = (5_000, 2, 200)
+"""When Python looks for cycles: at what was made since the last time, each fourth time also at what was left then.
 
-Each takes a few milliseconds. What is older is never looked at: with two users of 10,000 memories that would keep the
-event loop for 100 to 200 ms. It need not be, because what serves requests leaves no cycles.
+Each takes a few milliseconds. What is older it looks at after 200 of those: with two users of 10,000 memories that keeps
+the event loop for 100 to 200 ms. It happens rarely, because what serves requests leaves hardly any cycles (DECISIONS.md).
 """
 SWITCH_SECONDS: Final = 0.0005
 """How long the event loop may keep the interpreter lock from the log's writer and other threads, instead of 5 ms."""

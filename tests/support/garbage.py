@@ -1,4 +1,4 @@
-"""Garbage: what a test's block made and left to Python's collector, which in a worker never looks at what is old."""
+"""Garbage: what a test's block made and left to Python's collector, which in a worker rarely looks at what is old."""
 
 from __future__ import annotations
 

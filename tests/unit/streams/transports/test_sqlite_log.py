@@ -375,7 +375,7 @@ async def emptied(file: Path) -> None:
 
 
 async def test_appends_leave_nothing_to_the_collector_of_garbage(inbox: SqliteLog):
-    """What is old is never collected in a worker (`COLLECT_AFTER`): what is garbage must go by itself."""
+    """What is old is rarely collected in a worker (`COLLECT_AFTER`): what is garbage must go by itself."""
     await inbox.append([record(b"x")])
     taken = inbox.next_place(TOPIC, 0)
     with garbage() as found:
