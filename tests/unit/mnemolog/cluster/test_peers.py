@@ -75,7 +75,7 @@ async def test_what_another_worker_will_never_take_is_not_to_be_asked_again(
 
 
 async def test_answers_leave_nothing_to_the_collector_of_garbage(tmp_path: Path):
-    """What is old is never collected in a worker (`COLLECT_AFTER`), and most answers of a group come this way."""
+    """What is old is rarely collected in a worker (`COLLECT_AFTER`), and most answers of a group come this way."""
     bench = Workbench(tmp_path)
     peers = Peers(bench.shards, dict, list, "http://127.0.0.1:9")
     try:
