@@ -386,7 +386,6 @@ async def test_appends_leave_nothing_to_the_collector_of_garbage(inbox: SqliteLo
     assert found == []
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux lists the files that a process has open")
 async def test_what_is_appended_at_once_is_written_to_no_other_file(tmp_path: Path):
     log = SqliteLog.open(tmp_path)
     await log.create_topic(TOPIC, 32)
@@ -405,4 +404,5 @@ async def test_what_is_appended_at_once_is_written_to_no_other_file(tmp_path: Pa
 
 
 def opened_files() -> list[str]:
+    """Return the names of the files that this process has open, as Linux lists them."""
     return [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
