@@ -299,6 +299,8 @@ class IndexSearch:
         self.turn_meaning = TurnMeaning(shards, encoder, self._turn_index.count)
         self._columns = ColumnsByUser()
         self._memory_rows = MemoryRowsByUser()
+        self._past_states = asyncio.Semaphore(1)
+        """Held while one is made: several threads that compute take the interpreter's lock from the event loop."""
 
     async def views(self, query: str) -> Sequence[View]:
         """Return what a query means in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
@@ -309,9 +311,13 @@ class IndexSearch:
         return await self._questions.of(query)
 
     async def past_state(self, owner: Owner, as_of: datetime) -> UserState:
-        """Return a user's state as it was effective then, made in a thread: of a large user it takes a second."""
-        decisions = await in_turns(decisions_in_steps(lambda: self._shards.of(owner).ledger, owner))
-        return await asyncio.to_thread(state_at, owner, [decision for _, decision in decisions], as_of)
+        """Return a user's state as it was effective then, made in a thread: of a large user it takes a second.
+
+        One is made at a time.
+        """
+        async with self._past_states:
+            decisions = await in_turns(decisions_in_steps(lambda: self._shards.of(owner).ledger, owner))
+            return await asyncio.to_thread(state_at, owner, [decision for _, decision in decisions], as_of)
 
     def _state(self, asked: Asked, owner: Owner) -> UserState:
         """Return the state that is searched."""
