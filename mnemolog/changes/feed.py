@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from mnemolog.cluster.peers import PeerUnavailable
 from projections.partitions.assignment import NotHeld
 from projections.queries.views import memory_view
 from projections.shard.errors import ShardDamaged
@@ -101,8 +100,8 @@ class ChangeFeed:
             since |= _positions(after, partitions)
         share = -(-limit // len(partitions))  # all of it from each would mostly be read for nothing
         parts = await self._ask(wanted, since, share)
-        if parts.keys() != since.keys():
-            raise PeerUnavailable("partitions are moving between workers: ask again in a moment")
+        if missing := since.keys() - parts.keys():
+            raise self._peers.unanswered(missing)
         reached = {partition: int(part["reached"]) for partition, part in parts.items()}
         items: list[dict[str, Any]] = []
         left: dict[int, int] = {}

@@ -19,7 +19,7 @@ from schemas.log import RecordTooLarge
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 
     from projections.partitions.shards import Shards
 
@@ -123,6 +123,13 @@ class Peers:
         if url == self._own:
             self._shards.at(partition)
         return url
+
+    def unanswered(self, partitions: Iterable[int]) -> PeerUnavailable:
+        """Return the error that says why nobody answers for partitions."""
+        hindrances = self._shards.assignment.hindrances
+        if (hindered := next((p for p in sorted(partitions) if p in hindrances), None)) is not None:
+            return PeerUnavailable(f"partition {hindered} is not answered yet: {hindrances[hindered]}")
+        return PeerUnavailable("partitions are moving between workers: ask again in a moment")
 
     def unowned(self) -> list[int]:
         """Return the partitions that move: neither held here nor known to be another worker's."""

@@ -119,8 +119,8 @@ class WakeStreams:
         received = read_positions(last_event_id) if last_event_id else {}
         new: dict[int, int | None] = {partition: None for partition in partitions if partition not in received}
         parts = await self._look(listener, new) if new else {}
-        if len(parts) < len(new):
-            raise PeerUnavailable("partitions are moving between workers: ask again in a moment")
+        if missing := new.keys() - {int(partition) for partition in parts}:
+            raise self._peers.unanswered(missing)
         reached = {int(partition): part["reached"] for partition, part in parts.items()}
         return {p: offset for p, offset in (received | reached).items() if p in partitions}
 

@@ -83,7 +83,7 @@ from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.disclosure import describe
 from schemas.instant import SystemClock
 from schemas.redaction import actions_of
-from streams.agents.app import handled, is_in_session, leave_group, make_app, member_id, owners, urls
+from streams.agents.app import handled, is_in_session, leave_group, make_app, member_id, owners, urls, withhold
 from streams.agents.immediate_decisions import ImmediateDecisions
 from streams.agents.observe import Observe, decide_none
 from streams.agents.project import Project
@@ -406,7 +406,6 @@ class Worker:
             took=self._took,
             give_way=self._priority.give_way,
             open_record=self.log.open,
-            is_ready=self.shards.assignment.decides,
         )
         self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url, self.trust)
         if isinstance(self._inner_log, KafkaLog):
@@ -610,8 +609,9 @@ class Worker:
     # -- the group's callbacks, and what it knows
 
     def assigned(self, partitions: Collection[int]) -> None:
-        """Set the assigned partitions: each is held as soon as its shard is folded, and no others."""
+        """Set the assigned partitions: each is held, and delivered, as soon as its shard is folded, and no others."""
         self.shards.assign(partitions)
+        withhold(self._app, self.shards.assignment.unready())
         self._tasks.start(partial(self._fold, GLOBALS, self.shards.fold_globals))
         for partition in partitions:
             holding = partial(self.shards.hold, partition, self.shards.assignment.lease(partition))
@@ -626,6 +626,7 @@ class Worker:
             await fold_with_retry(folding, partial(assignment.hinder, partition))
         finally:
             assignment.hinder(partition, None)
+            withhold(self._app, assignment.unready())
 
     @property
     def hindrance(self) -> str | None:

@@ -166,9 +166,9 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
         except KeyError:
             raise NotHeld(partition, self.hindrances.get(partition)) from None
 
-    def decides(self, partition: int) -> bool:
-        """Return whether a partition may be decided upon."""
-        return partition in self._ready
+    def unready(self) -> frozenset[int]:
+        """Return the assigned partitions that may not be decided upon yet."""
+        return (self.partitions or frozenset()) - self._ready
 
     def is_open(self, partition: int) -> bool:
         """Return whether a partition's shard is open, held or resting."""
@@ -240,7 +240,7 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
         Of one at least. Where something is in the way of all, or of global memories, this waits until it is mended.
         """
         while not self.is_settled:
-            others = (self.partitions or frozenset()) - self._ready
+            others = self.unready()
             if self._ready and self._has_globals and others and others <= self.hindrances.keys():
                 return
             await self._changed.wait()

@@ -7,7 +7,6 @@ import importlib
 import time
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,7 +15,6 @@ from projections.partitions.assignment import NotHeld
 from schemas.log import LogError, LogUnavailable, Position, Record
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
 from streams.agents.lean_faust import TP, NoClient, faust
-from streams.agents.waiting_records import WaitingRecords
 from streams.delivery.delivery import Delivery
 from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import retry
@@ -94,7 +92,6 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
     took: Callable[[str, float], None] = lambda _step, _seconds: None,
     give_way: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0),
     open_record: Callable[[Record], Awaitable[Record]] | None = None,
-    is_ready: Callable[[int], bool] = lambda _partition: True,
 ) -> faust.App:
     """Build the Faust app of one worker; nothing starts yet.
 
@@ -102,7 +99,6 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
     doing so. An error that escapes a handler goes to `failed`, and its record stays unacknowledged. `took` gets the
     name of the step and the seconds that its handler took; `give_way` is awaited before each turn of an agent.
     `open_record` opens what was sealed, for Faust reads around the log; a record whose user was erased is done at once.
-    Records of a partition of which `is_ready` is false wait until it is, and keep no other partition waiting.
     """
     _spare_pauses()
     app = faust.App(
@@ -130,31 +126,30 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
     def consume(topics: tuple[str, ...], handler: Observe | Remember | Project, label: str) -> None:
         channel = app.topic(*topics, key_serializer="raw", value_serializer="raw", key_type=bytes, value_type=bytes)
 
-        step = _Step(handler, label, failed, took, None if handler is project else open_record)  # project opens nothing
-
         async def run(stream: Any) -> None:  # noqa: ANN401 - Faust's stream is untyped
             _takes_turns.set(True)
             turn = time.perf_counter()
-            waiting = WaitingRecords(is_ready, step.handle, give_way)
-            try:
-                async for event in stream.noack().events():
-                    now = time.perf_counter()
-                    if now - turn > LONGEST_TURN_SECONDS:
-                        await give_way()
-                        turn = time.perf_counter()
-                    if event.message.generation_id != app.consumer_generation_id:
-                        continue  # fetched before a rebalance: it is delivered again, after those before it
-                    try:
-                        delivery = _delivery(event, app)
-                    except Exception as error:  # noqa: BLE001 - as in `_Step`
-                        failed(error)
-                        return
-                    if waiting.concern(delivery.record.position):
-                        await waiting.add(delivery)
-                    elif not await step.handle(delivery):
-                        return
-            finally:
-                waiting.drop()
+            async for event in stream.noack().events():
+                began = time.perf_counter()
+                if began - turn > LONGEST_TURN_SECONDS:
+                    await give_way()
+                    turn = began = time.perf_counter()
+                if event.message.generation_id != app.consumer_generation_id:
+                    continue  # fetched before a rebalance: it is delivered again, after those before it
+                try:
+                    delivery = _delivery(event, app)
+                    if open_record is not None and handler is not project:  # which looks at no record's content
+                        delivery = await _opened(delivery, open_record)
+                    if delivery.record.is_erased:
+                        event.ack()
+                        continue
+                    await handler.handle(delivery)
+                    took(label, time.perf_counter() - began)
+                except NotHeld:
+                    continue  # revoked meanwhile: the record is delivered again to the partition's new owner
+                except Exception as error:  # noqa: BLE001 - the boundary of a step: the record stays open
+                    failed(error)
+                    return
 
         app.agent(channel, name=label)(run)
 
@@ -227,6 +222,12 @@ def urls(app: faust.App) -> list[str]:
     return sorted(str(url) for url in app.router.external_topics_metadata())
 
 
+def withhold(app: faust.App, partitions: Collection[int]) -> None:
+    """Have nothing of these partitions delivered from now on, and that of all others again."""
+    consumer: Any = app.consumer
+    consumer.withhold({TP(topic.name, partition) for partition in partitions for topic in OF_USERS})
+
+
 def member_id(app: faust.App) -> str | None:
     """Return this worker's id in Kafka's group; None before it has joined."""
     consumer: Any = app.consumer
@@ -238,35 +239,6 @@ def handled(app: faust.App, topic: str, partition: int) -> int:
     """Return the offset before which all records of a partition are acknowledged, in this worker's assignment."""
     consumer: Any = app.consumer
     return int(consumer.handled(TP(topic, partition)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """What an agent does with a record; see `make_app`."""
-
-    handler: Observe | Remember | Project
-    label: str
-    failed: Callable[[BaseException], None]
-    took: Callable[[str, float], None]
-    open_record: Callable[[Record], Awaitable[Record]] | None
-
-    async def handle(self, delivery: Delivery) -> bool:
-        """Handle a record; return whether others may be."""
-        began = time.perf_counter()
-        try:
-            if self.open_record is not None:
-                delivery = await _opened(delivery, self.open_record)
-            if delivery.record.is_erased:
-                delivery.ack()
-                return True
-            await self.handler.handle(delivery)
-            self.took(self.label, time.perf_counter() - began)
-        except NotHeld:
-            pass  # revoked meanwhile: the record is delivered again to the partition's new owner
-        except Exception as error:  # noqa: BLE001 - the boundary of a step: the record stays open
-            self.failed(error)
-            return False
-        return True
 
 
 async def _opened(delivery: Delivery, open_record: Callable[[Record], Awaitable[Record]]) -> Delivery:

@@ -50,6 +50,8 @@ class SafeDelivery(Consumer):
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
         """Start with nothing delivered."""
         super().__init__(*args, **kwargs)
+        self._withheld: set[TP] = set()
+        """Partitions that are not fetched from, as nothing of them can be handled yet; see `withhold`."""
         self.scheduler = Runs()
         self._ends_of_fetching: tuple[type[BaseException], ...] = (
             asyncio.CancelledError,
@@ -132,11 +134,11 @@ class SafeDelivery(Consumer):
             return ready
         active = None
         if not self.app.client_only:
-            active = self._get_active_partitions() - self._crowded - self._held.keys()
+            active = self._get_active_partitions() - self._crowded - self._held.keys() - self._withheld
         if active is None or active:
             wait = REFILL_SECONDS if self._buffered_partitions else timeout
             return await self._getmany(active_partitions=active, timeout=min(wait, timeout))
-        with suppress(TimeoutError):  # every partition is paused or full: Faust would sleep for a second here
+        with suppress(TimeoutError):  # none can be fetched from: Faust would sleep for a second here
             await asyncio.wait_for(self._partitions_changed.wait(), timeout)
         return {}
 
@@ -170,6 +172,14 @@ class SafeDelivery(Consumer):
     def on_buffer_drop(self, tp: TP) -> None:
         """Fetch again from a partition whose buffer has room again, at once."""
         super().on_buffer_drop(tp)
+        self._partitions_changed.set()
+
+    def withhold(self, tps: set[TP]) -> None:
+        """Fetch from all partitions but these: what there is of them waits in the log, and keeps nothing else waiting.
+
+        What is being fetched, or was, is delivered all the same: call this first while the flow is stopped.
+        """
+        self._withheld = tps
         self._partitions_changed.set()
 
     async def _drain_messages(self, fetcher: Any) -> None:  # noqa: ANN401 - Faust's signature

@@ -203,6 +203,26 @@ class TransportSuite(BackPressureSuite):
             await w.has(22)
             assert [v for p, v in w.seen() if p == 0] == [b"before", *(b"%d" % n for n in range(20))]
 
+    async def test_a_withheld_partition_waits_and_keeps_no_other_waiting(self, log, topic, worker):
+        """However much of it waits, and nothing of it is committed."""
+        many = 20
+        async with worker(buffer=2).running() as w:
+            await log.append([new(topic, b"before")])
+            await w.has(1)
+            w.app.consumer.withhold({TP(topic, 1)})
+            await self.rebalance(w)
+            for partition in (1, 2):
+                await log.append([new(topic, b"%d" % n, partition) for n in range(many)])
+            async with asyncio.timeout(PATIENCE_S):
+                while w.seen()[-1] != (2, b"%d" % (many - 1)):  # noqa: ASYNC110 - the worker tells nobody
+                    await asyncio.sleep(0.01)
+            await asyncio.sleep(3 * COMMIT_INTERVAL_S)
+            assert 1 not in {partition for partition, _ in w.seen()}
+            assert w.app.consumer.handled(TP(topic, 1)) == 0
+            count = len(w.seen())
+            w.app.consumer.withhold(set())
+            assert (await w.has(count + many))[count:] == [(1, b"%d" % n) for n in range(many)]
+
     async def test_pausing_and_resuming_at_any_moment_keeps_order_and_loses_nothing(self, log, topic, worker):
         sent = [(n % PARTITIONS, b"%d" % n) for n in range(900)]
         async with worker(buffer=16).running() as w:

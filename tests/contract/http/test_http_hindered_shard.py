@@ -41,6 +41,8 @@ async def test_at_a_start_users_of_other_partitions_are_answered_and_its_own_whe
             await door.post("/v1/memories", {"user_id": USERS[0], "content": "likes tea"}),
             await door.post("/v1/search", {"user_id": USERS[0], "query": "coffee"}),
             await door.get("/v1/admin/digest"),
+            await door.get("/v1/changes"),
+            await door.get("/v1/wakes/stream"),
         ):
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
             assert f"partition {hindered} is not answered yet: {file}: {SAYS}" in refused.json()["detail"]
