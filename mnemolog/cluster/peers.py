@@ -240,7 +240,7 @@ async def released(response: httpx.Response) -> AsyncGenerator[None, None]:
         yield
     finally:
         await response.aclose()
-        del response.stream
+        vars(response).pop("stream", None)  # None where it was released before
 
 
 async def _response(http: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
