@@ -239,8 +239,9 @@ async def released(response: httpx.Response) -> AsyncGenerator[None, None]:
     try:
         yield
     finally:
-        await response.aclose()
-        vars(response).pop("stream", None)  # None where it was released before
+        if "stream" in vars(response):  # else it was released before
+            await response.aclose()
+            del response.stream
 
 
 async def _response(http: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
