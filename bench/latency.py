@@ -303,7 +303,8 @@ class Floor:
 class Promised:
     """The least that keeps what a worker promises of an inferred turn: its own functions in a straight line.
 
-    FastAPI reads and checks the body, as for the floor. The turn is appended with an fsync before the model is asked.
+    FastAPI reads and checks the body, as for the floor. The turn and the end of its session are appended with an fsync
+    before the model is asked.
     Extractor, rules, embedder, sealing, decision and shards are the worker's, set up as it does. The answer and the
     decision on it are one transaction, and what eight callers append at the same moment shares an fsync; small folds
     share a commit. Left out are Faust, the agents with their pools, windows and repeats, states, metrics, access,
@@ -349,11 +350,14 @@ class Promised:
     async def converse(self, talk: Talk) -> Response:
         """Append a turn, have its facts extracted and decided, and fold it all."""
         [said] = talk.messages
-        raw = {"type": "TurnRecorded", "user_id": talk.user_id, "session_id": talk.session_id, **said.model_dump()}
-        turn = new_event(raw, tenant="default", accepted_at=datetime.now(UTC), event_id=str(uuid4()))
+        whose = {"user_id": talk.user_id, "session_id": talk.session_id}
+        turn, end = (
+            new_event(whose | raw, tenant="default", accepted_at=datetime.now(UTC), event_id=str(uuid4()))
+            for raw in ({"type": "TurnRecorded", **said.model_dump()}, {"type": "SessionEnded"})
+        )
         owner = turn.envelope.owner
         partition = self._shards.partition(owner)
-        [spoken] = await self._log.append([record_of(turn, partition)])
+        spoken, ended = await self._log.append([record_of(turn, partition), record_of(end, partition)])
         pieces = tuple(pieces_of(turn, spoken.recorded_at, spoken.position))
         answer = await self._service.extract(window_of(turn, pieces), self._extractor)
         foreseen = self._log.next_place(INBOX.name, partition)
@@ -362,7 +366,7 @@ class Promised:
         decision = decide(self._shards.state(owner), answer, place, vectors, self._parameters)
         [inbox] = answer_records(partition, [answer])
         ledger = decision_record(*self._shards.ledger_of(owner), owner, decision, None)
-        for one in (spoken, *await self._log.append([inbox, ledger])):
+        for one in (ended, *await self._log.append([inbox, ledger])):
             await self._shards.up_to(one.position.topic, one.position.partition, one.position.offset + 1)
         await self._index_sync.try_flush()
         state = {"event_id": turn.envelope.event_id, "state": "remembered", "memory_ids": memories_made(decision)}

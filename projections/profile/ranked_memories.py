@@ -220,7 +220,8 @@ class RankedMemories:
                 return lambda _: False
             case Visibility.NOTHING_SENSITIVE:
                 hidden, own = self._hidden(), self._state.memories
-                return lambda m: m.memory_id not in hidden if m.memory_id in own else not self._topics.touch(m)
+                # One that is not as it is here is global, or was changed since this was asked for.
+                return lambda m: m.memory_id not in hidden if own.get(m.memory_id) is m else not self._topics.touch(m)
 
     def names_sensitive(self, text: str, visibility: Visibility) -> bool:
         """Return whether a text of the conversation mentions a topic that is not to be seen."""

@@ -32,7 +32,7 @@ MESSAGES_BETWEEN_YIELDS = 50
 LARGE_BYTES = 64 * 1024
 """A larger message is no text but a picture, and is counted against `most_large_bytes`."""
 REFILL_SECONDS = 0.05
-"""How long a fetch may last while a queue is full: the fetch does not notice when the queue has room again."""
+"""How long a fetch may last while a queue is full, or a partition withheld: it does not notice when that is over."""
 ROOM_AGAIN = 0.75
 """Large messages are fetched again below this share of `most_large_bytes`: for many at once, not for each one done."""
 
@@ -136,7 +136,7 @@ class SafeDelivery(Consumer):
         if not self.app.client_only:
             active = self._get_active_partitions() - self._crowded - self._held.keys() - self._withheld
         if active is None or active:
-            wait = REFILL_SECONDS if self._buffered_partitions else timeout
+            wait = REFILL_SECONDS if self._buffered_partitions or self._withheld else timeout
             return await self._getmany(active_partitions=active, timeout=min(wait, timeout))
         with suppress(TimeoutError):  # none can be fetched from: Faust would sleep for a second here
             await asyncio.wait_for(self._partitions_changed.wait(), timeout)

@@ -152,3 +152,12 @@ async def test_a_topic_that_is_new_is_hidden_from_all_who_ask_while_memories_abo
     assert not users.of(state).shows(Visibility.NOTHING_SENSITIVE)(known.of("喜欢甲"))
     await preparing
     assert not users.of(state).shows(Visibility.NOTHING_SENSITIVE)(known.of("喜欢甲"))
+
+
+def test_a_memory_that_is_changed_after_somebody_asked_is_seen_as_it_is_now():
+    known = given(
+        remember("喜欢甲", "c-1", attribute="likes", value="甲"),
+        remember("别提", "c-0", attribute="sensitive_topics", value="前女友"),
+    )
+    shows, liked = RankedMemories(known.state).shows(Visibility.NOTHING_SENSITIVE), known.of("喜欢甲")
+    assert [shows(replace(liked, content=said)) for said in ("喜欢乙", "喜欢前女友")] == [True, False]
