@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
 HEAD_SECONDS: Final = 10.0
 """The time from the connection, or from the first byte after an answer, to the end of a request's head."""
-KEPT_ALIVE_SECONDS: Final = 5
-"""The time from an answer to the first byte of the next request."""
+KEPT_ALIVE_SECONDS: Final = 20
+"""The time from an answer to the first byte of the next request.
+
+Longer than a client uses an idle connection (httpx, ours too: 5 s, aiohttp: 15 s). With the client's own time a
+request is sent now and then as the connection is closed, and its caller does not know whether it counts.
+"""
 MAX_HEAD_BYTES: Final = 64 * 1024
 """Bytes of a request's line and headers, and of what follows a body in chunks."""
 UNREAD_SECONDS: Final = 30.0

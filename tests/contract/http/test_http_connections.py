@@ -9,12 +9,18 @@ import time
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 import uvicorn
 from contract.front_door import front_door
 
 from mnemolog.http.app import make_http
-from mnemolog.http.bounds.connections import ConnectionLimits, protocol_settings, raise_file_limit
+from mnemolog.http.bounds.connections import (
+    KEPT_ALIVE_SECONDS,
+    ConnectionLimits,
+    protocol_settings,
+    raise_file_limit,
+)
 from mnemolog.server import listen
 
 if TYPE_CHECKING:
@@ -52,6 +58,13 @@ async def door_served(folder: Path, **limits: float) -> AsyncIterator[int]:
         served(make_http(door.worker), ConnectionLimits(**limits)) as port,  # type: ignore[arg-type]
     ):
         yield port
+
+
+def test_a_connection_is_kept_well_beyond_the_time_for_which_clients_use_an_idle_one():
+    """Else it is closed now and then as the next request is on its way."""
+    idle = httpx.Limits().keepalive_expiry
+    assert idle is not None
+    assert 2 * idle <= KEPT_ALIVE_SECONDS
 
 
 async def exchange(port: int, sent: bytes) -> bytes:
