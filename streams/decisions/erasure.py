@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from projections.state.erased_words import ERASED
 from projections.state.evolve import is_cut_off
 from projections.state.memory import ACTIVE
 from schemas.log import Position
@@ -58,7 +59,8 @@ def decide_memory_erasure(draft: Draft, item: EraseMemory) -> None:
             was_active=memory.status == ACTIVE,
         )
     )
-    draft.say(memory.memory_id, "erased", "asked for", memory.memory_id)
+    # The removal of the words leaves this record as it is: the shard knows the log by it while it is the last one.
+    draft.say(memory.memory_id, "erased", ERASED, memory.memory_id)
 
 
 def is_erased(state: UserState, item: Extraction) -> bool:

@@ -116,6 +116,16 @@ async def test_the_words_are_nowhere_and_all_else_stays(door: FrontDoor, tmp_pat
     assert await where_said(door, tmp_path, WORD) == []
 
 
+async def test_the_next_start_goes_on_with_the_shards_as_they_are(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    """To fold a large one anew takes minutes, for which its users are not answered."""
+    async with front_door(tmp_path) as door:
+        memory = await door.remember("likes coffee")
+        erased = await door.http.delete(f"/v1/memories/{memory['memory_id']}?forever=true")
+        assert erased.status_code == 200
+    async with front_door(tmp_path):
+        assert "folded anew" not in caplog.text
+
+
 async def test_every_route_answers_as_if_it_had_never_been(door: FrontDoor):
     memory_id = (await lives(door))["memory_id"]
     await erased(door, memory_id)
