@@ -13,7 +13,7 @@ FOUND_BY = {
     "the transport commits for a former owner": 136,
     "what outlives an erasure is left": 11,
     "the erasure of a memory loses what stays": 1,
-    "an erasure does not wait for what is on its way": 314,
+    "an erasure does not wait for what is on its way": 182,
     "remember updates state before the acknowledgement": 1,
     "a shard moves its offset before it folds": 15,
     "a shard loses what a failed commit took back": 4,
