@@ -24,7 +24,7 @@ install: $(STAMP) ## .venv with the pinned dependencies and the package
 demo: $(STAMP) ## the whole path on the bundled sample: publish, extract, decay, query, rebuild
 	@$(PYTHON) -m mnemolog.demo
 
-test: $(STAMP) ## the tests that need no engine: a few minutes; CI=true tests the built wheel
+test: $(STAMP) ## the tests that need no engine: ten minutes on two quiet cores; CI=true tests the built wheel
 	@$(PYTHON) tools/run_tests.py quick
 
 test-rest: $(STAMP) ## the other tests: faults, deployment, and engines where Java, Maven and Go are there
