@@ -14,6 +14,7 @@ import orjson
 
 from mnemolog.cluster.peer_hosts import PeerHosts
 from mnemolog.cluster.trust import PeerTrust
+from projections.partitions.assignment import first_hindered
 from schemas import telemetry
 from schemas.log import RecordTooLarge
 
@@ -126,9 +127,8 @@ class Peers:
 
     def unanswered(self, partitions: Iterable[int]) -> PeerUnavailable:
         """Return the error that says why nobody answers for partitions."""
-        hindrances = self._shards.assignment.hindrances
-        if (hindered := next((p for p in sorted(partitions) if p in hindrances), None)) is not None:
-            return PeerUnavailable(f"partition {hindered} is not answered yet: {hindrances[hindered]}")
+        if (hindered := first_hindered(partitions, self._shards.assignment.hindrances)) is not None:
+            return PeerUnavailable(str(hindered))
         return PeerUnavailable("partitions are moving between workers: ask again in a moment")
 
     def unowned(self) -> list[int]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemolog.cluster.peers import PeerUnavailable, WorkerAnswer, WorkersDiffer
+from projections.partitions.assignment import first_hindered
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
@@ -91,8 +92,8 @@ def collect(
     covered = [partition for answer in answers for partition in answer.partitions]
     if sorted(covered) != list(range(partitions)):
         missing = sorted(set(range(partitions)) - set(covered))
-        if (hindered := next((p for p in missing if p in hindrances), None)) is not None:
-            raise PeerUnavailable(f"partition {hindered} is not answered yet: {hindrances[hindered]}")
+        if (hindered := first_hindered(missing, hindrances)) is not None:
+            raise PeerUnavailable(str(hindered))
         where = f"no worker holds {missing}" if missing else "one is held twice"
         raise PeerUnavailable(f"partitions are moving between workers ({where}): ask again in a moment")
     return [answer.body for answer in answers]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from projections.blocking_work import run_to_end
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Coroutine
+    from collections.abc import Collection, Coroutine, Iterable, Mapping
 
     from projections.shard.shard import Shard
 
@@ -39,6 +39,12 @@ class NotHeld(Exception):
             else f"partition {partition} is not answered yet: {hindrance}"
         )
         self.partition = partition
+
+
+def first_hindered(partitions: Iterable[int], hindrances: Mapping[int, str]) -> NotHeld | None:
+    """Return the error of the first of some partitions that something is in the way of, None where it is of none."""
+    hindered = sorted(hindrances.keys() & set(partitions))
+    return NotHeld(hindered[0], hindrances[hindered[0]]) if hindered else None
 
 
 class Delivered(Protocol):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from projections.queries.views import memory_view
-from projections.state.evolve import apply_all, events_naming
+from projections.state.evolve import apply_all, events_about
 from projections.state.memory import UserState
 from schemas.instant import instant
-from schemas.messages.events import MEMORY_EVENTS, MemoryDecayed, MemoryExpired, MemoryFormed, MemoryImported
+from schemas.messages.events import MemoryDecayed, MemoryExpired, MemoryFormed, MemoryImported
 from schemas.topics import GLOBALS, LEDGER
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ def history(
     state, found = UserState(owner=owner), []
     for offset, decision in decisions:
         yield
-        for event in events_naming(decision, memory_id):
-            if not isinstance(event, MEMORY_EVENTS) or event.memory_id != memory_id:
-                continue
+        for event in events_about(decision, memory_id):
             before = state.memories.get(memory_id)
             state = apply_all(state, (event,), decision.envelope.recorded_at)
             found.append(

@@ -69,10 +69,11 @@ def events_of(decision: Decision) -> tuple[LedgerEvent, ...]:
     return events_in(decision.events)
 
 
-def events_naming(decision: Decision, memory_id: str) -> tuple[LedgerEvent, ...]:
-    """Return those of a decision's events that name a memory, by their bytes. Raises as `events_of`."""
+def events_about(decision: Decision, memory_id: str) -> list[MemoryEvent]:
+    """Return a decision's events about a memory; none is decoded without its id in the bytes. Raises as `events_of`."""
     name = memory_id.encode()
-    return events_in(data for data in decision.events if name in data)
+    named = events_in(data for data in decision.events if name in data)
+    return [event for event in named if isinstance(event, MEMORY_EVENTS) and event.memory_id == memory_id]
 
 
 def events_in(encoded: Iterable[bytes]) -> tuple[LedgerEvent, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from projections.state.evolve import apply_all, events_naming, events_of
+from projections.state.evolve import apply_all, events_about, events_of
 from projections.state.memory import ACTIVE, SUPERSEDED, UserState
 from schemas.messages.events import MEMORY_EVENTS, MemoryFormed, MemoryImported, MemorySuperseded
 from schemas.vocabulary.attributes import OPPOSITES, is_single, plain_value
@@ -101,10 +101,7 @@ def _one_of_opposites(state: UserState, ended: set[str]) -> UserState:
 def life_of(memory_id: str, decisions: Iterable[Decision]) -> list[tuple[datetime | None, MemoryEvent]]:
     """Return the events about one memory, each with its log time, in the order of the ledger."""
     return [
-        (decision.envelope.recorded_at, event)
-        for decision in decisions
-        for event in events_naming(decision, memory_id)
-        if isinstance(event, MEMORY_EVENTS) and event.memory_id == memory_id
+        (decision.envelope.recorded_at, event) for decision in decisions for event in events_about(decision, memory_id)
     ]
 
 

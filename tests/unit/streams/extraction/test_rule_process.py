@@ -6,7 +6,6 @@ import asyncio
 import os
 import pickle
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -60,31 +59,41 @@ async def test_a_process_that_was_killed_is_started_again():
         await rules.aclose()
 
 
-async def test_a_process_that_dies_before_it_is_ready_is_an_outage_and_no_windows_fault(monkeypatch):
-    """There is no memory for it, for one. Nobody is kept waiting, and when it can be started its windows are read."""
-    rules = RuleProcess()
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "executable", shutil.which("false"))
-            for _ in range(5):
-                with pytest.raises(Outage, match="ended with code 1 before it was ready"):
-                    await rules.extract(ORDINARY)
-        assert (await rules.extract(ORDINARY)).proposals
-    finally:
-        await rules.aclose()
+SAYS_READY = r"printf '\0\0\0\0'"
 
 
-async def test_a_process_that_dies_as_soon_as_it_is_ready_is_an_outage(monkeypatch, tmp_path):
-    """It had not been asked anything yet."""
-    stub = tmp_path / "python"
-    stub.write_text("#!/bin/sh\nprintf '\\0\\0\\0\\0'\n")
+def program(folder, *does):
+    """Make a program that does this, in the place of Python; return its path."""
+    stub = folder / "python"
+    stub.write_text("\n".join(["#!/bin/sh", *does, ""]))
     stub.chmod(0o755)
-    rules = RuleProcess()
+    return str(stub)
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [("exit 1", "ended with code 1 before it was ready"), (SAYS_READY, "before it was asked anything")],
+    ids=["not ready", "ready"],
+)
+async def test_a_process_that_dies_before_it_was_asked_is_an_outage_and_no_windows_fault(
+    monkeypatch, tmp_path, does, said
+):
+    """There is no memory for it, for one. Nobody is kept waiting, and when it can be started its windows are read."""
+    rules, start = RuleProcess(), RuleProcess._start
+
+    async def start_and_see_it_end(rules):
+        child = await start(rules)
+        while not child.exchange.is_over:  # noqa: ASYNC110 - it sets no event
+            await asyncio.sleep(0.01)
+        return child
+
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(sys, "executable", str(stub))
-            with pytest.raises(Outage, match="before it was asked anything"):
-                await rules.extract(ORDINARY)
+            patch.setattr(sys, "executable", program(tmp_path, does))
+            patch.setattr(RuleProcess, "_start", start_and_see_it_end)
+            for _ in range(5):
+                with pytest.raises(Outage, match=said):
+                    await rules.extract(ORDINARY)
         assert (await rules.extract(ORDINARY)).proposals
     finally:
         await rules.aclose()
@@ -92,10 +101,7 @@ async def test_a_process_that_dies_as_soon_as_it_is_ready_is_an_outage(monkeypat
 
 async def test_a_window_at_which_the_process_dies_again_and_again_is_rejected(monkeypatch, tmp_path):
     """It was asked each time. A process that has died has no id."""
-    stub = tmp_path / "python"
-    stub.write_text("#!/bin/sh\nprintf '\\0\\0\\0\\0'\nhead -c 4 > /dev/null\n")
-    stub.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(stub))
+    monkeypatch.setattr(sys, "executable", program(tmp_path, SAYS_READY, "head -c 4 > /dev/null"))
     rules = RuleProcess()
     try:
         with pytest.raises(Rejected, match="died 3 times"):
