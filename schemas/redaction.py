@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import date
+from heapq import merge
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from schemas.own_patterns import compiled
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
     Span: TypeAlias = tuple[int, int]
     _Finder: TypeAlias = tuple[str, str, "Action", Callable[[str], Iterator[Span]]]
     """Its mark, what it is counted as, what is done, and what finds it."""
+    _Taken: TypeAlias = tuple[int, int, str, int]
+    """What is replaced, by which mark, and the length of what the mark stands for."""
 
 Kind: TypeAlias = Literal["secret", "email", "iban", "id_card", "card", "phone"]
 Action: TypeAlias = Literal["redact", "refuse"]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-"""In the order in which they are looked for: what one takes the next do not see."""
+"""In the order in which they are looked for: what lies within one of an earlier kind is not one of a later."""
 OWN: Final = "own"
 """What own patterns are counted as: their names are a tenant's words."""
 ALL: Final = "all"
@@ -46,17 +50,18 @@ _SECRET = re.compile(
 _EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}")
 _GAPS: Final = " \u00a0\u2007\u2009\u2010\u2011\u2012\u2013\u202f\u3000\uff0d-"
 """Spaces and hyphens that numbers are grouped by, also those of printers and of full width."""
-_IBAN = re.compile(rf"(?<![A-Za-z0-9])[A-Za-z]{{2}}[0-9]{{2}}(?:[{_GAPS}]?[A-Za-z0-9]){{11,30}}")
+_IBAN = re.compile(rf"(?<![A-Za-z])[A-Za-z]{{2}}[0-9]{{2}}(?:[{_GAPS}]?[A-Za-z0-9]){{11,30}}")
 _ID_CARD = re.compile(rf"(?<!\d)\d{{6}}[{_GAPS}]?\d{{8}}[{_GAPS}]?\d{{3}}(?:\d(?!\d)|[XxＸｘ])")
 _DIGITS = re.compile(r"\d+")
-_PHONE = re.compile(
-    r"(?<!\d)(?:\+?86[ -]?)?1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d)"
-    r"|[+＋]\d{1,3}(?:[ .()-]{0,2}\d){6,14}(?!\d)"
-    r"|(?<!\d)00[1-9]\d{0,2}[ .-](?:[ .()-]{0,2}\d){6,13}(?!\d)"
-    r"|(?<!\d)\(?\d{3}\)?[ .-]{1,2}\d{3}[ .-]\d{4}(?!\d)"
-    r"|(?<!\d)(?:0\d{2,3}[-－ ]|[(（]0\d{2,3}[)）] ?)\d{7,8}(?!\d)"
-    r"|(?<!\d)0\d{2,4} \d{3,4} \d{3,4}(?!\d)"
+_PHONES = (
+    re.compile(r"[+＋]\d{1,3}(?:[ .()-]{0,2}\d){6,14}(?!\d)"),
+    re.compile(r"(?<!\d)00[1-9]\d{0,2}[ .-](?:[ .()-]{0,2}\d){6,13}(?!\d)"),
+    re.compile(r"(?<!\d)(?:\+?86[ -]?)?1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d)"),
+    re.compile(r"(?<!\d)\(?\d{3}\)?[ .-]{1,2}\d{3}[ .-]\d{4}(?!\d)"),
+    re.compile(r"(?<!\d)(?:0\d{2,3}[-－ ]|[(（]0\d{2,3}[)）] ?)\d{7,8}(?!\d)"),
+    re.compile(r"(?<!\d)0\d{2,4} \d{3,4} \d{3,4}(?!\d)"),
 )
+"""One by one, for the signs of two that stand side by side may be read as one that ends within the other."""
 _IBAN_COUNTRIES: Final = {
     15: "NO",
     16: "BE",
@@ -82,6 +87,12 @@ _IBAN_LENGTHS: Final = {country: length for length, named in _IBAN_COUNTRIES.ite
 MAX_PASSES: Final = 8
 """Over one text; numbers that are written on to each other without end lose what is left beside the last marks."""
 _WRITTEN_ON = re.compile(r"(?<=\])[A-Za-z0-9]+|(?<![A-Za-z0-9])[A-Za-z0-9]+(?=\[)")
+_NUMBERS: Final = frozenset[str]({"iban", "id_card", "card", "phone"})
+"""Kinds of which one may be written on to another without a sign that shows where it begins."""
+_LONG_RUN: Final = re.compile(r"(?<!\d)\d{5,64}(?!\d)")
+"""Digits in which one number may end and another begin."""
+_NUMBER: Final = 64
+"""Characters that a number takes at most, with the signs in it."""
 _CARD_LENGTHS: Final = range(13, 20)
 _LONGEST_CARD: Final = _CARD_LENGTHS[-1]
 _CARD_BEGINNINGS: Final = range(2, 7)
@@ -154,7 +165,7 @@ class Redaction:
         It is told nothing of what was found, and all own patterns are `own`. Raises UnfitPattern.
         """
         known = [kind for kind in KINDS if kind in actions]
-        self._finders: list[_Finder] = [(kind, kind, actions[kind], _FINDERS[kind]) for kind in known]
+        self._finders: list[_Finder] = [(kind, kind, actions[kind], find) for kind in known for find in _FINDERS[kind]]
         self._own: list[_Finder] = []
         for own in patterns:
             action: Action = "refuse" if own.action == "refuse" else "redact"
@@ -215,36 +226,77 @@ class Redaction:
 
     def _text(self, text: str, found: Counter[tuple[str, str, Action]]) -> str:
         """Return a text in which nothing more is found: what is taken away may uncover what was written on to it."""
-        text, _ = _pass(text, self._own, found)  # once, for their marks may hold what they find
+        finders = [*self._own, *self._finders]
         for _ in range(MAX_PASSES):
-            text, is_clean = _pass(text, self._finders, found)
+            text, is_clean = _pass(text, finders, found)
             if is_clean:
                 return text
+            finders = self._finders  # own patterns are looked for once: their marks may hold what they find
         return _WRITTEN_ON.sub("", text)
 
 
 def _pass(text: str, finders: list[_Finder], found: Counter[tuple[str, str, Action]]) -> tuple[str, bool]:
-    is_clean = True
-    for name, label, action, finder in finders:
-        spans = list(finder(text))
+    """Replace what the finders find in the same text; return the text, and whether they found nothing.
+
+    What overlaps is one replacement, of which no sign stays, with the mark of the longest. What lies within an earlier
+    kind's is not counted.
+    """
+    taken: list[_Taken] = []
+    together = _written_together(text, [finder for finder in finders if finder[1] in _NUMBERS])
+    alone = ((finder, list(finder[3](text))) for finder in finders)
+    for (name, label, action, _), spans in [*together, *alone]:
         if spans:
-            is_clean = False
-            found[name, label, action] += len(spans)
-            text = _without(text, spans, f"[{name}]")
-    return text, is_clean
+            taken, times = _joined(taken, spans, name)
+            found[name, label, action] += times
+    edges = [(0, 0, "", 0), *taken, (len(text), len(text), "", 0)]
+    parts = [text[left[1] : right[0]] + (right[2] and f"[{right[2]}]") for left, right in pairwise(edges)]
+    return "".join(parts), not taken
+
+
+def _joined(taken: list[_Taken], spans: list[Span], name: str) -> tuple[list[_Taken], int]:
+    """Return what is taken with a kind's spans, in order and apart, and how many of the spans lie within no earlier."""
+    joined: list[_Taken] = []
+    counted = len(spans)
+    for left, right, mark, longest in merge(taken, ((*span, name, 0) for span in spans), key=itemgetter(0)):
+        length = longest or right - left
+        if not joined or left >= joined[-1][1]:
+            joined.append((left, right, mark, length))
+            continue
+        begin, end, known, known_length = joined[-1]
+        counted -= not longest and right <= end
+        joined[-1] = (begin, max(end, right), *max((known, known_length), (mark, length), key=itemgetter(1)))
+    return joined, counted
+
+
+def _written_together(text: str, finders: list[_Finder]) -> Iterator[tuple[_Finder, list[Span]]]:
+    """Find two numbers with nothing between them: at some place in a row of digits one ends and the other begins."""
+    for run in _LONG_RUN.finditer(text):
+        for cut in range(run.start() + 1, run.end()):
+            after = text[cut : cut + _NUMBER]
+            begins = ((finder, next(finder[3](after), (-1, 0))) for finder in finders)
+            if (second := next((one for one in begins if one[1][0] == 0), None)) is None:
+                continue
+            before = text[max(0, cut - _NUMBER) : cut]
+            ends = ((finder, span) for finder in finders for span in finder[3](before))
+            if first := next((one for one in ends if one[1][1] == len(before)), None):
+                yield first[0], [(cut - len(before) + first[1][0], cut)]
+                yield second[0], [(cut, cut + second[1][1])]
 
 
 def _finder(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Span]]:
     return lambda text: (found.span() for found in pattern.finditer(text))
 
 
-def _without(text: str, spans: list[Span], mark: str) -> str:
-    edges = [(0, 0), *spans, (len(text), len(text))]
-    return mark.join(text[left:right] for (_, left), (right, _) in pairwise(edges))
+def _finder_of_all(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Span]]:
+    """Return what finds a number at each place where one begins, also within the one before."""
 
+    def find(text: str) -> Iterator[Span]:
+        found = pattern.search(text)
+        while found is not None:
+            yield found.span()
+            found = pattern.search(text, found.start() + 1)
 
-def _secrets(text: str) -> Iterator[Span]:
-    return (found.span() for found in _SECRET.finditer(text))
+    return find
 
 
 def _emails(text: str) -> Iterator[Span]:
@@ -289,13 +341,10 @@ def _is_date(digits: str) -> bool:
 def _cards(text: str) -> Iterator[Span]:
     """Find card numbers: 13 to 19 digits, in groups or not, that begin with 2 to 6 and pass Luhn's check."""
     groups = [found.span() for found in _DIGITS.finditer(text)]
-    first = 0
-    while first < len(groups):
+    for first in range(len(groups)):  # also within one that was found: which of two is meant, nobody can tell
         last = _card_end(text, groups, first)
         if last is not None:
             yield groups[first][0], groups[last][1]
-            first = last
-        first += 1
 
 
 def _card_end(text: str, groups: list[Span], first: int) -> int | None:
@@ -327,15 +376,11 @@ def _begins_a_card(digits: str) -> bool:
     return int(digits[0]) != _CARD_BEGINNINGS[0] or int(digits) in _CARDS_WITH_2
 
 
-def _phones(text: str) -> Iterator[Span]:
-    return (found.span() for found in _PHONE.finditer(text))
-
-
-_FINDERS: Final[dict[Kind, Callable[[str], Iterator[Span]]]] = {
-    "secret": _secrets,
-    "email": _emails,
-    "iban": _ibans,
-    "id_card": _id_cards,
-    "card": _cards,
-    "phone": _phones,
+_FINDERS: Final[dict[Kind, tuple[Callable[[str], Iterator[Span]], ...]]] = {
+    "secret": (_finder(_SECRET),),
+    "email": (_emails,),
+    "iban": (_ibans,),
+    "id_card": (_id_cards,),
+    "card": (_cards,),
+    "phone": tuple(_finder_of_all(pattern) for pattern in _PHONES),
 }

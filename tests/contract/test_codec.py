@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from message_examples import examples
 from support.examples import MONDAY, forget, remember
+from support.tables import each
 
 from schemas import codec
 from schemas.codec import MARKER, MESSAGES, Undecodable, UnknownSchema
@@ -26,7 +27,7 @@ OLDER = sorted(GOLDEN.glob("v*/*.bin"))
 FULL = sorted(name for name in EXAMPLES if name.endswith(".full"))
 
 
-@pytest.mark.parametrize("name", sorted(EXAMPLES))
+@each("name", sorted(EXAMPLES))
 def test_golden_bytes_are_the_very_message_and_the_message_the_very_bytes(name: str):
     data = (GOLDEN / f"{name}.bin").read_bytes()
     assert codec.decode(data) == EXAMPLES[name]
@@ -67,7 +68,7 @@ def as_known(record: Any, released: dict[str, Any]) -> Any:
     return replace(record, **known)
 
 
-@pytest.mark.parametrize("file", OLDER, ids=lambda f: f.relative_to(GOLDEN).as_posix())
+@each("file", OLDER, ids=lambda f: f.relative_to(GOLDEN).as_posix())
 def test_what_was_written_before_a_message_had_its_newest_fields_can_be_read(file: Path):
     data, newest = file.read_bytes(), EXAMPLES[file.stem]
     released = codec.released_schema(type(newest), int(file.parent.name[1:]))
@@ -76,7 +77,7 @@ def test_what_was_written_before_a_message_had_its_newest_fields_can_be_read(fil
         codec.decode(data + b"\x00")
 
 
-@pytest.mark.parametrize("name", FULL)
+@each("name", FULL)
 def test_bytes_cut_off_anywhere_are_undecodable(name: str):
     data = (GOLDEN / f"{name}.bin").read_bytes()
     for length in range(len(data)):
@@ -84,7 +85,7 @@ def test_bytes_cut_off_anywhere_are_undecodable(name: str):
             codec.decode(data[:length])
 
 
-@pytest.mark.parametrize("name", FULL)
+@each("name", FULL)
 def test_a_flipped_byte_gives_a_message_or_undecodable_and_nothing_else(name: str):
     data, chance = (GOLDEN / f"{name}.bin").read_bytes(), random.Random(name)  # noqa: S311 - breaks bytes, keeps no secrets
     known = {m.__name__ for m in MESSAGES}
@@ -97,14 +98,14 @@ def test_a_flipped_byte_gives_a_message_or_undecodable_and_nothing_else(name: st
             continue
 
 
-@pytest.mark.parametrize("name", FULL)
+@each("name", FULL)
 def test_bytes_after_a_message_are_undecodable(name: str):
     data = (GOLDEN / f"{name}.bin").read_bytes()
     with pytest.raises(Undecodable, match="too many"):
         codec.decode(data + b"\x00")
 
 
-@pytest.mark.parametrize("data", [b"", b"\xc3", b"\xc3\x01", b"\xc3\x02" + b"\x00" * 20, b"\x00" * 30, b'{"type":"x"}'])
+@each("data", [b"", b"\xc3", b"\xc3\x01", b"\xc3\x02" + b"\x00" * 20, b"\x00" * 30, b'{"type":"x"}'])
 def test_what_does_not_begin_like_a_message_is_undecodable(data: bytes):
     with pytest.raises(Undecodable, match="C3 01"):
         codec.decode(data)
@@ -115,8 +116,8 @@ def test_an_unknown_fingerprint_says_upgrade():
         codec.decode(MARKER + bytes(range(1, 9)) + b"body")
 
 
-@pytest.mark.parametrize("name", FULL)
-@pytest.mark.parametrize(
+@each("name", FULL)
+@each(
     "length",
     [
         b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01",
@@ -217,7 +218,7 @@ def test_an_older_version_is_read_strictly_too(kind: str):
         codec.decode_strictly(data, TurnRecorded)
 
 
-@pytest.mark.parametrize("name", sorted(EXAMPLES))
+@each("name", sorted(EXAMPLES))
 def test_a_message_is_cached_only_if_reading_its_bytes_gives_the_very_same(name: str):
     message = replace(EXAMPLES[name])
     assert codec.decode(codec.encode_cached(message)) is message

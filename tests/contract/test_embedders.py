@@ -19,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 from contract.embedder_suite import EmbedderSuite
+from support.tables import each
 
 from projections.embedding.builtin import BuiltinEmbedder
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable, unit_vectors
@@ -412,7 +413,7 @@ def test_a_row_of_zeros_becomes_the_first_axis():
     np.testing.assert_array_equal(unit_vectors([[0, 0], [0, 3]]), [[1, 0], [0, 1]])
 
 
-@pytest.mark.parametrize("rows", [[[float("nan"), 1]], [[float("inf"), 1]], [[1, 2], [1]], [[[1]]], [["a"]], [[]]])
+@each("rows", [[[float("nan"), 1]], [[float("inf"), 1]], [[1, 2], [1]], [[[1]]], [["a"]], [[]]])
 def test_what_is_no_table_of_finite_numbers_is_an_error(rows):
     with pytest.raises(ValueError, match=r"finite|sequence|convert"):
         unit_vectors(rows)

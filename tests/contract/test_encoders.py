@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from contract.embedder_suite import EmbedderSuite
+from support.tables import each
 from support.tiny_encoder import write_encoder
 
 from projections.embedding.builtin import BuiltinEmbedder
@@ -130,7 +131,7 @@ def test_what_a_folder_lacks_is_said(tmp_path, folder):
     assert "has no tokenizer.json" in fault(folder)
 
 
-@pytest.mark.parametrize(
+@each(
     ("setting", "fault"),
     [
         ("onnx:", "a folder"),
@@ -159,7 +160,7 @@ def test_a_missing_package_is_a_sentence_that_says_what_to_install():
         make_embedder("fastembed:BAAI/bge-small-en-v1.5", NOWHERE)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "language"),
     [
         ("I like coffee", "en"),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.recorded_outputs import QUICK, RECORDED, sample
+from support.tables import each
 
 SAMPLE = ("sample_digests", "sample_answers", "metrics")
 
@@ -32,7 +33,7 @@ def test_every_output_is_recorded_and_nothing_else():
     assert all(recorded(name) for name in (*QUICK, *SAMPLE))
 
 
-@pytest.mark.parametrize("name", sorted(set(QUICK) - {"frozen_files"}))
+@each("name", sorted(set(QUICK) - {"frozen_files"}))
 def test_what_is_promised_is_what_was_recorded(name: str):
     assert as_json(QUICK[name]()) == recorded(name)
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import fastavro
 import orjson
-import pytest
 from message_examples import full
 from new_message import avro_record
+from support.tables import each
 
 from schemas import codec
 from schemas.codec import MESSAGES, schema_fingerprint
@@ -34,7 +34,7 @@ def newest(message: type) -> Path:
     return max((f for f in FILES if f.name.split(".")[0] == message.__name__), key=version_of)
 
 
-@pytest.mark.parametrize("message", MESSAGES, ids=lambda m: m.__name__)
+@each("message", MESSAGES, ids=lambda m: m.__name__)
 def test_every_message_has_a_schema_that_says_what_its_class_says(message: type):
     """The fields, their order, types and defaults; documentation may differ."""
 
@@ -46,7 +46,7 @@ def test_every_message_has_a_schema_that_says_what_its_class_says(message: type)
     assert bare(schema_of(newest(message))) == bare(avro_record(message, set()))
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda f: f.name)
+@each("file", FILES, ids=lambda f: f.name)
 def test_every_file_is_avro_and_is_named_after_its_message(file: Path):
     schema = schema_of(file)
     fastavro.parse_schema(schema)
@@ -75,7 +75,7 @@ def envelope_fields(file: Path) -> set[str]:
     return {field["name"] for field in envelope["fields"]}
 
 
-@pytest.mark.parametrize(("written", "read"), PAIRS, ids=lambda f: f.name)
+@each(("written", "read"), PAIRS, ids=lambda f: f.name)
 def test_every_version_of_an_input_message_reads_what_any_other_has_written(written: Path, read: Path):
     """FULL_TRANSITIVE: producers and workers may be upgraded in any order."""
     message = next(m for m in OBSERVATIONS if m.__name__ == written.name.split(".")[0])
@@ -106,7 +106,7 @@ def test_optional_fields_default_to_null_so_that_older_data_can_be_read():
                 assert field.get("default", 0) is None, (file.name, field["name"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "fingerprint"),
     [
         ('"null"', "63dd24e7cc258f8a"),
@@ -125,7 +125,7 @@ def test_fingerprints_are_crc_64_avro_written_little_endian(schema: str, fingerp
     assert f"{crc_64_avro(schema.encode()):016x}" == fingerprint
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda f: f.name)
+@each("file", FILES, ids=lambda f: f.name)
 def test_every_files_fingerprint_is_that_of_its_canonical_form(file: Path):
     schema = schema_of(file)
     canonical = fastavro.schema.to_parsing_canonical_form(schema)
@@ -176,9 +176,7 @@ def vectors() -> list[tuple[str, str, int | None]]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("source", "canonical", "fingerprint"), [*vectors(), ('"null"', '"null"', 7195948357588979594)]
-)
+@each(("source", "canonical", "fingerprint"), [*vectors(), ('"null"', '"null"', 7195948357588979594)])
 def test_the_vectors_of_the_avro_project_hold(source: str, canonical: str, fingerprint: int | None):
     schema = orjson.loads(source)
     assert fastavro.schema.to_parsing_canonical_form(schema) == canonical

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from simulation.mutants import MUTANTS
 from simulation.run import SeedFailed, check_seed
+from support.tables import each
 
 WITHIN_SEEDS = 200
 FOUND_BY = {
@@ -36,7 +36,7 @@ def failure(seed: int, name: str) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@each("name", MUTANTS)
 def test_a_mistake_is_caught_and_can_be_seen_again(name: str):
     """Each mutant fails one of the seeds, and the same seed fails with the same words when it is played again."""
     seeds = [FOUND_BY.get(name, 0), *range(WITHIN_SEEDS)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from pydantic import ValidationError
+from support.tables import each
 
 from mnemolog.environment import SettingsError
 from mnemolog.log.connection import kafka_security
@@ -73,7 +74,7 @@ def test_the_master_key_is_not_shown():
     assert KEY["MNEMOLOG_MASTER_KEY"] not in repr(from_environment(KEY))
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [("PORT", "no"), ("PARTITIONS", "0"), ("DECAY_POLICY", "daily"), ("BROKER", "localhost"), ("HOST", "192.0.2.1")],
 )
@@ -87,7 +88,7 @@ def test_brokers_are_named_by_hosts(broker: str):
     assert from_environment({"MNEMOLOG_BROKER": broker, "MNEMOLOG_ENCRYPTION": "off"}).broker == broker
 
 
-@pytest.mark.parametrize(
+@each(
     "broker", ["kafka://", "kafka://:9092", "kafka://b:9092,", "kafka://b,kafka://c", "kafka://b:port", "kafka://b/t"]
 )
 def test_brokers_that_name_no_host_are_refused(broker: str):
@@ -103,7 +104,7 @@ def test_an_index_in_weaviate_is_named_by_its_address(address: str):
     assert (settings.index, revealed(settings.weaviate_api_key)) == (address, "key")
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "advice"),
     [
         ("weaviat", "must be weaviate://"),
@@ -133,7 +134,7 @@ def test_a_registry_that_is_no_url_is_refused_without_telling_its_password():
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "advice"),
     [
         ({"KAFKA_SECURITY_PROTOCOL": "SASL_SSL", "KAFKA_SASL_USERNAME": "u"}, "needs .*KAFKA_SASL_PASSWORD"),
@@ -167,16 +168,16 @@ def test_a_key_is_in_no_text_of_the_settings(name: str):
     assert revealed(getattr(settings, name.lower())) == "hush"
 
 
-@pytest.mark.parametrize("name", KEYS_OF_SERVERS)
-@pytest.mark.parametrize("key", ["hush键", "hush\n", "hush\udcff"])
+@each("name", KEYS_OF_SERVERS)
+@each("key", ["hush键", "hush\n", "hush\udcff"])
 def test_a_key_that_no_header_can_hold_is_refused_with_a_sentence_that_does_not_show_it(name: str, key: str):
     with pytest.raises(SettingsError, match=f"MNEMOLOG_{name} must be printable ASCII") as refused:
         from_environment({f"MNEMOLOG_{name}": key, "MNEMOLOG_INDEX": "weaviate://h"})
     assert "hush" not in str(refused.value)
 
 
-@pytest.mark.parametrize("secret", ["S3cr3t", "S3/cr3t", "S3@cr3t", "S3 cr3t", "S3#cr3t?x"])
-@pytest.mark.parametrize(
+@each("secret", ["S3cr3t", "S3/cr3t", "S3@cr3t", "S3 cr3t", "S3#cr3t?x"])
+@each(
     ("name", "value"),
     [
         ("BROKER", "kafka://bob:{}@h:9092"),
@@ -280,7 +281,7 @@ def test_what_is_wrong_with_a_value_is_said_in_our_words():
         from_environment({"MNEMOLOG_PORT": "no"})
 
 
-@pytest.mark.parametrize("url", ["worker-0:8420", "http://worker-0:8420/memory", "http://", "http://me@worker-0"])
+@each("url", ["worker-0:8420", "http://worker-0:8420/memory", "http://", "http://me@worker-0"])
 def test_an_advertised_url_that_cannot_be_one_is_told_what_it_looks_like(url: str):
     with pytest.raises(SettingsError, match="such as http://worker-0:8420"):
         from_environment({"MNEMOLOG_ADVERTISED_URL": url})
@@ -324,7 +325,7 @@ def given(*parts: dict[str, str], **more: str) -> Settings:
     return from_environment({f"MNEMOLOG_{name}": value for name, value in together.items()})
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "advice"),
     [
         ([ELSEWHERE], "without API keys .* set MNEMOLOG_API_KEYS_FILE"),
@@ -352,7 +353,7 @@ def test_who_would_be_reached_without_protection_is_told_what_to_set(parts: list
     assert "hush" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@each(
     "parts",
     [
         [ELSEWHERE, KEYS, TLS],
@@ -369,7 +370,7 @@ def test_what_is_protected_may_be_reached(parts: list[dict[str, str]]):
     assert given(*parts)
 
 
-@pytest.mark.parametrize(
+@each(
     ("advertised", "more", "url"),
     [
         ("https://worker-0:8420", {}, "https://worker-0:8421"),
@@ -416,7 +417,7 @@ def test_what_would_protect_nothing_is_refused_by_who_serves():
             check_serving(settings)
 
 
-@pytest.mark.parametrize(
+@each(
     ("encoder", "advice"),
     [
         ("onnx:", "MNEMOLOG_EMBEDDING_MODEL onnx: must be followed by a folder"),
@@ -440,7 +441,7 @@ def test_a_redaction_that_says_nothing_known_is_refused():
         from_environment({"MNEMOLOG_REDACTION": "card=hide"})
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "makes"),
     [
         ({}, True),

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
+from support.tables import each
 
 from mnemolog.settings import Settings
 
@@ -44,7 +44,7 @@ def test_every_line_of_its_tables_is_a_row():
     assert len(lines) - len(heads) == len(ROWS) >= 100
 
 
-@pytest.mark.parametrize("system", ["E", "L", "P", "S"])
+@each("system", ["E", "L", "P", "S"])
 def test_the_rows_of_each_system_are_numbered_from_one_on(system: str):
     numbers = [row.number for row in ROWS if row.number.startswith(system)]
     assert numbers == [f"{system}{number}" for number in range(1, len(numbers) + 1)]
@@ -57,7 +57,7 @@ def test_no_row_is_missing_or_says_the_same_as_another():
     assert len(set(said)) == len(said)
 
 
-@pytest.mark.parametrize("row", SHOWN, ids=[row.number for row in SHOWN])
+@each("row", SHOWN, ids=[row.number for row in SHOWN])
 def test_every_row_names_what_has_it_and_tests_that_exist(row: Row):
     cited = CITE.findall(row.shown)
     assert row.shown == ", ".join(f"`{file}::{name}`" for file, name in cited)

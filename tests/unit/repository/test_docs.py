@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
+from support.tables import each
 from typer.main import get_command
 
 import mnemolog
@@ -111,7 +111,7 @@ def test_every_attribute_of_the_profile_is_on_the_page_of_events_and_no_other_is
     assert set(named) - {"other"} == {*SINGLE, *LISTS, *MAPS}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.relative_to(ROOT).as_posix() for page in PAGES])
+@each("page", PAGES, ids=[page.relative_to(ROOT).as_posix() for page in PAGES])
 def test_every_relative_link_leads_somewhere(page: Path):
     lost = []
     for target in LINK.findall(page.read_text("utf-8")):

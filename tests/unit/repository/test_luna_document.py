@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 from support.examples import happened, later, recalled, tick
 from support.given import given
+from support.tables import each
 
 from mnemolog.settings import from_environment
 from projections.state.importance import grade
@@ -40,7 +41,7 @@ def test_strength_is_the_documents_to_four_decimals():
         assert ebbinghaus(initial, days, g / 4, recalls) == round(document_strength(initial, days, g, recalls), 4)
 
 
-@pytest.mark.parametrize(("importance", "kept"), [(0.5, False), (0.74, False), (0.75, True), (1.0, True)])
+@each(("importance", "kept"), [(0.5, False), (0.74, False), (0.75, True), (1.0, True)])
 def test_weak_episodes_are_removed_at_the_weekly_look_unless_their_grade_is_three(importance: float, kept: bool):  # noqa: FBT001
     after = given(happened("用户送给露娜一束红玫瑰", "t-1", importance=importance)).when(
         tick(later(days=7 * 52), "ebbinghaus")
@@ -68,7 +69,7 @@ def test_the_documents_constants_are_the_defaults():
     assert (settings.decay_hours, settings.similarity_threshold) == (7 * 24, 0.7)
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@each("event", EVENTS)
 def test_each_of_lunas_events_is_worth_remembering_and_something_casual_is_not(event: str):
     told = happened("用户今天有一件事", "t-1", event_type=event, importance=episode_importance(event, 0.0, 0.0))
     given().when(told).then("formed")

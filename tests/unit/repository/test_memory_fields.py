@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from support.examples import MONDAY, XIAOMING, later
 from support.given import given
+from support.tables import each
 
 from mnemolog.http.models import responses
 from mnemolog.imports.snapshot import parse_snapshot
@@ -141,7 +142,7 @@ PLACES = (
 )
 
 
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.what.split(":")[0])
+@each("place", PLACES, ids=lambda place: place.what.split(":")[0])
 def test_a_field_stands_in_every_place_or_is_left_out_for_a_reason(place: Place):
     missing = [name for name in FIELDS if name not in place.names | place.besides.keys()]
     assert missing == [], f"{', '.join(missing)}: {place.file} lacks it. Add it to {place.what}"
@@ -172,7 +173,7 @@ def test_an_export_has_nothing_that_an_import_refuses():
         pytest.fail(f"{error}: mnemolog/imports/snapshot.py, Snapshot, lacks a field that ImportMemory has not either")
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@each("name", FIELDS)
 def test_the_row_of_the_shard_keeps_every_field(name: str):
     kept = getattr(memory_of_row(row_of_memory(MEMORY)), name)
     assert kept == getattr(MEMORY, name), f"{name}: projections/shard/rows/memories.py reads it otherwise"
@@ -195,7 +196,7 @@ UNDIGESTED = {
 """What the digest leaves out, because equal decisions give it anyway or it is local."""
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@each("name", FIELDS)
 def test_the_digest_says_when_a_field_differs(name: str):
     other: dict[str, Any] = {name: {"status": "expired", "kind": "semantic"}.get(name, OTHER[type_of(name)])}
     differs = digest(replace(MEMORY, **other)) != digest(MEMORY)
@@ -220,7 +221,7 @@ NOT_KEPT = LOCAL | {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in FIELDS if name not in NOT_KEPT])
+@each("name", [name for name in FIELDS if name not in NOT_KEPT])
 def test_an_import_of_an_export_keeps_every_field(name: str):
     """Through Snapshot, ImportMemory, MemoryImported and formation, which copy what they spell alike."""
     there = replace(MEMORY, access_count=9, last_accessed_at=later(hours=1), restored_at=later(hours=2))

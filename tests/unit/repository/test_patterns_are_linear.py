@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pytest
 from support.pumping import Tried, calls, compiled_at_import, is_possessive, modules, patterns, pumped
+from support.tables import each
 
 from schemas import own_patterns
 from streams.extraction.model import wording
@@ -119,7 +119,7 @@ def test_there_are_patterns_to_pump():
     assert any(name.startswith("streams.extraction.rules.addressed._CHINESE") for name in PATTERNS)
 
 
-@pytest.mark.parametrize("package", sorted({module_of(name) for name in PATTERNS}))
+@each("package", sorted({module_of(name) for name in PATTERNS}))
 def test_no_pattern_grows_beyond_linear(package: str):
     """118, 6,000 and 65,536 characters, each unbounded repeat of each pattern of a module."""
     beyond = [
@@ -128,7 +128,7 @@ def test_no_pattern_grows_beyond_linear(package: str):
     assert not beyond
 
 
-@pytest.mark.parametrize(
+@each(
     "pattern",
     [r"^(?:能不?能?)*吗$", r"\s+x", r"^\d*\d*x$", r"(?:ab?b?)*c"],
     ids=["exponential", "search", "two", "body"],
@@ -166,7 +166,7 @@ def test_no_pattern_is_possessive_or_atomic():
     assert not [name for name, tried in PATTERNS.items() if is_possessive(tried.pattern)]
 
 
-@pytest.mark.parametrize("pattern", ["a*+b", "(?:x(?>a|b))+", "a|b?+", rb"[ab]++", "(?=a{2,3}+)", "(a|(b++)c)"])
+@each("pattern", ["a*+b", "(?:x(?>a|b))+", "a|b?+", rb"[ab]++", "(?=a{2,3}+)", "(a|(b++)c)"])
 def test_a_pattern_that_is_possessive_is_noticed(pattern: str | bytes):
     """However deep it stands."""
     assert is_possessive(re.compile(pattern))

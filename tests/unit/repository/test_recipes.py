@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from support.tables import each
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "docs" / "contributing"
@@ -26,7 +26,7 @@ def paths(text: str) -> list[tuple[str, bool]]:
     ]
 
 
-@pytest.mark.parametrize("page", RECIPES, ids=lambda page: page.name)
+@each("page", RECIPES, ids=lambda page: page.name)
 def test_a_recipe_names_files_that_are_there_and_new_ones_that_are_not(page: Path):
     named = paths(page.read_text("utf-8"))
     assert named, "a recipe names the files that it goes through"

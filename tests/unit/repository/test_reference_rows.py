@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from reference_rows import PAGES, Row, first_sentence, name_of, names, with_fields, with_rows
+from support.tables import each
 
 REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference"
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each("page", PAGES)
 def test_no_page_lacks_a_row_and_a_row_that_is_taken_out_comes_back_to_its_place(page: str):
     text, rows = (REFERENCE / page).read_text("utf-8"), list(PAGES[page]())
     assert with_rows(text, rows) == text
@@ -37,7 +38,7 @@ def test_a_table_without_its_first_row_is_refused():
         with_rows("nothing", [Row(name="A", text="| `A` | |")])
 
 
-@pytest.mark.parametrize(
+@each(
     ("cell", "name"),
     [
         ("PinMemory", "PinMemory"),

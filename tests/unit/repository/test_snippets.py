@@ -76,7 +76,7 @@ def test_snippets_see_none_of_our_settings(tmp_path: Path, monkeypatch: pytest.M
     assert run_snippets.run_page(page(tmp_path, ("bash run", text))) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("expected", "printed", "same"),
     [
         ("3 accepted", "3 accepted  \n", True),

@@ -3,8 +3,6 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ("schemas", "projections", "streams", "mnemolog")
 MOST_MODULES = 16
@@ -56,7 +54,7 @@ def test_no_modules_import_each_other():
     assert circles({name: imports_of(path, known) for name, path in known.items()}) == []
 
 
-@pytest.mark.parametrize("folder", sorted({str(path.parent.relative_to(ROOT)) for path in modules().values()}))
+@each("folder", sorted({str(path.parent.relative_to(ROOT)) for path in modules().values()}))
 def test_a_folder_holds_about_a_dozen_modules_and_has_a_tour(folder: str):
     held = [path for path in (ROOT / folder).glob("*.py") if path.name != "__init__.py"]
     assert len(held) <= MOST_MODULES, "cut the folder by its ideas"

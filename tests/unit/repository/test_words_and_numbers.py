@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 from support.examples import MONDAY, happened, later, said, tick
 from support.given import given
+from support.tables import each
 
 from mnemolog.http.models.context_requests import Context
 from mnemolog.http.models.memory_requests import NewMemory
@@ -73,7 +74,7 @@ def test_powermems_numbers_are_defaults():
     assert DEFAULTS.greeting_timeout_seconds == 10
 
 
-@pytest.mark.parametrize(
+@each(
     "rule",
     [
         "a friendly and helpful voice assistant",
@@ -95,7 +96,7 @@ def test_the_words_and_numbers_of_wakes_are_defaults():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "kind"),
     [
         ("user_name", SINGLE),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tables import each
 
 from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE, is_single, same_value
 
@@ -14,14 +14,12 @@ def test_every_attribute_is_of_one_kind():
     assert (len(SINGLE), len(LISTS), MAPS) == (9, 12, ("important_dates",))
 
 
-@pytest.mark.parametrize(
-    ("attribute", "single"), [("city", True), ("likes", False), ("important_dates", False), ("zodiac", False)]
-)
+@each(("attribute", "single"), [("city", True), ("likes", False), ("important_dates", False), ("zodiac", False)])
 def test_only_a_single_attribute_is_superseded(attribute: str, single: bool):  # noqa: FBT001 (a parameter of the table)
     assert is_single(attribute) is single
 
 
-@pytest.mark.parametrize(
+@each(
     ("a", "b"),
     [
         ("Coffee", "coffee."),
@@ -38,7 +36,7 @@ def test_spelling_makes_no_other_value(a: str, b: str):
     assert same_value(b, a)
 
 
-@pytest.mark.parametrize(
+@each(
     ("a", "b"),
     [
         ("coffee", "no coffee"),

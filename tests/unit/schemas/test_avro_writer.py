@@ -14,6 +14,7 @@ import fastavro
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.tables import each
 
 from schemas import codec
 from schemas.avro_writer import UnlikeRead, compiled, instant, long
@@ -80,7 +81,7 @@ class Name(str):
     __slots__ = ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("event_id", "occurred_at"),
     [
         (Name("a"), INSTANT),

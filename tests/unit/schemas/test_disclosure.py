@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-import pytest
+from support.tables import each
 
 from schemas.disclosure import describe, masked, trace
 from schemas.log import LogError
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "shown"),
     [
         ("kafka://a:9092,b:9092", "kafka://a:9092,b:9092"),

@@ -6,6 +6,7 @@ from uuid import UUID, uuid5
 
 import pytest
 from support.examples import MONDAY, XIAOMING, envelope, later
+from support.tables import each
 
 from schemas.identity import (
     GLOBAL_USER,
@@ -35,7 +36,7 @@ from schemas.topics import (
 )
 
 
-@pytest.mark.parametrize("user_id", ["u1", "a/b/c", "张三", "with space", "/", "u" * 256, "**"])
+@each("user_id", ["u1", "a/b/c", "张三", "with space", "/", "u" * 256, "**"])
 def test_a_key_is_split_at_the_first_slash_and_comes_back(user_id: str):
     owner = Owner("acme", user_id)
     assert owner.key == f"acme/{user_id}".encode()
@@ -49,7 +50,7 @@ def test_a_key_that_names_no_owner_is_refused(key: bytes, match: str):
         Owner.of_key(key)
 
 
-@pytest.mark.parametrize(
+@each(
     ("user_id", "match"),
     [("", "empty"), ("*", "reserved"), ("u" * 257, "257"), ("a\nb", "control"), ("a\x85", "control")],
 )
@@ -58,7 +59,7 @@ def test_user_ids_that_upstream_may_not_use_say_why(user_id: str, match: str):
         check_user_id(user_id)
 
 
-@pytest.mark.parametrize("tenant", ["", "*", "UPPER", "a" * 64, "a/b", "a b", "default\n"])
+@each("tenant", ["", "*", "UPPER", "a" * 64, "a/b", "a b", "default\n"])
 def test_tenants_are_lower_case_letters_digits_and_dashes(tenant: str):
     with pytest.raises(InvalidOwner, match="must match"):
         check_tenant(tenant)
@@ -113,7 +114,7 @@ def test_every_part_of_the_cause_makes_another_id():
     assert derived_id("ab", "c") != derived_id("a", "bc")
 
 
-@pytest.mark.parametrize("event_id", ["t-1", "with#hash", "a#0", "#"])
+@each("event_id", ["t-1", "with#hash", "a#0", "#"])
 def test_a_piece_names_its_observation(event_id: str):
     assert event_of_piece(piece_id(event_id, 12)) == event_id
 

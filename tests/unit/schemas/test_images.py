@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from support.tables import each
 from support.workbench import CharacterEmbedder, EchoExtractor
 
 from schemas import codec
@@ -64,7 +65,7 @@ def test_an_image_has_at_most_700_kib():
     assert (path, message.partition(":")[0]) == ("$.image", "has 716801 bytes")
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "http://img.example.org/a.png",
@@ -80,7 +81,7 @@ def test_a_url_is_https_and_holds_no_password(url: str):
     assert [path for path, _ in image_faults("", None, url)] == ["$.image_url"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "kind"),
     [
         (PNG, "image/png"),

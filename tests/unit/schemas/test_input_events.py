@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from support.examples import MONDAY, XIAOMING, envelope, forget, later, nested
+from support.tables import each
 
 from schemas import codec
 from schemas.codec import Undecodable
@@ -81,7 +82,7 @@ def test_what_is_left_out_has_the_defaults():
     assert (screen.relevance, screen.screenshot_id, article.article_id) == ("medium", "p-1", "a-1")
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "path"),
     [
         ([], "$"),
@@ -132,7 +133,7 @@ def test_content_may_have_64_kib():
     assert parsed(TURN, content="长" * 21_845)
 
 
-@pytest.mark.parametrize(
+@each(
     "same",
     [{}, {"event_id": "other"}, {"name": None}, {"occurred_at": None}, {"agent_id": None}, {"context": None}],
 )
@@ -145,9 +146,7 @@ def test_the_same_instant_in_another_offset_is_the_same_body():
     assert digest_of(parsed(TURN, occurred_at=here)) == digest_of(parsed(TURN, occurred_at=there))
 
 
-@pytest.mark.parametrize(
-    "other", [{"content": "我叫李四"}, {"role": "assistant"}, {"metadata": {"a": 1}}, {"infer": False}]
-)
+@each("other", [{"content": "我叫李四"}, {"role": "assistant"}, {"metadata": {"a": 1}}, {"infer": False}])
 def test_another_body_has_another_digest(other: dict[str, Any]):
     assert digest_of(parsed(TURN, **other)) != digest_of(parsed(TURN))
 
@@ -181,13 +180,13 @@ def test_an_event_without_an_id_is_named_after_its_position():
     assert len(ids | {observation_of_record(other).envelope.event_id}) == 2
 
 
-@pytest.mark.parametrize("key", [b"default/u2", b"acme/", b"no-slash", b"\xff", b"*/0", b"default/*", b"UPPER/u1"])
+@each("key", [b"default/u2", b"acme/", b"no-slash", b"\xff", b"*/0", b"default/*", b"UPPER/u1"])
 def test_a_key_that_is_not_the_bodys_user_is_foreign(key: bytes):
     with pytest.raises(ForeignKey):
         observation_of_record(record(orjson.dumps(TURN), key))
 
 
-@pytest.mark.parametrize("owner", [("*", "0"), ("default", "*"), ("UPPER", "u1"), ("default", "")])
+@each("owner", [("*", "0"), ("default", "*"), ("UPPER", "u1"), ("default", "")])
 def test_avro_from_foreign_producers_cannot_speak_for_the_reserved_owners(owner: tuple[str, str]):
     message = parsed(TURN)
     tenant, user_id = owner
@@ -196,15 +195,13 @@ def test_avro_from_foreign_producers_cannot_speak_for_the_reserved_owners(owner:
         observation_of_record(record(codec.encode(bad), key=None))
 
 
-@pytest.mark.parametrize(
-    "value", [b"", b"\xff", b"{", b"not json", b"\xc3\x01", codec.encode(forget("m-1", "f-1", later()))]
-)
+@each("value", [b"", b"\xff", b"{", b"not json", b"\xc3\x01", codec.encode(forget("m-1", "f-1", later()))])
 def test_what_is_neither_is_undecodable(value: bytes):
     with pytest.raises(Undecodable):
         observation_of_record(record(value, XIAOMING.key))
 
 
-@pytest.mark.parametrize("value", [b"[]", b"1", b"null", b'"text"', orjson.dumps(TURN | {"unknown": 1})])
+@each("value", [b"[]", b"1", b"null", b'"text"', orjson.dumps(TURN | {"unknown": 1})])
 def test_json_of_another_shape_is_invalid(value: bytes):
     with pytest.raises(InvalidEvent):
         observation_of_record(record(value))
@@ -222,7 +219,7 @@ def test_avro_keeps_to_the_limits_of_json():
             observation_of_record(record(codec.encode(bad)))
 
 
-@pytest.mark.parametrize(
+@each(
     "raw",
     [
         TURN | {"occurred_at": "2026-01-05T09:00:00.123456+01:00", "context": {"intimacy": 30}, "metadata": {"a": [1]}},
@@ -237,7 +234,7 @@ def test_what_was_published_is_to_the_letter_what_is_decoded(raw: dict[str, Any]
     assert repr(codec.decode(codec.encode(message))) == repr(message)
 
 
-@pytest.mark.parametrize("metadata", ["[]", "{", '"x"', orjson.dumps(nested(33)).decode(), "[" * 2_000])
+@each("metadata", ["[]", "{", '"x"', orjson.dumps(nested(33)).decode(), "[" * 2_000])
 def test_metadata_of_avro_is_held_to_the_limits_of_json(metadata: str):
     turn = parsed(TURN)
     assert isinstance(turn, TurnRecorded)

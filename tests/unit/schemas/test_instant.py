@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 import typer
 from pydantic import ValidationError
+from support.tables import each
 
 from mnemolog.cli.options import instant
 from mnemolog.http.models.requests import TickDue
@@ -28,7 +29,7 @@ def of_request(text: object) -> datetime:
     return TickDue.model_validate({"as_of": text}).as_of
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "meant"),
     [
         ("2026-01-05T08:00:00Z", MORNING),
@@ -44,7 +45,7 @@ def test_every_way_in_reads_the_same_forms(text: str, meant: datetime):
     assert [read(text) for read in (read_instant, instant, of_event, of_request)] == [meant] * 4
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["soon", "", "2026-01-05T08:00:00", "2026-01-05T08:00Z", "20260105", "2026-W01-1", "1767600000", "２０２６-01-05"],
 )
@@ -74,7 +75,7 @@ def test_what_lies_outside_the_years_in_utc_says_so(text: str):
         read_instant(text)
 
 
-@pytest.mark.parametrize("value", [1767600000, 1.5, True, None, MORNING.replace(tzinfo=None), ["2026-01-05"]])
+@each("value", [1767600000, 1.5, True, None, MORNING.replace(tzinfo=None), ["2026-01-05"]])
 def test_what_is_no_text_is_no_time(value: object):
     with pytest.raises(ValueError, match="RFC 3339"):
         read_instant(value)

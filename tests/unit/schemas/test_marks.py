@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.examples import MONDAY
+from support.tables import each
 
 from schemas.inputs.input_events import InvalidEvent, new_event, parse_event
 from schemas.messages.observations import TurnRecorded
@@ -46,7 +47,7 @@ def test_no_mark_escapes_the_cheap_test() -> None:
     assert [one for one in marks if not has_many_marks("a" + one * (MAX_MARKS + 1))] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "a" + "\u0301" * MAX_MARKS, ("z" + "\u0301" * 25) * 100, "…" * 100, "👍🏽" * 100, "ก็" * 100, "漢\ufe0f" * 99],
 )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.pumping import LAST, pumped
+from support.tables import each
 
 from schemas.own_patterns import MAX_PATTERN_CHARACTERS, MAX_STEPS, OwnPattern, UnfitPattern, compiled
 from schemas.policy import Policy
@@ -52,7 +53,7 @@ UNFIT = {
 }
 
 
-@pytest.mark.parametrize("pattern", FIT)
+@each("pattern", FIT)
 def test_a_pattern_with_an_end_is_used_and_takes_away_what_it_finds(pattern: str):
     door = Redaction({}, patterns=[OwnPattern("mine", pattern, "redact")])
     assert door.value(f"it is {FIT[pattern]}, 好的") == "it is [mine], 好的"
@@ -60,7 +61,7 @@ def test_a_pattern_with_an_end_is_used_and_takes_away_what_it_finds(pattern: str
         Redaction({}, patterns=[OwnPattern("mine", pattern, "refuse")]).value(FIT[pattern])
 
 
-@pytest.mark.parametrize("pattern", UNFIT)
+@each("pattern", UNFIT)
 def test_one_that_may_take_long_or_finds_nothing_is_refused_and_the_reason_says_what_to_change(pattern: str):
     with pytest.raises(UnfitPattern, match=UNFIT[pattern]):
         compiled(pattern)

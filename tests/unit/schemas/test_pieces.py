@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.examples import MONDAY, envelope
+from support.tables import each
 
 from schemas.inputs.pieces import MAX_PIECE_CHARACTERS, piece_count, piece_texts
 from schemas.messages.observations import TurnRecorded
@@ -15,8 +15,8 @@ def turn(text: str) -> TurnRecorded:
     return TurnRecorded(envelope=envelope("t-1", MONDAY), session_id="s", role="user", content=text)
 
 
-@pytest.mark.parametrize("before", range(1, 32))
-@pytest.mark.parametrize(
+@each("before", range(1, 32))
+@each(
     ("filler", "fact"),
     [("Nothing here. ", "My name is Alexander Hamilton."), ("今天没有什么事。", "我每月工资是25000元。")],
 )

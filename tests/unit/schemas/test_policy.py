@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import orjson
 import pytest
+from support.tables import each
 
 from schemas.policy import Policy
 
@@ -12,7 +13,7 @@ def forbids(policy: Policy, content: str, category: str = "fact", attribute: str
     return policy.forbids(content, category=category, attribute=attribute, value=None) is not None
 
 
-@pytest.mark.parametrize(
+@each(
     ("phrase", "text", "is_forbidden"),
     [
         ("art", "User went to a party", False),
@@ -51,7 +52,7 @@ def test_only_the_policy_that_says_nothing_is_the_default():
     assert not Policy(tokens_per_user_day=0).is_default
 
 
-@pytest.mark.parametrize("data", [b"[]", b"1", b"{", b'{"never": 1}'])
+@each("data", [b"[]", b"1", b"{", b'{"never": 1}'])
 def test_what_is_no_policy_is_refused(data: bytes):
     with pytest.raises((ValueError, TypeError)):
         Policy.decoded(data)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tables import each
 
 from schemas.redaction import KINDS, Redaction, Refused, actions_of
 
@@ -26,13 +27,13 @@ FOUND: dict[Kind, list[str]] = {
 ALL = Redaction(actions_of("all=redact"))
 
 
-@pytest.mark.parametrize(("kind", "number"), [(kind, each) for kind in KINDS for each in FOUND[kind]])
-@pytest.mark.parametrize(("before", "after"), [("", ""), ("我的是", "，记住"), ("it is ", " thanks."), ("(", ")")])
+@each(("kind", "number"), [(kind, each) for kind in KINDS for each in FOUND[kind]])
+@each(("before", "after"), [("", ""), ("我的是", "，记住"), ("it is ", " thanks."), ("(", ")")])
 def test_what_is_found_is_replaced_and_what_is_around_it_stays(kind: Kind, number: str, before: str, after: str):
     assert ALL.value(before + number + after) == f"{before}[{kind}]{after}"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "4111 1111 1111 1112",
@@ -97,7 +98,7 @@ def test_without_actions_nothing_is_looked_for():
     assert Redaction({}).value("4111111111111111") == "4111111111111111"
 
 
-@pytest.mark.parametrize("setting", ["card", "card=hide", "cards=redact", "redact"])
+@each("setting", ["card", "card=hide", "cards=redact", "redact"])
 def test_a_setting_that_says_nothing_known_is_refused(setting: str):
     with pytest.raises(ValueError, match="kind=action"):
         actions_of(setting)
@@ -144,7 +145,7 @@ def seconds(text: str) -> float:
     return time.process_time() - began
 
 
-@pytest.mark.parametrize(("pumped", "end"), list(product(PUMPED, ["", "!", "x"])))
+@each(("pumped", "end"), list(product(PUMPED, ["", "!", "x"])))
 def test_time_grows_with_the_length_and_not_with_its_square(pumped: str, end: str):
     short, long = (pumped * (length // len(pumped)) + end for length in (4_000, 64_000))
     # Sixteen times the text may take 64 times as long and no more: a square would take 256 times.

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.tables import each
 
 from schemas.own_patterns import OwnPattern
 from schemas.redaction import Redaction, Refused, actions_of
@@ -113,7 +115,7 @@ FALSE_ALARMS: list[tuple[str, str]] = [
 """Ordinary numbers that happen to have the check digits, or the look, of others."""
 
 
-@pytest.mark.parametrize(("kind", "sentence", "number"), TAKEN)
+@each(("kind", "sentence", "number"), TAKEN)
 def test_what_is_to_be_found_is_replaced_and_the_words_around_it_stay(kind: Kind, sentence: str, number: str):
     assert number in sentence
     assert DOOR.value(sentence) == sentence.replace(number, f"[{kind}]")
@@ -122,12 +124,12 @@ def test_what_is_to_be_found_is_replaced_and_the_words_around_it_stay(kind: Kind
     assert number not in str(refusal.value)
 
 
-@pytest.mark.parametrize("sentence", LEFT)
+@each("sentence", LEFT)
 def test_ordinary_sentences_stay_as_they_are(sentence: str):
     assert DOOR.value(sentence) == sentence
 
 
-@pytest.mark.parametrize("sentence", MISSED)
+@each("sentence", MISSED)
 def test_what_the_page_says_is_not_found_is_not_found(sentence: str):
     assert DOOR.value(sentence) == sentence
 
@@ -275,9 +277,62 @@ def test_a_text_is_refused_exactly_where_something_would_be_replaced(text: str):
             refusing.value(text)
 
 
-@pytest.mark.parametrize(
-    "glued", ["DE89370400440532013000", "440524188001010014DE89370400440532013000", "11010519491231002X"]
+PHONES = st.sampled_from(
+    ["13812345678", "+86 138 1234 5678", "+44 20 7946 0958", "0049 30 1234567", "(212) 555-0142", "0755-12345678"]
 )
+EMAILS = st.sampled_from(["ann@mail.example", "li.4711@mail.example"])
+SECRETS = st.sampled_from(["sk-abcdefghijklmnop1234", "AKIAABCDEFGHIJKLMN12", "glpat-abcdefghij1234567890"])
+NUMBERS = accounts() | ids() | cards() | PHONES
+
+
+@settings(max_examples=400)
+@given(NUMBERS, st.sampled_from(["", "", " ", "-", ",", "和", "\n", " and "]), NUMBERS)
+@example("+44 20 7946 0958", "", "(212) 555-0142")
+@example("0049 30 1234567", " ", "0049 30 1234567")
+@example("+44 20 7946 0958", "", "4111-1111-1111-1111")
+@example("AT260000000000000050", "", "4000 0000 0000 6")
+@example("13812345678", "", "AT18 0000 0000 0000 0000")
+def test_of_two_numbers_side_by_side_no_digit_stays(one: str, between: str, other: str):
+    """Whatever their kinds, and also where nothing stands between them."""
+    assert not re.search(r"\d", DOOR.value(f"{one}{between}{other}"))
+
+
+@settings(max_examples=200)
+@given(NUMBERS | EMAILS | SECRETS, st.sampled_from([" ", ",", "，", "\n", " and "]), NUMBERS | EMAILS | SECRETS)
+def test_of_two_things_with_a_boundary_no_digit_stays(one: str, between: str, other: str):
+    """Also of addresses and secrets."""
+    assert not re.search(r"\d", DOOR.value(f"{one}{between}{other}"))
+
+
+ACCOUNTS_WITHIN = [
+    "BE6500000000019005670",
+    "BE5100000000024865738",
+    "BE46636219990428362X",
+    "BE570050196508120508",
+    "FI2720000000004830668",
+    "FI4000000000005305806",
+    "FI505957200309099579",
+    "FI581558199911105580",
+    "SI5100000000011561811",
+    "SI2720000000015600506",
+    "SI613234198207182348",
+    "SI122997198705169978",
+    "BA6500000000000633597",
+    "BA2720000000011799385",
+    "BA410929200308129295",
+    "BA561390199905263908",
+]
+"""Two letters before a card or an id number, with which they begin a valid account number: it ends before the other."""
+
+
+@each(("both", "before", "after"), list(product(ACCOUNTS_WITHIN, ["", " ", "-", "（"], ["", " ", ")", "。", "-1"])))
+def test_of_two_numbers_that_share_digits_no_digit_of_either_stays(both: str, before: str, after: str):
+    """In either case of the letters."""
+    for number in (both, both.lower()):
+        assert not re.search(r"\d{2}", DOOR.value(f"{before}{number}{after}"))
+
+
+@each("glued", ["DE89370400440532013000", "440524188001010014DE89370400440532013000", "11010519491231002X"])
 def test_numbers_written_on_to_each_other_without_end_are_gone_in_linear_time(glued: str):
     passed = DOOR.value(glued * 500)
     assert not valid_numbers(passed)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
 from support.examples import forget, later, remember, revise
 from support.given import given
+from support.tables import each
 
 from projections.state.memory import ACTIVE, STATUSES
 from schemas.vocabulary.refusals import Refusal, refusal_of
 
 
-@pytest.mark.parametrize("refusal", Refusal)
+@each("refusal", Refusal)
 def test_a_word_and_its_detail_come_back(refusal: Refusal):
     assert refusal_of(refusal.because("so: it is")) == (refusal, "so: it is")
 
 
-@pytest.mark.parametrize("reason", ["unknown", "unknown word: of ours", "", ": ", "known already"])
+@each("reason", ["unknown", "unknown word: of ours", "", ": ", "known already"])
 def test_a_reason_without_such_a_word_is_all_detail(reason: str):
     assert refusal_of(reason) == (None, reason)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 
-import pytest
+from support.tables import each
 
 from schemas.text import DIGEST_BYTES, content_hash, digest, is_blank, normalised
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("User Likes COFFEE", "user likes coffee"),
@@ -40,7 +40,7 @@ def test_the_digest_is_frozen_because_logs_hold_it() -> None:
     assert digest("用户喜欢咖啡。").hex() == "020febe21f4ee810a5900d2017ae5491"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "hashed"),
     [
         (" User likes COFFEE. ", "user likes coffee"),
@@ -57,11 +57,11 @@ def test_the_content_hash_is_evatars(text: str, hashed: str) -> None:
     assert hashlib.md5(hashed.encode(), usedforsecurity=False).hexdigest() == content_hash(text)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\t\r\n", "\u3000", "\u200b", "\x00", "\u2028\ufeff \x85"])
+@each("text", ["", " ", "\t\r\n", "\u3000", "\u200b", "\x00", "\u2028\ufeff \x85"])
 def test_what_cannot_be_seen_is_blank(text: str) -> None:
     assert is_blank(text)
 
 
-@pytest.mark.parametrize("text", [".", "\u200b茶", "0", "☕", "👩\u200d💼", "\U0001fadf"])
+@each("text", [".", "\u200b茶", "0", "☕", "👩\u200d💼", "\U0001fadf"])
 def test_one_character_that_can_be_seen_is_not_blank_even_of_a_unicode_yet_to_come(text: str) -> None:
     assert not is_blank(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from support.tables import each
 
 from schemas import telemetry
 from schemas.log import NewRecord
@@ -29,7 +29,7 @@ def test_where_nobody_listens_no_words_are_put_together():
     telemetry.current().reveal(words)
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [b"", b"likes tea", TRACEPARENT + b"-likes tea", TRACEPARENT.upper(), TRACEPARENT + b"\n", b"00-\xff"],
 )

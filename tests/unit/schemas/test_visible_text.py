@@ -6,9 +6,9 @@ import sys
 import time
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tables import each
 
 from schemas.text import on_one_line
 from schemas.visible_text import visible
@@ -17,7 +17,7 @@ SEEN = {0x600, 0x601, 0x602, 0x603, 0x604, 0x605, 0x6DD, 0x70F, 0x890, 0x891, 0x
 """Format characters that have a shape: Unicode's prepended concatenation marks."""
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "seen"),
     [
         ("ig\u200bnore", "ignore"),
@@ -34,7 +34,7 @@ def test_what_is_not_seen_is_taken_out(text: str, seen: str):
     assert (visible(text), on_one_line(text)) == (seen, seen)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "plain",
@@ -67,7 +67,7 @@ def test_no_format_character_remains_but_joiners_and_those_with_a_shape(text: st
     assert left <= SEEN | {0x200C, 0x200D}
 
 
-@pytest.mark.parametrize("unit", ["\u200d", "\ufe0f", "👩\u200d", "\U000e0041", "क\u200d", "a\u200b"])
+@each("unit", ["\u200d", "\ufe0f", "👩\u200d", "\U000e0041", "क\u200d", "a\u200b"])
 def test_it_takes_linear_time(unit: str):
     def seconds(times: int) -> float:
         text = unit * times

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from support.tables import each
 
 from mnemolog.access import key_file
 from mnemolog.access.key import Key, Limits, new_key
@@ -60,7 +61,7 @@ def test_a_file_that_others_may_use_is_refused_with_what_to_do(tmp_path: Path, m
         read_keys(path)
 
 
-@pytest.mark.parametrize(("mode", "is_taken"), [(0o440, True), (0o400, True), (0o444, False), (0o460, False)])
+@each(("mode", "is_taken"), [(0o440, True), (0o400, True), (0o444, False), (0o460, False)])
 def test_a_mounted_file_of_another_owner_may_be_read_by_its_group_alone(mode: int, is_taken: bool):  # noqa: FBT001
     found = os.stat_result((stat.S_IFREG | mode, 1, 1, 1, os.geteuid() + 1, 0, 0, 0, 0, 0))
     with nullcontext() if is_taken else pytest.raises(KeyFileError, match="chmod 600"):

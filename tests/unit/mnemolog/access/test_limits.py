@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from support.tables import each
 
 from mnemolog.access.key import InvalidKey, Key, Limits, new_key, read_key
 from mnemolog.access.principal import Principal, Role
@@ -176,13 +177,13 @@ def test_a_file_of_usage_that_cannot_be_read_counts_nothing(tmp_path: Path, capl
     assert "usage.json cannot be read" in caplog.text
 
 
-@pytest.mark.parametrize("limits", [{"streams": 0}, {"streams": "many"}, {"requests_per_second": -1}, {"meals": 3}])
+@each("limits", [{"streams": 0}, {"streams": "many"}, {"requests_per_second": -1}, {"meals": 3}])
 def test_a_limit_that_is_none_is_refused(limits: dict[str, object]):
     with pytest.raises(InvalidKey):
         read_key(key_with().as_json() | {"limits": limits})
 
 
-@pytest.mark.parametrize(
+@each(
     ("users", "only"),
     [(None, None), (("ana",), "ana"), (("ana", "ben"), None), (("a*",), None), (("a?",), None)],
 )

@@ -6,6 +6,7 @@ from base64 import urlsafe_b64encode
 
 import orjson
 import pytest
+from support.tables import each
 
 from mnemolog.access.principal import LOCAL, Principal, Role
 from mnemolog.access.statement import VALID_SECONDS, NoStatement, read_statement, write_statement
@@ -32,7 +33,7 @@ def test_a_role_that_is_not_known_here_gives_nothing():
     assert read.roles == {Role.READ}
 
 
-@pytest.mark.parametrize("text", ["", "x", "e30=", "é", urlsafe_b64encode(b'{"tenant": "a"}').decode()])
+@each("text", ["", "x", "e30=", "é", urlsafe_b64encode(b'{"tenant": "a"}').decode()])
 def test_what_states_nobody_is_refused(text: str):
     with pytest.raises(NoStatement):
         read_statement(text, NOON)

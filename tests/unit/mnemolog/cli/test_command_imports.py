@@ -11,6 +11,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
+from support.tables import each
 
 from streams.transports.directory_lock import DirectoryLock
 
@@ -88,7 +89,7 @@ def listening() -> Iterator[str]:
         server.server_close()
 
 
-@pytest.mark.parametrize("arguments", ["--help", "--version", "search --help", "up --help"])
+@each("arguments", ["--help", "--version", "search --help", "up --help"])
 def test_help_loads_neither_engine_nor_tables_nor_settings(arguments: str):
     code, said, modules = loaded(*arguments.split())
     assert (code, bool(said), modules & (ENGINE | TABLES | SETTINGS)) == (0, True, set())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 import pytest
+from support.tables import each
 
 from mnemolog.cli.migrations import json_arrays
 from mnemolog.cli.migrations.powermem import powermem_rows
@@ -29,9 +30,7 @@ def test_elements_are_found_wherever_the_chunks_end(monkeypatch: pytest.MonkeyPa
     assert found == [123, 'xé"茶', {"k": [1]}, [], 5]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "7", "[1", "[1,]", "[1 2]", '{"a"', '{"a": [', '{"a": {"b": "', "[nul]", "[\udcff]"]
-)
+@each("text", ["", "7", "[1", "[1,]", "[1 2]", '{"a"', '{"a": [', '{"a": {"b": "', "[nul]", "[\udcff]"])
 def test_what_is_no_json_is_unreadable(text: str):
     with pytest.raises(Unreadable, match="is not the JSON that was expected"):
         list(json_arrays.elements("f", BytesIO(text.encode("utf-8", "surrogateescape")), ("memories",)))
@@ -60,7 +59,7 @@ def test_a_large_file_is_read_in_little_memory(tmp_path: Path):
     assert peak < path.stat().st_size / 8
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "expected"),
     [
         ("2026-01-05 08:00:00", "2026-01-05T08:00:00+00:00"),

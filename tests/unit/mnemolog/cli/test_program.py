@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 from support import forked_program
+from support.tables import each
 
 from mnemolog.cli import data_directory
 from mnemolog.cli.data_directory import wait_until_free
@@ -43,13 +44,13 @@ def test_the_help_names_every_command_and_explains_each() -> None:
         assert f"\n  {command} " in listed
 
 
-@pytest.mark.parametrize("group", ["", "tick", "topics", "policy", "webhooks", "keys", "dead-letters"])
+@each("group", ["", "tick", "topics", "policy", "webhooks", "keys", "dead-letters"])
 def test_a_list_of_commands_ends_no_sentence_in_its_middle(group: str) -> None:
     _usage, listed = mnemolog(*group.split(), "--help").stdout.decode().split("\nCommands:\n")
     assert "..." not in listed
 
 
-@pytest.mark.parametrize("arguments", ["search", "memories --page 0", "nonsense", "tick decay", "rebuild half"])
+@each("arguments", ["search", "memories --page 0", "nonsense", "tick decay", "rebuild half"])
 def test_wrong_usage_exits_2(arguments: str) -> None:
     done = mnemolog(*arguments.split())
     assert (done.returncode, done.stdout) == (2, b"")
@@ -230,7 +231,7 @@ def test_a_data_directory_that_is_a_file_or_lies_in_one_is_wrong_usage(tmp_path:
         assert f"{file} is a file, not a folder".encode() in done.stderr
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [
         "memories --category pets",

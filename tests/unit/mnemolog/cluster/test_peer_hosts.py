@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from support.tables import each
 
 from mnemolog.cluster.peer_hosts import PeerHosts
 
 POD = "https://mnemolog-0.mnemolog-headless.default.svc.cluster.local:8420"
 
 
-@pytest.mark.parametrize(
+@each(
     ("own", "allowed", "refused"),
     [
         (None, ["http://127.0.0.1:1", "http://localhost:2", "http://[::1]:3"], ["http://10.0.0.1", "http://worker-1"]),
@@ -42,7 +42,7 @@ def test_patterns_that_an_operator_lists_stand_for_parts_of_a_label():
         assert hosts.refusal(url) is not None
 
 
-@pytest.mark.parametrize("url", ["ftp://worker-1", "worker-1:8420", "http://me:pw@worker-1", "http://", ""])
+@each("url", ["ftp://worker-1", "worker-1:8420", "http://me:pw@worker-1", "http://", ""])
 def test_what_is_no_place_of_a_worker_is_refused(url: str):
     assert "which is none" in str(PeerHosts.named(["*"]).refusal(url))
 

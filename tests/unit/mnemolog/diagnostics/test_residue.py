@@ -9,6 +9,7 @@ from base64 import b64encode, urlsafe_b64encode
 from typing import TYPE_CHECKING
 
 import pytest
+from support.tables import each
 
 from mnemolog.diagnostics.residue import PIECE_BYTES, NothingToSearch, Spellings, TooShort, find_residue, searched
 from mnemolog.settings import from_environment
@@ -35,8 +36,8 @@ SPELT: dict[str, Callable[[str], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("word", WORDS)
-@pytest.mark.parametrize("spell", SPELT.values(), ids=SPELT)
+@each("word", WORDS)
+@each("spell", SPELT.values(), ids=SPELT)
 def test_a_word_is_found_however_it_is_spelt(spell: Callable[[str], bytes], word: str):
     spellings = Spellings([*MANY, "", word])
     assert {line for line, _ in spellings.find(b"\xff" * 99 + spell(word) + b"\xff" * 99)} == {len(MANY) + 2}

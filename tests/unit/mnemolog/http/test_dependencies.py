@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from fastapi import Request
+from support.tables import each
 
 from mnemolog.http.dependencies import AS_IN_URL, url_path
 
@@ -35,7 +35,7 @@ PATHS = {
 }
 
 
-@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS.keys())
+@each("path", PATHS.values(), ids=PATHS.keys())
 def test_the_path_of_a_commands_id_is_that_of_its_url(path: str):
     assert url_path(request_to(path)) == request_to(path).url.path
 

@@ -10,6 +10,7 @@ import pytest
 from fastapi import Cookie, Depends, FastAPI, Header, Query, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
+from support.tables import each
 
 from mnemolog.http.app import ROUTES
 from mnemolog.http.bounds.json_body import MAX_VALUES
@@ -145,7 +146,7 @@ async def test_what_is_not_as_it_should_be_is_left_to_fastapi_before_anything_is
     assert called == []
 
 
-@pytest.mark.parametrize("function", [with_cookie, with_two_bodies, without_response, with_thread])
+@each("function", [with_cookie, with_two_bodies, without_response, with_thread])
 def test_a_route_that_takes_what_a_plan_does_not_know_has_none(function: Any):
     assert plan_of(route_of(function, "/")) is None
 

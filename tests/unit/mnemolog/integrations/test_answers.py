@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from support.tables import each
 
 from mnemolog.integrations.answers import as_text
 
@@ -19,7 +19,7 @@ MEMORY: dict[str, Any] = {
 LINE = "- 2026-01-05 [fact] User has a cat (from a conversation) (id m1)"
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "text"),
     [
         ({"results": []}, "Nothing was found."),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from support.tables import each
 
 from mnemolog.telemetry.choice import Choice, NotPossible, chosen
 
 ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
 
 
-@pytest.mark.parametrize(
+@each(
     "environment",
     [
         {},
@@ -36,7 +37,7 @@ def test_exporters_are_named():
     assert chosen(ENDPOINT | {"OTEL_METRICS_EXPORTER": "none"}) == Choice("otlp", "none")
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "has_words"),
     [
         ("true", True),

@@ -10,6 +10,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.tables import each
 from support.webhook_receiver import webhook_receiver
 
 from mnemolog.webhooks.receivers import AddressRefused, Receivers, is_public, retry_after
@@ -18,14 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@pytest.mark.parametrize(
-    "address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::"]
-)
+@each("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::"])
 def test_addresses_of_the_public_internet(address: str):
     assert is_public(ip_address(address))
 
 
-@pytest.mark.parametrize(
+@each(
     "address",
     [
         "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",  # noqa: S104
@@ -123,7 +122,7 @@ async def test_a_slow_name_server_keeps_nothing_else_waiting(monkeypatch: pytest
         await receivers.aclose()
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "seconds"),
     [
         ("7", 7.0),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.tables import each
 
 from projections.embedding.embedder import Vectors, unit_vectors
 from projections.embedding.stored_vector import NoVector, vector_bytes, vector_of, vectors_of
@@ -18,7 +19,7 @@ def around_topics(count: int, dimensions: int, spread: float, seed: int) -> Vect
     return unit_vectors(topics[np.arange(count) % TOPICS] + spread * noise)
 
 
-@pytest.mark.parametrize(("dimensions", "stored"), [(1, 2), (2, 3), (3, 5), (4, 5), (511, 513), (512, 513), (768, 769)])
+@each(("dimensions", "stored"), [(1, 2), (2, 3), (3, 5), (4, 5), (511, 513), (512, 513), (768, 769)])
 def test_a_byte_a_dimension_and_never_the_length_of_float32(dimensions: int, stored: int) -> None:
     [vector] = unit_vectors([np.arange(1, dimensions + 1)])
 
@@ -67,9 +68,7 @@ def test_the_form_is_for_ever() -> None:
     assert vector_of(b"\x00\x80").tolist() == [0.0]
 
 
-@pytest.mark.parametrize(
-    "data", [b"\x01\x02\x03", b"\x80", b"\x01\x80\x80", b"\x01\x80\x01\x02\x80", b"\x01\x02\x03\x04\x05"]
-)
+@each("data", [b"\x01\x02\x03", b"\x80", b"\x01\x80\x80", b"\x01\x80\x01\x02\x80", b"\x01\x02\x03\x04\x05"])
 def test_what_is_no_vector_is_refused(data: bytes) -> None:
     with pytest.raises(NoVector):
         vector_of(data)
@@ -83,7 +82,7 @@ def test_a_number_that_is_not_finite_is_refused(number: float) -> None:
         vector_of(np.array([number, 1.0], "<f4").tobytes())
 
 
-@pytest.mark.parametrize("dimensions", [1, 2, 3, 4, 511, 512, 1536])
+@each("dimensions", [1, 2, 3, 4, 511, 512, 1536])
 def test_several_are_read_as_each_alone(dimensions: int) -> None:
     chance = np.random.default_rng(dimensions)
     stored = [vector_bytes(vector) for vector in chance.standard_normal((9, dimensions))]
@@ -97,9 +96,7 @@ def test_several_are_read_as_each_alone(dimensions: int) -> None:
             assert vector.dtype == np.float32
 
 
-@pytest.mark.parametrize(
-    "data", [b"\x80" * 5, b"\x01\x80\x01\x80\x80", b"\x01\x02\x80\x80\x80", b"\x01\x02\x03\x04\x05"]
-)
+@each("data", [b"\x80" * 5, b"\x01\x80\x01\x80\x80", b"\x01\x02\x80\x80\x80", b"\x01\x02\x03\x04\x05"])
 def test_what_is_no_vector_is_refused_among_others(data: bytes) -> None:
     whole = vector_bytes(np.ones(4))
     assert len(whole) == len(data)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from support.tables import each
 
 from projections.index.embedded.bm25 import Bm25, RowsOfTokens
 from projections.index.embedded.postings import FEW_ROWS
@@ -74,7 +75,7 @@ def test_rows_that_hold_one_of_some_tokens_are_those_that_score():
         assert held.holding(asked).tolist() == (scored.scores(asked) > 0).tolist()
 
 
-@pytest.mark.parametrize("rows", [FEW_ROWS - 1, FEW_ROWS, FEW_ROWS + 1, 3 * FEW_ROWS])
+@each("rows", [FEW_ROWS - 1, FEW_ROWS, FEW_ROWS + 1, 3 * FEW_ROWS])
 def test_few_rows_and_many_score_alike_whenever_somebody_asks(rows):
     texts = [[f"w{n * k % 7}" for k in range(1, n % 9)] for n in range(rows)]
     asked_once, asked_often = Bm25(), Bm25()

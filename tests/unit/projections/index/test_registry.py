@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.notebook_index import NOTEBOOK
+from support.tables import each
 
 from mnemolog.environment import SettingsError
 from mnemolog.settings import Settings, from_environment
@@ -27,7 +28,7 @@ SETTINGS = "mnemolog/settings.py"
 """It has a field for the secret of each index that takes one."""
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "title"),
     [
         ("embedded", "embedded"),
@@ -40,7 +41,7 @@ def test_an_index_is_named_by_the_scheme_of_its_url(url: str, title: str):
     assert INDEXES.of(url).title == title
 
 
-@pytest.mark.parametrize("url", ["", "embedded://", "Embedded", "embedded:x", "qdrant://q:1", "weaviate"])
+@each("url", ["", "embedded://", "Embedded", "embedded:x", "qdrant://q:1", "weaviate"])
 def test_what_names_no_index_is_refused_with_what_to_write(url: str):
     expected = "must be weaviate://host:8080?grpc=50051, or weaviates:// for TLS, or embedded"
     with pytest.raises(ValueError, match=re.escape(expected)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.tables import each
 
 from projections.embedding.stored_vector import vector_bytes, vector_of
 from projections.index.embedded.vector_block import FEW_VECTORS, VectorBlock
@@ -24,7 +25,7 @@ def block_of(vectors):
     return block
 
 
-@pytest.mark.parametrize("count", [0, 1, 20, FEW_VECTORS, FEW_VECTORS + 1])
+@each("count", [0, 1, 20, FEW_VECTORS, FEW_VECTORS + 1])
 def test_vectors_are_those_that_were_appended(count):
     vectors = stored(count)
     block = block_of(vectors)

@@ -7,6 +7,7 @@ import time
 import pytest
 from support.examples import later, remember
 from support.given import given
+from support.tables import each
 
 from projections.profile.attribute_values import fault_of
 from projections.profile.dates import days_named, upcoming
@@ -20,35 +21,35 @@ DATES = [
 NO_DATES = ["", " ", "banana", "bogus", "someday", "13-45", "1990-13-45", "1990-02-30", "99/99", "maybe", "tomorrow"]
 
 
-@pytest.mark.parametrize("value", DATES)
+@each("value", DATES)
 def test_a_birthday_may_be_said_in_many_ways(value: str):
     assert fault_of("birthday", value) is None
     assert fault_of("important_dates", f"wedding: {value}") is None
     assert fault_of("important_dates", f"结婚纪念日：{value}") is None
 
 
-@pytest.mark.parametrize("value", NO_DATES)
+@each("value", NO_DATES)
 def test_what_is_no_date_is_refused_with_what_is_accepted(value: str):
     assert (fault_of("birthday", value) or "").endswith("give a date, such as 05-20, 1990-05-20, 5月20日 or May 20")
     assert "give `name: date`, the date such as" in (fault_of("important_dates", f"wedding: {value}") or "")
 
 
-@pytest.mark.parametrize("value", ["bogus", "2020-05-20", ": 2020-05-20", "wedding", "wedding:"])
+@each("value", ["bogus", "2020-05-20", ": 2020-05-20", "wedding", "wedding:"])
 def test_an_important_date_has_a_name_and_a_date(value: str):
     assert fault_of("important_dates", value) is not None
 
 
-@pytest.mark.parametrize("value", ["30", "30岁", "三十", "二十多岁", "thirty", "in my 20s", "30 years old", "seven"])
+@each("value", ["30", "30岁", "三十", "二十多岁", "thirty", "in my 20s", "30 years old", "seven"])
 def test_an_age_counts_years(value: str):
     assert fault_of("age", value) is None
 
 
-@pytest.mark.parametrize("value", ["blue", "", "151", "old", "1990"])
+@each("value", ["blue", "", "151", "old", "1990"])
 def test_what_counts_no_years_is_no_age(value: str):
     assert fault_of("age", value) == "is no age: give a number of years up to 150, such as 30 or 30岁"
 
 
-@pytest.mark.parametrize("attribute", ["likes", "city", "zodiac", None])
+@each("attribute", ["likes", "city", "zodiac", None])
 def test_other_attributes_hold_any_text(attribute: str | None):
     assert fault_of(attribute, "banana") is None
     assert fault_of("birthday", None) is None
@@ -61,7 +62,7 @@ def test_either_colon_parts_the_name_from_the_date(value: str):
     assert [one.name for one in upcoming(known.memories, later(days=1), 366)] == ["结婚纪念日"]
 
 
-@pytest.mark.parametrize("character", "1一正x ")
+@each("character", "1一正x ")
 def test_a_value_of_any_length_is_read_in_linear_time(character: str):
     """Values of 64 KiB are in logs; the square of that took minutes."""
     for attribute, before in (("birthday", ""), ("important_dates", "wedding: "), ("age", "")):

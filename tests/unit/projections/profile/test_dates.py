@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
-import pytest
 from support.examples import MONDAY, candidate, episode, extracted, later, piece, remember
 from support.given import Given, given
+from support.tables import each
 
 from projections.profile.dates import YearlyDay, upcoming, yearly_day
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "day"),
     [
         ("1990-03-05", YearlyDay(1990, 3, 5)),
@@ -32,7 +32,7 @@ def test_a_value_names_a_day_or_none(text: str, day: YearlyDay | None):
     assert yearly_day(text) == day
 
 
-@pytest.mark.parametrize(
+@each(
     ("yearly", "today", "found"),
     [
         (YearlyDay(1990, 3, 5), date(2026, 3, 5), date(2026, 3, 5)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from support.tables import each
 
 from projections.profile.habits import patterns
 from projections.shard.turn_statistics import Usage
@@ -13,7 +14,7 @@ from projections.text.measure import TurnMeasure, hour_of, measure
 EVENING = datetime(2026, 1, 5, 20, 30, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "sentences", "words", "is_chinese"),
     [
         ("我喜欢喝咖啡。你呢？", 2, 8, True),
@@ -29,7 +30,7 @@ def test_a_turn_has_sentences_and_words(text: str, sentences: int, words: int, i
     assert measure(text) == TurnMeasure(sentences, words, is_chinese)
 
 
-@pytest.mark.parametrize(
+@each(
     ("metadata", "hour"),
     [
         ("{}", 20),
@@ -59,7 +60,7 @@ def test_counts_are_said_in_the_language_of_most_turns():
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("hour", "part"),
     [
         (0, "mostly at night ("),

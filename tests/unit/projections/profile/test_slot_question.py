@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from support.examples import LUNA, MONDAY, forget, later, remember
 from support.given import Given, given
+from support.tables import each
 
 from projections.profile.slot_question import MAX_CHARACTERS, filling, slot_asked
 from projections.text.time_spans import Span
@@ -64,7 +65,7 @@ def best(known: Given, question: str, **more: object) -> list[str]:
     return sorted(known.state.memories[i].content for i, share in shares.items() if share == max(shares.values()))
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "answer"),
     [
         ("Where does she work?", "User works at Nordlicht"),
@@ -98,7 +99,7 @@ def test_a_question_finds_what_fills_its_slot(question: str, answer: str):
     assert best(anna(), question) == [answer]
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "answer"),
     [
         ("她在哪家公司工作？", "用户在蓝鲸工作"),
@@ -126,7 +127,7 @@ def test_a_chinese_question_finds_what_fills_its_slot(question: str, answer: str
     assert best(xiaoyu(), question) == [answer]
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "Where does her sister work?",
@@ -201,7 +202,7 @@ def test_a_slot_whose_value_was_taken_out_is_filled_by_nothing():
     assert best(known, "Where does she live?") == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("known", "question", "answers"),
     [
         (

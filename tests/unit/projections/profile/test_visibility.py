@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-import pytest
 from support.examples import MONDAY, forget, remember
 from support.given import given
+from support.tables import each
 
 from projections.profile.ranked_memories import RankedMemories
 from projections.profile.visibility import Topics, Visibility, visibility_at
 
 
-@pytest.mark.parametrize(
+@each(
     ("intimacy", "seen"),
     [
         (0, Visibility.NAME_ONLY),
@@ -32,7 +32,7 @@ def test_levels_of_zero_show_everything_to_everybody():
     assert visibility_at(0, (0, 0)) is Visibility.EVERYTHING
 
 
-@pytest.mark.parametrize(
+@each(
     ("topic", "content", "is_about"),
     [
         ("前女友", "用户和前女友看过电影", True),

@@ -12,6 +12,7 @@ import pytest
 from immutables import Map
 from support.examples import remember
 from support.given import given
+from support.tables import each
 
 from projections.queries.conditions import columns as module
 from projections.queries.conditions import fields, operators
@@ -97,7 +98,7 @@ def assert_meets(columns: Columns, state: UserState, at: datetime) -> None:
         assert (active(state) if met is None else met) == looked_through(state, filters, at), filters
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_they_meet_a_condition_as_a_look_at_each_does_whatever_has_changed(seed: int):
     chance = random.Random(seed)  # noqa: S311 - test data
     state = UserState(owner=Owner("t", "u1"), memories=Map({f"m{n}": memory(n, chance) for n in range(60)}))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from support.examples import remember
 from support.given import given
+from support.tables import each
 
 from projections.queries.conditions.fields import Subject
 from projections.queries.conditions.parser import BadCondition, condition_of
@@ -31,7 +32,7 @@ def accepts(filters: dict[str, Any]) -> bool:
     return condition_of(filters).accepts(Subject(MEMORY, "u1", NOW))
 
 
-@pytest.mark.parametrize(
+@each(
     ("filters", "expected"),
     [
         ({}, True),
@@ -82,7 +83,7 @@ def listed(depth: int) -> list[Any]:
     return [listed(depth - 1)] if depth else []
 
 
-@pytest.mark.parametrize(
+@each(
     ("filters", "message"),
     [
         ({"colour": "red"}, "at colour: is no field of a memory"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-import pytest
 from immutables import Map
 from support.examples import LUNA, XIAOMING, later, remember, share
 from support.given import given
+from support.tables import each
 
 from projections.queries.conditions.parser import condition_of
 from projections.queries.filters import Filters
@@ -43,7 +43,7 @@ def shown(filters: Filters, memories: Sequence[Memory]) -> list[Memory]:
     return rows.memories(rows.shown(rows.rows(state, list(state.memories)), XIAOMING, AT, filters))
 
 
-@pytest.mark.parametrize(
+@each(
     "filters",
     [
         Filters(),
@@ -81,7 +81,7 @@ NARROWS = Filters(
 )
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(Filters)])
+@each("name", [field.name for field in fields(Filters)])
 def test_no_field_of_a_filter_is_forgotten_where_many_are_asked(name: str):
     """One that is would show what was not asked for; a new field has to have a value here."""
     memories = [memory for memory in FIRST.memories if memory.agent_id is not None]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 from support.examples import XIAOMING, later, remember
 from support.given import given
+from support.tables import each
 
 from projections.profile.profile import profile
 from projections.queries.prompt import MemoryContext, episodes_section, memorise, profile_section
@@ -50,9 +50,7 @@ def found(memory: Memory) -> Found:
     return one
 
 
-@pytest.mark.parametrize(
-    ("importance", "spelt"), [(0.0, 1), (0.25, 1), (0.375, 2), (0.5, 2), (0.625, 3), (0.87, 3), (1.0, 4)]
-)
+@each(("importance", "spelt"), [(0.0, 1), (0.25, 1), (0.375, 2), (0.5, 2), (0.625, 3), (0.87, 3), (1.0, 4)])
 def test_the_importance_of_an_episode_is_its_grade_rounded_half_up(importance: float, spelt: int):
     [memory] = episodes(散步=importance)
     assert episodes_section([memory]) == f"=== 💭 相关回忆 ===\n• 散步 (重要性: {spelt}/4)\n"

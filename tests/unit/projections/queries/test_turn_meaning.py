@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
+from support.tables import each
 
 from projections.queries.turn_index import UserWords, spoken
 from projections.queries.turn_meaning import SESSION_SHARE, TurnMeanings, reply_of, with_sessions
@@ -44,7 +45,7 @@ def axis(number: int) -> Vectors:
 THREE = words_of(("a", "user", "你好"), ("a", "user", "再见"), ("b", "user", "谢谢"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "language"),
     [
         ("Where is it?", "en"),

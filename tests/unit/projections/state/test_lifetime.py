@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.examples import MONDAY, later
+from support.tables import each
 
 from projections.state.lifetime import count_over, ebbinghaus, expiry_of, is_over
 
@@ -31,7 +31,7 @@ def test_what_is_over_of_many_is_what_is_over_of_each(days: list[int], now: int)
     assert count_over(expiries, later(days=now)) == sum(is_over(e, later(days=now)) for e in expiries)
 
 
-@pytest.mark.parametrize(
+@each(
     ("days", "importance", "recalls", "expected"),
     [
         (0, 1.0, 0, 1.0),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from support.examples import MONDAY, XIAOMING, later, remember, said
 from support.given import given
+from support.tables import each
 
 from projections.state.evolve import events_of, evolve
 from projections.state.memory import ACTIVE, UserState
@@ -70,7 +70,7 @@ def stated(decisions: list[Decision], as_of: datetime) -> set[str | None]:
     return {m.attribute for m in memories if m.status_at(as_of) == ACTIVE}
 
 
-@pytest.mark.parametrize("order", list(permutations(COFFEE)))
+@each("order", list(permutations(COFFEE)))
 def test_a_thing_was_liked_or_disliked_and_never_both(order: tuple[tuple[dict[str, Any], int], ...]):
     decisions = tastes(*order)
     assert all(len(stated(decisions, later(days=day))) < 2 for day in (7, 20, 40))

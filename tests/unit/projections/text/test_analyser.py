@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.tables import each
 
 from projections.text import analyser
 from projections.text.english import STOP_WORDS, stem
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("", ()),
@@ -40,7 +40,7 @@ def test_a_text_becomes_words_and_bigrams(text, expected):
     assert analyser.tokens(text) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "forms",
     [
         "paint paints painted painting",
@@ -57,7 +57,7 @@ def test_forms_of_an_english_word_are_one_token(forms):
     assert len(set(analyser.tokens(forms))) == 1
 
 
-@pytest.mark.parametrize("words", ["like dislike", "does doing done", "not no never", "sing sin", "bus bu", "3 3s"])
+@each("words", ["like dislike", "does doing done", "not no never", "sing sin", "bus bu", "3 3s"])
 def test_different_words_stay_different(words):
     different = analyser.tokens(words)
     assert len(set(different)) == len(different)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from support.tables import each
 
 from projections.text.forms import forms_asked, forms_of
 
@@ -32,14 +32,14 @@ ANSWERED = [
 ]
 
 
-@pytest.mark.parametrize(("question", "text"), ANSWERED)
+@each(("question", "text"), ANSWERED)
 def test_a_text_has_the_form_that_the_question_asks_for(question: str, text: str):
     asked = forms_asked(question)
     assert forms_of(text) & asked
     assert forms_of(text, asked) == forms_of(text) & asked
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "What did she say the last time?",
@@ -56,7 +56,7 @@ def test_most_questions_ask_for_no_form(question: str):
     assert forms_asked(question) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "User likes green tea.",

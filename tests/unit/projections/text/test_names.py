@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from support.tables import each
 
 from projections.text.names import names_in, without_kin
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "names"),
     [
         ("用户喜欢去爬山", []),
@@ -30,7 +30,7 @@ def test_a_place_is_where_one_goes_and_not_what_one_does(text: str, names: list[
     assert sorted({(one.name, one.kind) for one in names_in(text)}) == names
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "name"),
     [
         ("男朋友陈浩", "陈浩"),

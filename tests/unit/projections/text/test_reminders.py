@@ -1,11 +1,9 @@
 """Requests to be reminded are told by their words."""
 
-import pytest
-
 from projections.text.reminders import asks_for_reminder
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Remind me to call the dentist tomorrow",
@@ -19,6 +17,6 @@ def test_who_asks_to_be_reminded_asks_for_a_reminder(text: str):
     assert asks_for_reminder(text)
 
 
-@pytest.mark.parametrize("text", ["These songs remind me of Lisbon", "I forgot the reminder", "谢谢你的提醒", "hello"])
+@each("text", ["These songs remind me of Lisbon", "I forgot the reminder", "谢谢你的提醒", "hello"])
 def test_who_is_reminded_of_something_does_not(text: str):
     assert not asks_for_reminder(text)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tables import each
 
 from projections.text.time_spans import named_span
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)  # a Monday
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "since", "until"),
     [
         ("What did I do last month?", "2026-10-01", "2026-11-01"),
@@ -69,7 +69,7 @@ def test_a_query_names_a_span(query: str, since: str, until: str):
     assert (span.since.date().isoformat(), span.until.date().isoformat()) == (since, until)
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "When did Ana move?",

@@ -22,6 +22,7 @@ from support.examples import (
     said,
 )
 from support.given import given
+from support.tables import each
 
 from schemas.identity import extracted_memory_id
 from schemas.messages.envelope import Sealed
@@ -90,7 +91,7 @@ def test_an_expiry_that_was_published_with_the_words_counts_and_leaves_the_metad
     assert (alone.expires_at, alone.metadata) == (datetime(2090, 5, 1, tzinfo=UTC), "{}")
 
 
-@pytest.mark.parametrize("value", ["soon", 5, None, {"a": 1}])
+@each("value", ["soon", 5, None, {"a": 1}])
 def test_what_is_no_time_is_metadata_as_any(value: object):
     memory = given().when(said("likes tea", "t-1", metadata=with_metadata(expires_at=value))).only
     assert memory.expires_at is None

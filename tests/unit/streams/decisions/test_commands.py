@@ -8,6 +8,7 @@ import orjson
 import pytest
 from support.examples import MONDAY, XIAOMING, forget, later, recalled, remember, revise, said, share
 from support.given import Given, given
+from support.tables import each
 
 from schemas.identity import commanded_memory_id
 from schemas.messages.envelope import Sealed
@@ -138,7 +139,7 @@ def recalled_at(*seconds: float) -> Given:
     return state
 
 
-@pytest.mark.parametrize(
+@each(
     ("seconds", "count"),
     [((0, 59.999), 1), ((0, 60), 2), ((0, 30, 60), 2), ((60, 0), 2), ((60, 0, 90), 2), ((30, 0), 1)],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.examples import candidate, extracted, later, piece, said
 from support.given import given
+from support.tables import each
 
 from streams.decisions.duplicates.contradiction import end_keys, ends, taken_back
 from streams.decisions.duplicates.equivalence import content_words
@@ -37,20 +38,20 @@ BESIDE = [
 ]
 
 
-@pytest.mark.parametrize(("older", "newer"), PAIRS)
+@each(("older", "newer"), PAIRS)
 def test_what_is_said_later_supersedes_what_it_denies(older: str, newer: str):
     after = given(said(older, "t-1")).when(said(newer, "t-2", later(days=1))).then("formed", "superseded")
     assert after.active(later(days=2)) == [newer]
     assert (after.of(older).status, after.of(older).superseded_by) == ("superseded", after.of(newer).memory_id)
 
 
-@pytest.mark.parametrize(("older", "newer"), PAIRS)
+@each(("older", "newer"), PAIRS)
 def test_what_is_told_late_is_born_superseded(older: str, newer: str):
     after = given(said(newer, "t-2", later(days=1))).when(said(older, "t-1")).then("superseded")
     assert after.active(later(days=2)) == [newer]
 
 
-@pytest.mark.parametrize(("one", "other"), BESIDE)
+@each(("one", "other"), BESIDE)
 def test_what_does_not_contradict_stands_beside(one: str, other: str):
     assert not ends(one, other)
     assert not ends(other, one)
@@ -60,7 +61,7 @@ def test_a_present_does_not_end_what_used_to_be():
     assert not ends("User smokes", "User used to smoke")
 
 
-@pytest.mark.parametrize(
+@each(
     ("allergic", "what", "well"),
     [
         ("User is allergic to nuts", "nuts", "User is no longer allergic to nuts"),
@@ -87,7 +88,7 @@ def test_another_value_of_the_slot_stays():
     assert after.active(later(days=2)) == ["User is allergic to milk", "User is no longer allergic to nuts"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "slots", "value"),
     [
         ("User no longer works at IBM", ("employer",), "IBM"),
@@ -121,7 +122,7 @@ def test_where_the_profile_keeps_its_values_only_plain_statements_end():
     assert "User is allergic to nuts" in kept.active(later(days=2))
 
 
-@pytest.mark.parametrize(("older", "newer"), PAIRS)
+@each(("older", "newer"), PAIRS)
 def test_statements_of_which_one_ends_the_other_share_a_key(older: str, newer: str):
     keys = [set(end_keys(content_words(text))) for text in (older, newer)]
     assert keys[0] & keys[1]

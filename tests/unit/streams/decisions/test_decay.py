@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from support.examples import MONDAY, envelope, forget, happened, later, recalled, remember, restore, said, tick
 from support.given import Given, given
+from support.tables import each
 
 from projections.state.memory import UserState
 from schemas import codec
@@ -22,7 +23,7 @@ FACT = said(COFFEE, "t-1", importance=0.5)
 MOMENT = MONDAY.resolution
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after"),
     [(1.0, 0.9), (0.5, 0.45), (0.45, 0.405), (0.2051, 0.1846), (0.105, 0.1), (0.1, 0.1), (0.05, 0.05)],
 )
@@ -109,9 +110,9 @@ def luna(days: float, importance: float, recalls: int) -> float:
     return max(0.1, min(1.0, 1.0 * time_decay * recall_bonus * importance_protection))
 
 
-@pytest.mark.parametrize("days", [0, 1, 7, 30, 90.5, 365])
-@pytest.mark.parametrize("importance", [0.0, 0.25, 0.5, 0.75, 1.0])
-@pytest.mark.parametrize("recalls", [0, 1, 10])
+@each("days", [0, 1, 7, 30, 90.5, 365])
+@each("importance", [0.0, 0.25, 0.5, 0.75, 1.0])
+@each("recalls", [0, 1, 10])
 def test_strength_is_lunas_rounded_to_four_decimals(days: float, importance: float, recalls: int):
     memory = replace(given(FACT).only, importance=importance, recall_count=recalls)
     assert memory.strength_at(later(days=days)) == pytest.approx(luna(days, importance, recalls), abs=5.1e-5)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from support.examples import happened, later, said, tick
 from support.given import given
+from support.tables import each
 
 from schemas.messages.events import MemoryDecayed, MemoryExpired
 from schemas.vocabulary.words import RETENTION, WAKE
@@ -57,7 +58,7 @@ def test_what_has_passed_its_expiry_expires_under_every_policy_with_a_rule(name:
     assert [(e.memory_id, e.reason) for e in expired] == [(before.of("用户明天去柏林").memory_id, "short_term")]
 
 
-@pytest.mark.parametrize("page", ["docs/explanation/forgetting.md", "docs/reference/settings.md"])
-@pytest.mark.parametrize("name", POLICIES)
+@each("page", ["docs/explanation/forgetting.md", "docs/reference/settings.md"])
+@each("name", POLICIES)
 def test_every_policy_is_on_the_pages_that_list_them(name: str, page: str):
     assert f"`{name}`" in (ROOT / page).read_text("utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from support.tables import each
 
 from streams.decisions.duplicates.equivalence import same_statement, skeleton
 from streams.decisions.duplicates.similarity import SIMILARITY, keywords, near_duplicate, overlap
@@ -17,13 +17,13 @@ SAME = [(a, b) for a, b, same in PAIRS if same == "1"]
 DIFFERENT = [(a, b) for a, b, same in PAIRS if same == "0"]
 
 
-@pytest.mark.parametrize(("a", "b"), SAME)
+@each(("a", "b"), SAME)
 def test_what_differs_in_harmless_words_merges_either_way_round(a: str, b: str) -> None:
     assert near_duplicate(a, b, 0.95)
     assert near_duplicate(b, a, 0.95)
 
 
-@pytest.mark.parametrize(("a", "b"), DIFFERENT)
+@each(("a", "b"), DIFFERENT)
 def test_what_differs_in_content_never_merges_however_alike_it_looks(a: str, b: str) -> None:
     assert not near_duplicate(a, b, 1.0, keyword_overlap=0.0)
     assert not near_duplicate(b, a, 1.0, keyword_overlap=0.0)

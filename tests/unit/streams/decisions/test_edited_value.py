@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from support.examples import forget, later, remember, revise
 from support.given import Given, given
+from support.tables import each
 
 from projections.profile.profile import profile
 from schemas.messages.envelope import Sealed
@@ -18,7 +18,7 @@ def reworded(attribute: str, value: str, before: str, after: str) -> Given:
     return known.when(revise(known.only.memory_id, "c-2", later(days=1), content=after))
 
 
-@pytest.mark.parametrize(
+@each(
     ("attribute", "value", "before", "after", "now"),
     [
         ("city", "北京", "用户住在北京", "用户住在上海", "上海"),
@@ -38,7 +38,7 @@ def test_the_value_is_read_from_the_new_text(attribute: str, value: str, before:
     assert reworded(attribute, value, before, after).only.value == now
 
 
-@pytest.mark.parametrize(
+@each(
     ("attribute", "value", "before", "after"),
     [
         ("city", "Berlin", "lives in berlin", "User lives in Berlin."),
@@ -54,7 +54,7 @@ def test_a_value_that_the_new_text_still_says_stays(attribute: str, value: str, 
     assert reworded(attribute, value, before, after).only.value == value
 
 
-@pytest.mark.parametrize(
+@each(
     ("attribute", "value", "before", "after"),
     [
         ("city", "Berlin", "User lives in Berlin", "User has a cat"),
@@ -73,7 +73,7 @@ def test_a_value_that_is_not_found_leaves_the_slot(attribute: str, value: str, b
     assert (found["sources"], found["text"]) == ({}, "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("attribute", "value", "before", "after"),
     [
         ("communication_style", "concise", "User wants few wrods", "User wants few words"),
@@ -88,7 +88,7 @@ def test_a_value_that_the_old_text_did_not_spell_stays(attribute: str, value: st
     assert reworded(attribute, value, before, after).only.value == value
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "before", "after"),
     [
         ("miscarriage", "Miscarriage is a sensitive topic", "Miscarriage must never be mentioned"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from support.examples import candidate, extracted, forget, later, piece, remember, restore, revise, said, tick
 from support.given import Given, given
+from support.tables import each
 
 from schemas.vocabulary.attributes import BY_NAME, ONE, SINGLE
 from streams.decisions.parameters import Parameters
@@ -26,14 +26,14 @@ def test_history_that_arrives_late_is_born_superseded():
     assert (old.status, old.superseded_by, new.status) == ("superseded", new.memory_id, "active")
 
 
-@pytest.mark.parametrize("attribute", sorted(SINGLE))
+@each("attribute", sorted(SINGLE))
 def test_every_single_attribute_shows_one_value(attribute: str):
     first = said("first text", "t-1", attribute=attribute, value="one")
     second = said("another wording", "t-2", later(days=1), attribute=attribute, value="two")
     assert given(first, second).active(later(days=2)) == ["another wording"]
 
 
-@pytest.mark.parametrize("attribute", ["likes", "family", "important_dates", "favourite_team"])
+@each("attribute", ["likes", "family", "important_dates", "favourite_team"])
 def test_lists_maps_and_other_words_accumulate(attribute: str):
     first = said("用户喜欢咖啡", "t-1", attribute=attribute, value="咖啡")
     second = said("用户喜欢登山", "t-2", later(days=1), attribute=attribute, value="登山")

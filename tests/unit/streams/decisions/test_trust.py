@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.examples import MONDAY, candidate, episode, extracted, later, piece, said
 from support.given import Given, given
+from support.tables import each
 
 from streams.decisions.parameters import Parameters
 from streams.decisions.trust import MOST_IMPORTANCE_SHOWN
@@ -31,8 +32,8 @@ def values(after: Given, attribute: str) -> list[str | None]:
     return [m.value for m in after.memories if m.slot == attribute and m.status_at(later(days=1)) == "active"]
 
 
-@pytest.mark.parametrize("source", ["photo", "inferred"])
-@pytest.mark.parametrize("by_user", [False, True], ids=["logged today", "logged when screens were the user's words"])
+@each("source", ["photo", "inferred"])
+@each("by_user", [False, True], ids=["logged today", "logged when screens were the user's words"])
 def test_what_is_shown_takes_no_place_that_holds_one_value(source: str, *, by_user: bool):
     history = given(said(NAME, "t-1", attribute="user_name", value="Zhang San"))
     after = history.when(
@@ -45,7 +46,7 @@ def test_what_is_shown_takes_no_place_that_holds_one_value(source: str, *, by_us
     assert (memory.category, memory.memory_type, memory.source_type) == ("fact", "long_term", source)
 
 
-@pytest.mark.parametrize(
+@each(
     ("attribute", "value"),
     [
         ("user_name", "Mallory"),
@@ -81,8 +82,8 @@ def test_lists_take_what_is_shown_but_no_like_becomes_a_dislike():
     assert (values(after, "likes"), values(after, "dislikes")) == (["咖啡", "茶"], [])
 
 
-@pytest.mark.parametrize("source", ["photo", "inferred"])
-@pytest.mark.parametrize("by_user", [False, True])
+@each("source", ["photo", "inferred"])
+@each("by_user", [False, True])
 def test_what_is_shown_never_reinforces(source: str, *, by_user: bool):
     after = given(said(COFFEE, "t-1")).when(shown(COFFEE, "p-1", 1, source=source, by_user=by_user)).then("nothing")
     assert (after.events, after.only.access_count) == ([], 0)

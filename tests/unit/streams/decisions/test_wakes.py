@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.examples import MONDAY, XIAOMING, forget, later, remember, tick
 from support.given import Given, given
+from support.tables import each
 from support.wake_examples import ROUTINE, cancelled, reminder, wake_tick, woken
 
 from projections.state.digest import digests
@@ -142,7 +143,7 @@ def test_a_period_may_have_a_fraction_of_a_second():
     assert [wake.due_at for wake in raised(after)] == [later(seconds=2.5)]
 
 
-@pytest.mark.parametrize("every", [5e-7, 0.0, 0.999, -60.0, 1e300, float("inf"), float("nan")])
+@each("every", [5e-7, 0.0, 0.999, -60.0, 1e300, float("inf"), float("nan")])
 def test_a_period_that_no_slots_can_be_counted_by_is_refused_and_wakes_nobody_if_the_log_has_it(every: float):
     known_before = given(woken("w-1"))
     assert known_before.when(replace(woken("w-2"), every_seconds=every)).then("refused").events == []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from support.tables import each
 
 from streams.extraction.event_importance import episode_importance
 
 
-@pytest.mark.parametrize(
+@each(
     ("event_type", "intensity", "intimacy", "expected"),
     [
         ("confession", None, None, 1.0),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support import windows
+from support.tables import each
 
 from streams.extraction.model.answer import read_answer
 from streams.extraction.model.grounding import grounded
@@ -46,7 +47,7 @@ def entry(content: str, *sources: int, **fields: Any) -> dict[str, Any]:
     return {"content": content, "sources": list(sources), "memory_type": "long_term", **fields}
 
 
-@pytest.mark.parametrize(
+@each(
     ("window", "said", "reason"),
     [
         (
@@ -104,7 +105,7 @@ def test_what_does_not_stem_from_the_user_is_dropped_with_its_reason(window: Win
     assert answer.dropped == (f"memory 1: {reason}",)
 
 
-@pytest.mark.parametrize(
+@each(
     ("window", "said"),
     [
         (talk("U: 我叫陈晓。", "A: 你好！", "U: 我对花生过敏。"), entry("用户对花生过敏。", 3)),
@@ -138,7 +139,7 @@ def test_what_the_assistant_said_counts_for_nothing_where_the_user_does_not_conf
     assert ground(window, entry("The user lives in Oslo.", 2)).proposals == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("window", "said"),
     [
         (talk("U: Fine, thanks."), entry("Fine, thanks.", 1, attribute="communication_style", value="friendly")),
@@ -164,7 +165,7 @@ def test_a_slot_is_filled_only_by_words_of_the_user_about_the_user(window: Windo
     assert [(p.content[:6], p.attribute, p.value) for p in answer.proposals] == [(said["content"][:6], None, None)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "attribute", "value"),
     [
         ("I'm 41 and I drive a bus.", "age", "41"),
@@ -273,12 +274,12 @@ def of_the_user(text: str, attribute: str, value: str) -> str | None:
     return proposal.attribute
 
 
-@pytest.mark.parametrize(("attribute", "value", "text"), TRUE_SLOTS)
+@each(("attribute", "value", "text"), TRUE_SLOTS)
 def test_a_slot_of_one_value_is_filled_by_what_the_user_says_of_themselves(attribute: str, value: str, text: str):
     assert of_the_user(text, attribute, value) == attribute
 
 
-@pytest.mark.parametrize(("attribute", "value", "text"), FALSE_SLOTS)
+@each(("attribute", "value", "text"), FALSE_SLOTS)
 def test_a_slot_of_one_value_is_not_filled_by_what_is_said_of_another_or_otherwise(
     attribute: str, value: str, text: str
 ):
@@ -311,7 +312,7 @@ def test_a_slot_that_is_left_empty_is_counted_and_its_memory_kept():
     assert answer.dropped == ("memory 1, user_name: no line of the user's says that of the user",)
 
 
-@pytest.mark.parametrize(
+@each(
     ("attribute", "value", "question", "text"),
     [
         ("user_name", "Amy", "What's your name?", "Amy."),
@@ -334,7 +335,7 @@ def test_a_short_answer_about_another_fills_nothing():
     assert proposal.attribute is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [
         ("I have a cat, Momo.", "Momo"),
@@ -359,7 +360,7 @@ def test_what_is_no_name_of_the_user_s_pet_fills_no_slot(text: str, value: str):
     assert of_the_user(text, "pet_names", value) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "expected"),
     [
         ("I like tea.", "The user likes tea."),
@@ -387,7 +388,7 @@ def test_a_speaker_with_a_name_is_remembered_by_it():
     assert [p.content for p in answer.proposals] == ["Caroline likes tea."]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "content", "day", "marked"),
     [
         (
@@ -419,7 +420,7 @@ def test_a_day_that_the_model_does_not_give_is_read_from_the_line(
 TWO_DAYS = "I went to the dentist last Monday, and last month I visited Vienna."
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "content", "day"),
     [
         (TWO_DAYS, "The user went to the dentist.", date(2026, 3, 9)),
@@ -446,7 +447,7 @@ def test_a_day_that_the_model_gives_is_not_that_of_another_clause():
     assert [p.occurred_on for p in ground(talk(f"U: {line}"), said).proposals] == [None]
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "day", "marked"),
     [
         ("The user bought a car three days ago.", date(2026, 3, 7), "three days ago (2026-03-07)"),
@@ -466,7 +467,7 @@ def test_what_was_so_long_ago_is_reckoned_from_its_line(content: str, day: date 
     assert marked in proposal.content
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "given", "day"),
     [
         ("I live in Oslo.", "2026-03-10", None),

@@ -7,6 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.tables import each
 from support.windows import piece, window
 
 from schemas.messages.observations import TurnContext
@@ -39,7 +40,7 @@ def read_one(**fields: Any) -> Proposal:
 OBJECT, ARRAY = json.dumps({"memories": [COFFEE]}), json.dumps([COFFEE], ensure_ascii=False)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         OBJECT,
@@ -62,7 +63,7 @@ def test_nothing_to_remember_is_an_answer(text: str):
     assert read_answer(text, TALK).proposals == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "fault"),
     [
         ("", "not JSON"),
@@ -137,7 +138,7 @@ def test_every_field_of_an_episode_is_kept():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "bad",
     [
         {"content": ""},
@@ -164,12 +165,12 @@ def test_a_bad_entry_is_dropped_with_its_reason_and_the_good_ones_stay(bad: obje
 CLAMPED = [(0, 0.0), (1, 1.0), (0.3, 0.3), (-2, 0.0), (1.5, 1.0), (4, 1.0), (10**400, 1.0)]
 
 
-@pytest.mark.parametrize(("given", "importance"), CLAMPED)
+@each(("given", "importance"), CLAMPED)
 def test_importance_is_clamped(given: float, importance: float):
     assert read_one(importance=given).importance == importance
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "given", "expected"),
     [
         ("category", "finance", "finance"),
@@ -203,7 +204,7 @@ def test_words_that_are_not_known_fall_back_and_known_ones_are_kept(field: str, 
     assert getattr(read_one(**{field: given}), field) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("attribute", "value", "expected"),
     [
         ("likes", "咖啡", ("likes", "咖啡")),
@@ -228,7 +229,7 @@ def test_an_attribute_and_its_value_come_together_or_not_at_all(
     assert (proposal.attribute, proposal.value) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("cited", "pieces"),
     [
         ([1, 3], (0, 2)),
@@ -264,7 +265,7 @@ def test_control_characters_and_broken_surrogates_do_not_reach_the_log():
     assert read_one(content="a\u0000b\ud83dc\nd").content == "a\ufffdb\ufffdc\nd"
 
 
-@pytest.mark.parametrize(
+@each(
     ("sources", "importance"),
     [
         ([1], (2 + 0.4 + 0.2) / 4),

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
+from support.tables import each
 from support.windows import window
 
 from schemas.messages.observations import TurnContext
@@ -39,7 +40,7 @@ def piece(text: str = "我喜欢喝咖啡", **changes: Any) -> Piece:
     return Piece(piece_id="t-1#0", event_id="t-1", text=text, **given)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "expected"),
     [
         (piece(), "[1] 2026-01-05 08:00 user: 我喜欢喝咖啡"),
@@ -71,7 +72,7 @@ def test_an_observation_is_one_line_with_its_number_instant_and_speaker(given: P
     assert line(1, given) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("context", "end"),
     [
         (
@@ -100,7 +101,7 @@ def test_the_model_is_told_which_lines_are_the_assistants_where_a_name_hides_it(
     assert str(last["content"]).endswith("Luna: hello")
 
 
-@pytest.mark.parametrize(
+@each(
     "rule",
     [
         "Names of people and companies -> long_term, people",
@@ -152,7 +153,7 @@ def test_an_attribute_is_a_word_of_the_closed_list_or_null():
     assert nothing == {"type": "null"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("我喜欢喝咖啡", "zh"),

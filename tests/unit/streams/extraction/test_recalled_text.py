@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from support.examples import remember
 from support.given import given
+from support.tables import each
 
 from projections.queries.prompt import MESSAGE as POWERMEM_MESSAGE
 from projections.queries.prompt import episodes_section, memorise, profile_section
@@ -72,7 +73,7 @@ def test_the_model_does_not_see_what_was_recalled(said: str):
         assert word not in question
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Here's what I remember from school: I live in Berlin.",
@@ -134,7 +135,7 @@ def test_pieces_that_hold_nothing_recalled_are_as_they_were():
     assert without_recalled(["one ", "two"]) == ["one ", "two"]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Memorise:" + "\n" * 60_000,

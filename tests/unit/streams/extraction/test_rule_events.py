@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from support.tables import each
 
 from schemas.messages.observations import TurnContext
 from streams.extraction.event_importance import episode_importance
@@ -147,7 +148,7 @@ async def test_a_feeling_of_an_event_is_no_event_of_its_own():
     assert [p.event_type for p in await proposals_of("我好激动，小杰要来了")] == ["personal_share"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "feeling"),
     [
         ("好开心", Feeling("happy", 0.8)),
@@ -163,7 +164,7 @@ def test_chinese_words_name_a_feeling_and_how_strong_it_is(text: str, feeling: F
     assert chinese_feeling(text) == feeling
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "feeling"),
     [
         ("I am so happy", Feeling("happy", 0.8)),
@@ -177,7 +178,7 @@ def test_english_words_name_a_feeling_and_how_strong_it_is(text: str, feeling: F
     assert english_feeling(text) == feeling
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "day"),
     [("昨晚", 4), ("前天", 3), ("今天", 5), ("上周六", 3), ("1月2号", None), ("明天", None), ("", None)],
 )
@@ -185,7 +186,7 @@ def test_a_chinese_event_happened_today_at_the_latest(text: str, day: int | None
     assert chinese_past(text, MONDAY.date()) == (None if day is None else date(2026, 1, day))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "day"),
     [
         ("yesterday", 4),

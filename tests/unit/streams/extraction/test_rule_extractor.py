@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import windows
+from support.tables import each
 
 from streams.extraction.rules.dates import birth_date, chinese_date, english_date
 from streams.extraction.rules.extractor import RuleExtractor
@@ -248,7 +249,7 @@ async def test_repetition_takes_no_exponential_time(word: str):
     assert time.process_time() - started < 5
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "day"),
     [
         ("明天", date(2026, 1, 6)),
@@ -273,7 +274,7 @@ def test_chinese_dates(said: str, day: date | None):
     assert (found.day if found else None) == day
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "day"),
     [
         ("tomorrow", date(2026, 1, 6)),

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from support.tables import each
 
 TESTS = Path(__file__).parents[3]
 sys.path.insert(0, str(TESTS))
@@ -108,8 +109,8 @@ async def test_the_rules_are_right_nine_times_in_ten_and_find_two_facts_in_three
     assert measured.recall >= 0.65, measured.missed
 
 
-@pytest.mark.parametrize("language", ["zh", "en"])
-@pytest.mark.parametrize("written", MEASURED)
+@each("language", ["zh", "en"])
+@each("written", MEASURED)
 def test_a_quarter_of_the_sentences_hold_nothing(written: str, language: str):
     said = rows(written, language)
     assert len({row["text"] for row in said}) == MEASURED[written]

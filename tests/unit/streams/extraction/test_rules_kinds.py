@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from support.tables import each
 from unit.streams.extraction.test_rules_labelled import MONDAY, proposals
 
 from streams.extraction.protocol import Piece, Window
@@ -196,7 +197,7 @@ def asked_and_answered(*turns: str) -> list[tuple[str | None, str]]:
     return said_of_the_user(read_window(said).proposals)
 
 
-@pytest.mark.parametrize(
+@each(
     "turns",
     [
         ("A: 你弟弟住哪？", "住在上海。"),
@@ -218,7 +219,7 @@ def test_an_answer_to_a_question_about_somebody_else_is_not_of_the_user(turns: t
     assert asked_and_answered(*turns) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("turns", "content"),
     [
         (("A: 你住哪？", "住在上海。"), "用户住在上海"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.examples import MONDAY, envelope
+from support.tables import each
 
 from schemas.inputs.decoding import effective_time
 from schemas.inputs.pieces import is_extractable, piece_count, piece_texts, text_of
@@ -74,7 +75,7 @@ def test_the_number_of_rounds_is_a_setting():
     assert [len(w) for w in cut(pieces(*rounds(3)), WindowLimits(rounds=1))] == [2, 2, 2]
 
 
-@pytest.mark.parametrize(("seconds", "windows"), [(29.999999, 1), (30, 2), (-29, 1), (-30, 2)])
+@each(("seconds", "windows"), [(29.999999, 1), (30, 2), (-29, 1), (-30, 2)])
 def test_thirty_seconds_of_effective_time_between_two_turns_close_a_window(seconds: float, windows: int):
     turns = (turn("t-1"), turn("t-2", at=MONDAY + seconds * SECOND))
     assert len(cut(pieces(*turns, logged=[MONDAY, MONDAY]))) == windows
@@ -116,13 +117,13 @@ def test_a_long_user_turn_is_one_round_however_many_pieces_it_has():
     assert cut(pieces(*turns)) == [["t-0"], ["t-0", "t-1", "t-2", "t-3", "t-4", "t-5"]]
 
 
-@pytest.mark.parametrize("length", [0, 1, 5999, 6000])
+@each("length", [0, 1, 5999, 6000])
 def test_what_fits_is_one_piece(length: int):
     assert piece_count(turn("t-1", "字" * length)) == 1
     assert piece_texts(turn("t-1", "字" * length)) == ["字" * length]
 
 
-@pytest.mark.parametrize("start", range(0, 20, 3))
+@each("start", range(0, 20, 3))
 def test_reading_again_from_the_beginning_of_any_window_cuts_alike(start: int):
     turns = rounds(12)
     windows = cut(pieces(*turns))
@@ -146,7 +147,7 @@ ARTICLE = ArticleInferred(envelope=envelope("a-1"), article_id="A1", title="咖�
 END = SessionEnded(envelope=envelope("e-1"), session_id="s1")
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "extractable"),
     [
         (turn("t"), True),

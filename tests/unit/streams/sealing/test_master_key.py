@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from support.tables import each
 
 from schemas.identity import Owner
 from streams.sealing.key_files import KeysUnusable, make_key, read_file, read_keys, write_keys
@@ -55,7 +56,7 @@ def test_keys_are_read_with_commas_or_lines_between_them():
     assert read_keys(f"{first} {second}", "it").newest == MasterKeys([NEW]).newest
 
 
-@pytest.mark.parametrize("text", ["", " \n", "c2hvcnQ=", "not base64!", b64encode(bytes(33)).decode()])
+@each("text", ["", " \n", "c2hvcnQ=", "not base64!", b64encode(bytes(33)).decode()])
 def test_what_is_no_key_is_refused_without_quoting_it(text: str):
     with pytest.raises(KeysUnusable) as refused:
         read_keys(text, "MNEMOLOG_MASTER_KEY")

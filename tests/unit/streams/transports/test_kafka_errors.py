@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from aiokafka import errors as kafka
+from support.tables import each
 
 from schemas.log import LogError, LogUnavailable
 from streams.transports.kafka.errors import ask_why, translated
@@ -11,7 +12,7 @@ from streams.transports.kafka.errors import ask_why, translated
 BOOTSTRAP = "Unable to bootstrap from [('127.0.0.1', 9092, <AddressFamily.AF_INET: 2>), ('b', 9093, 0)]"
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "words"),
     [
         (kafka.KafkaConnectionError(BOOTSTRAP), "nobody listens at 127.0.0.1:9092, b:9093"),
@@ -31,7 +32,7 @@ def test_an_error_of_the_client_is_a_sentence(error: Exception, words: str):
     assert "[Error" not in said
 
 
-@pytest.mark.parametrize(
+@each(
     "error",
     [
         kafka.IncompatibleBrokerVersion("Kafka broker does not support the 'DeleteRecordsRequest' Kafka protocol."),

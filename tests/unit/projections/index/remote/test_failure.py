@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-import pytest
+from support.tables import each
 
 from projections.index.remote.failure import causes, sentence
 
@@ -24,7 +24,7 @@ def raised(top: Exception, *causes: Exception) -> Exception:
     return top
 
 
-@pytest.mark.parametrize(
+@each(
     ("cause", "expected"),
     [
         (socket.gaierror(-2, "Name or service not known"), "nobody knows a host of that name"),
