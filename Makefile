@@ -3,9 +3,7 @@
 VENV   := .venv
 PYTHON := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
-SEEDS  ?= 100
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-export SEEDS
 
 # The stamp holds the folder it was made for: a .venv that was copied, moved, or lost its Python is made again, because
 # it would run another checkout's code.
@@ -14,7 +12,7 @@ $(STAMP): again
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: again help install demo test test-rest test-all engines up up-kafka check format lint types contract snippets generate bench simulate faults real-model console-tour bench-peers
+.PHONY: again help install demo test test-rest test-all explore slow engines up up-kafka check format lint types contract snippets generate bench simulate faults real-model console-tour bench-peers
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +22,7 @@ install: $(STAMP) ## .venv with the pinned dependencies and the package
 demo: $(STAMP) ## the whole path on the bundled sample: publish, extract, decay, query, rebuild
 	@$(PYTHON) -m mnemolog.demo
 
-test: $(STAMP) ## the tests that need no engine: ten minutes on two quiet cores; CI=true tests the built wheel
+test: $(STAMP) ## the tests that need no engine: five minutes on two quiet cores; CI=true tests the built wheel
 	@$(PYTHON) tools/run_tests.py quick
 
 test-rest: $(STAMP) ## the other tests: faults, deployment, and engines where Java, Maven and Go are there
@@ -32,6 +30,12 @@ test-rest: $(STAMP) ## the other tests: faults, deployment, and engines where Ja
 
 test-all: $(STAMP) ## both; says what it left out and why, and with CI=true fails for it
 	@$(PYTHON) tools/run_tests.py quick rest
+
+explore: $(STAMP) ## draws examples and seeds that no test knows, for MINUTES=10; prints the seed of what it finds
+	@$(PYTHON) tools/explore.py
+
+slow: $(STAMP) ## runs what `make test` runs, and prints the tests over a second of processor time with their reasons
+	@$(PYTHON) tools/slow_tests.py
 
 engines: $(STAMP) ## fetches or builds Kafka, Weaviate, the registry, helm and docker-compose into ~/.cache/mnemolog
 	@$(PYTHON) tools/fetch_engines.py
@@ -83,7 +87,7 @@ bench-peers: $(STAMP) ## beside mem0 and PowerMem, which it installs into build/
 	@$(PYTHON) bench/peers/compare.py
 
 simulate: $(STAMP) ## the simulation tests with SEEDS=100 seeds
-	@$(PYTHON) -m pytest tests/simulation
+	@SEEDS=$${SEEDS:-100} $(PYTHON) -m pytest tests/simulation
 
 faults: $(STAMP) ## the whole fault matrix on Kafka, an hour or more; writes the table of docs/reliability.md
 	@$(PYTHON) tools/fault_matrix.py

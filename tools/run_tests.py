@@ -16,6 +16,7 @@ import sysconfig
 from pathlib import Path
 
 import fetch_tools
+import parts
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
@@ -92,15 +93,24 @@ JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 def run(python: Path, kinds: tuple[str, ...], *options: str, wheel: bool) -> bool:
     """Run pytest over the kinds; true when every test passed and there was at least one."""
+    BUILD.mkdir(exist_ok=True)
+    with parts.measured(f"test: {' '.join(kinds)}"):
+        return _passes(python, kinds, *options, wheel=wheel)
+
+
+def _passes(python: Path, kinds: tuple[str, ...], *options: str, wheel: bool) -> bool:
     folders = [str(ROOT / "tests" / kind) for kind in kinds]
     command = [str(python), "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), *options]
+    command += ["-p", "processor_time"]
+    written = BUILD / f"processor-time-{kinds[0].replace('/', '-')}.txt"
+    paths = os.pathsep.join(filter(None, [str(ROOT / "tools"), os.environ.get("PYTHONPATH")]))
     environment = {"JDK_JAVA_OPTIONS": JAVA_OPTIONS, **os.environ}
+    environment |= {"PROCESSOR_TIME": str(written), "PYTHONPATH": paths}
     if not wheel:
         return subprocess.run([*command, *folders], cwd=ROOT, env=environment, check=False).returncode == 0
     elsewhere = BUILD / "elsewhere"
     elsewhere.mkdir(exist_ok=True)
     strict = ["-p", "nothing_left_out", "-p", "no:cacheprovider", "--durations=40"]
-    environment["PYTHONPATH"] = str(ROOT / "tools")
     return subprocess.run([*command, *strict, *folders], cwd=elsewhere, env=environment, check=False).returncode == 0
 
 
@@ -113,9 +123,11 @@ def quick(python: Path, *, wheel: bool) -> tuple[list[str], dict[str, str]]:
 def rest(python: Path, *, wheel: bool) -> tuple[list[str], dict[str, str]]:
     """Run the other tests, as far as there is what they need; return what `quick` does."""
     left_out: dict[str, str] = {}
-    if reason := missing_for_engines():
+    with parts.measured("engines: fetched or built"):
+        engines, deployment = missing_for_engines(), missing_for_deployment()
+    if reason := engines:
         left_out |= {ENGINES: reason, MATRIX: reason}
-    if reason := missing_for_deployment():
+    if reason := deployment:
         left_out[DEPLOYMENT] = reason
     kinds = tuple(kind for kind in REST if kind not in left_out)
     failed = []

@@ -29,13 +29,13 @@ def each(
         nested = "subtests" in takes.parameters
 
         @functools.wraps(test)
-        def table(*args: Any, subtests: pytest.Subtests, **fixtures: Any) -> None:  # noqa: ANN401 - any test's
+        def table(*args: Any, subtests: pytest.Subtests, **fixtures: Any) -> None:
             if nested:
                 fixtures["subtests"] = subtests
             for number, row in enumerate(rows):
                 try:
                     test(*args, **dict(zip(known, row.values, strict=True)), **fixtures)
-                except (Exception, pytest.fail.Exception) as failure:  # noqa: BLE001 - reported as a failed subtest
+                except (Exception, pytest.fail.Exception) as failure:
                     with subtests.test(_name(row, ids, number)):
                         raise failure from None
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import run_snippets
 from run_snippets import SnippetFailedError
+from support.tables import each
 
 FENCE = "```"
 

@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+from support.tables import each
+
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ("schemas", "projections", "streams", "mnemolog")
 MOST_MODULES = 16

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
-import pytest
 from immutables import Map
 from support.examples import remember
 from support.given import given
@@ -24,6 +23,8 @@ from schemas.identity import Owner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pytest
 
 NOW: Final = datetime(2026, 3, 1, tzinfo=UTC)
 ONE: Final = given(remember("likes green tea", "tea")).only

@@ -1,5 +1,7 @@
 """Requests to be reminded are told by their words."""
 
+from support.tables import each
+
 from projections.text.reminders import asks_for_reminder
 
 

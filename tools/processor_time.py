@@ -1,0 +1,68 @@
+"""A pytest plugin that writes the processor seconds of each test to the file named by PROCESSOR_TIME, most first.
+
+A test's time is that of its process and of the children that ended in it, with setting up and tearing down. A fixture
+that several tests share counts for the first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+PROPERTY: Final = "processor seconds"
+
+
+def _spent() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+class ProcessorTime:
+    """Measures where the tests run, and sums up where their reports arrive."""
+
+    def __init__(self, file: Path | None) -> None:
+        """Take the file that the sums are written to, if this process is to write any."""
+        self._file = file
+        self._seconds: Counter[str] = Counter()
+        self._since = 0.0
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self) -> Generator[None, object, object]:
+        """Begin to measure."""
+        self._since = _spent()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Give the report of a phase what was spent since the one before."""
+        report = yield
+        now = _spent()
+        report.user_properties.append((PROPERTY, now - self._since))
+        self._since = now
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add up the phases of a test."""
+        self._seconds[report.nodeid] += sum(
+            float(str(value)) for name, value in report.user_properties if name == PROPERTY
+        )
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the sums."""
+        if self._file is not None:
+            rows = (f"{seconds:.2f} {test}\n" for test, seconds in self._seconds.most_common())
+            self._file.write_text("".join(rows), encoding="utf-8")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure in each process; write in the one that the others report to."""
+    named = os.environ.get("PROCESSOR_TIME")
+    is_worker = hasattr(config, "workerinput")
+    config.pluginmanager.register(ProcessorTime(Path(named) if named and not is_worker else None))
