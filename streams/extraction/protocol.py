@@ -90,6 +90,16 @@ class Proposal:
     occurred_on: date | None = None
     sources: tuple[int, ...] = ()
     """Indexes into Window.pieces, from 0, valid and without repeats; never empty in an Extraction."""
+    about: str | None = None
+    """Whom or what it is about, as the user would name it (`my mother`, `Lena`, `the car`); None: the user."""
+    speaker: str | None = None
+    """Who said it of themselves, where that is not the user."""
+    replaces: tuple[str, ...] = ()
+    """Ids of the known memories, of those that were shown, whose present value this one takes over."""
+    ends: tuple[str, ...] = ()
+    """Ids of the known memories, of those that were shown, that are no longer so because of it."""
+    confirmed: bool = True
+    """Whether it surely stems from what was said; else it is kept with less importance until it is met again."""
 
 
 @fast_init
@@ -108,6 +118,8 @@ class Extraction:
     """The tokens of each model, where another one than the extractor's took some of them."""
     dropped: tuple[str, ...] = field(default=())
     """Why each entry that is not among the proposals was left out."""
+    shown: tuple[str, ...] = ()
+    """Ids of the known memories that the prompt showed, in its order."""
 
 
 class ExtractorError(Exception):
