@@ -95,6 +95,7 @@ from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import RetryingReads, fold_with_retry
 from streams.extraction.assisted import AssistedModel
+from streams.extraction.judge import Judge
 from streams.extraction.policies import Policies
 from streams.extraction.redactions import Redactions
 from streams.extraction.request import ExtractionService
@@ -321,6 +322,14 @@ class Worker:
         self._exits.push_async_callback(self._rules.aclose)
         return AssistedModel(models, self._rules)
 
+    def _make_judge(self) -> Judge | None:
+        """Return what judges a model's answers; None where none is asked, or an embedder was passed in."""
+        if self._embedder is not None or self.settings.extracts_with != "model":
+            return None
+        judge = Judge(self.embedder)
+        self._exits.push_async_callback(judge.aclose)
+        return judge
+
     def _build_agents(self) -> None:
         """Build the three agents, their pools, and the schedulers of ticks."""
         settings, metrics = self.settings, self.metrics
@@ -343,6 +352,7 @@ class Worker:
                 policy_of=self.policies.of,
                 redaction_of=self.redactions.of,
                 within_budget=lambda window: self.token_budgets.allow(window),  # noqa: PLW0108 - they are built later
+                judge=self._make_judge(),
                 rules=self._rules,
             ),
             extractor=self.extractor,

@@ -82,6 +82,10 @@ class ExtractionService:
     """Returns what must not be kept of what is said to a tenant's agent."""
     within_budget: Callable[[Window], Awaitable[bool]] | None = None
     """Whether the budgets of a window's policy have tokens left today; None: budgets are not kept."""
+    judge: Callable[[Window, Extraction], Awaitable[Extraction]] | None = None
+    """Tells what a model's answer surely stems from, and what is doubtful (`judgement.judged`); None: all is believed.
+
+    Raises EmbedderUnavailable."""
     rules: Extractor | None = None
     """Extracts in the place of a model whose budget is spent, or that refuses; None: there is no model."""
     successes: int = 0
@@ -112,7 +116,7 @@ class ExtractionService:
         while True:
             try:
                 async with self.slots.slot(window.tenant):
-                    extraction = extraction or await _redacted(readable, extractor)
+                    extraction = extraction or await self._extracted(window, readable, extractor)
                     vectors = await self._vectors(extraction)
             except Rejected as rejected:
                 rules = self._rules_after(window, extractor)
@@ -133,6 +137,13 @@ class ExtractionService:
                 self.successes += 1
                 item = self._answer(window, extractor, extraction, vectors)
                 return _provisional(item, refused) if provisional else item
+
+    async def _extracted(self, window: Window, readable: _Readable, extractor: Extractor) -> Extraction:
+        """Return the answer to a window: a model's as it is judged, one of the rules as it is."""
+        extraction = await _redacted(readable, extractor)
+        if self.judge is None or extractor.model in WITHOUT_MODEL:
+            return extraction
+        return await self.judge(window, extraction)
 
     def _unreadable(self, window: Window) -> str | None:
         """Return why no extractor can read a window, None where it can."""

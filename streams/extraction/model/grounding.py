@@ -2,7 +2,8 @@
 
 Small models cite the wrong line, copy the form, fill slots by guessing, and remember what they said themselves. Each
 entry is held against the window: its lines are found, its slot and quotes are checked, its day is read by our own
-rules. What does not stem from the user's lines is dropped, with its reason.
+rules. What only the assistant said is dropped, with its reason; whether an entry follows from the user's lines
+`judgement` tells, in any language.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.vocabulary.attributes import MAPS, NICKNAME, is_single
 from schemas.vocabulary.tastes import says_taste
+from streams.extraction.judgement import confirms, doubted
 from streams.extraction.model import days, own_slots, wording
 from streams.extraction.model.answer import Answer
 from streams.extraction.model.examples import EXAMPLES
@@ -21,24 +23,14 @@ from streams.extraction.model.pets import names_pet
 if TYPE_CHECKING:
     from streams.extraction.protocol import Piece, Proposal, Window
 
-MOST_ONLY_ASSISTANTS: Final = 0.5
-"""The share of an entry's words that only the assistant used, from which on it is the assistant's."""
-_YES: Final = re.compile(
-    r"(?:yes|yeah|yep|exactly|correct|right|that[’']s (?:right|true|it)|true|indeed|sure|of course|absolutely|deal"
-    r"|对|是的|是啊|没错|正是|正确|好的?[，。！!,.]|好啊|就这么|可以|当然)",
-    re.IGNORECASE,
-)
-_NO: Final = re.compile(r"(?:对不|对了|right, (?:but|no))", re.IGNORECASE)
 _OF_THE_TALK: Final = re.compile(
     r"(?:the )?user (?:says?|said|greets?|greeted|thanks?|thanked|asks?|asked|inquire[sd]?|wants to know"
     r"|wanted to know|replied|responded|requests?|requested|mentioned asking)\b"
     r"|用户(?:说|问|询问|打招呼|打了|想知道|感谢|回复|请求|要求|向助手|表示感谢|表示知道|知道了)",
     re.IGNORECASE,
 )
-_QUESTION: Final = re.compile(r"[^。！？!?.]{0,300}[？?]")
 _YOU: Final = re.compile(r"\byou\b|[你您]", re.IGNORECASE)
 _ENDS: Final = re.compile(r"[。！？!?]|\.(?=\s|$)")
-_OWN: Final = re.compile(r"\b(?:I|my|me|mine|we|our|us)\b|[我咱]", re.IGNORECASE)
 _SUBJECT: Final = re.compile(r"\busers?\b|用户|\b(?:I|my|we|our)\b|[我咱]", re.IGNORECASE)
 _OF_ANOTHER: Final = re.compile(
     r"(?:the )?user[’']s (?!(?:full |first |last |current |native |preferred |real |mother )?"
@@ -65,7 +57,6 @@ class _Line:
 
     piece: Piece
     terms: frozenset[str]
-    characters: frozenset[str]
     letters: str
 
 
@@ -87,9 +78,11 @@ def grounded(answer: Answer, window: Window) -> Answer:
         except _UngroundedError as error:
             dropped.append(f"memory {number}: {error}")
             continue
-        kept.append(settled)
         if proposal.attribute and not settled.attribute:
+            if is_single(proposal.attribute):  # what is said of the user by it is then as doubtful
+                settled = doubted(settled)
             dropped.append(f"memory {number}, {proposal.attribute}: no line of the user's says that of the user")
+        kept.append(settled)
     kept, repeated = _once(_each_slot_once(kept))
     return Answer(tuple(kept), (*dropped, *repeated))
 
@@ -134,7 +127,6 @@ class _Reading:
             _Line(
                 piece,
                 wording.terms(f"{piece.name or ''} {piece.text} {_context(piece)}"),
-                wording.characters(f"{piece.name or ''}{piece.text}{_context(piece)}"),
                 wording.letters(piece.text),
             )
             for piece in window.pieces
@@ -142,11 +134,7 @@ class _Reading:
         self._of_user = [i for i, line in enumerate(self._lines) if line.piece.speaker == "user"]
         self._of_assistant = [i for i, line in enumerate(self._lines) if line.piece.speaker == "assistant"]
         self._confirmed = {
-            i: i + 1
-            for i in self._of_assistant
-            if i + 1 in self._of_user
-            and _YES.match(self._text(i + 1).lstrip())
-            and not _NO.match(self._text(i + 1).lstrip())
+            i: i + 1 for i in self._of_assistant if i + 1 in self._of_user and confirms(self._text(i + 1))
         }
         self._corrections = days.corrections(window)
 
@@ -226,29 +214,6 @@ class _Reading:
             raise _UngroundedError("it is the assistant's line")
         if _OF_THE_TALK.match(content) and not any(said in line.letters for line in user_lines):
             raise _UngroundedError("it tells of the talk, not of the user")
-        confirmed = [self._lines[i] for i in self._confirmed]
-        terms = wording.terms(content)
-        users = frozenset().union(*(line.terms for line in (*user_lines, *confirmed)))
-        theirs = frozenset().union(*(self._lines[i].terms for i in self._of_assistant)) - users
-        shares = terms & users or wording.characters(content) & frozenset().union(*(x.characters for x in user_lines))
-        same_script = wording.is_chinese(content) == any(wording.is_chinese(line.piece.text) for line in user_lines)
-        if not shares and same_script:
-            raise _UngroundedError("it shares no name, number or word with what the user said")
-        if len(terms & theirs) > len(terms & users) * MOST_ONLY_ASSISTANTS and not self._confirms(proposal):
-            raise _UngroundedError("its words are the assistant's")
-        if all(said != self._lines[i].letters and self._only_asks(i, content) for i in own):
-            raise _UngroundedError("the user only asked")
-
-    def _confirms(self, proposal: Proposal) -> bool:
-        return any(self._confirmed[i] in proposal.sources for i in self._confirmed)
-
-    def _only_asks(self, index: int, content: str) -> bool:
-        """Return whether a line asks about the world, and the user is neither in it nor named in the entry."""
-        text, name = self._text(index), self._lines[index].piece.name
-        rest = _QUESTION.sub("", text)
-        if name and name in content:
-            return False
-        return rest != text and not _OWN.search(text) and not wording.terms(rest)
 
     def _quotes(self, proposal: Proposal) -> tuple[str, ...]:
         """Return the quotes that somebody said."""
@@ -273,9 +238,10 @@ class _Reading:
         if attribute in ("pet_names", NICKNAME):
             own_pets = attribute == "pet_names" and any(names_pet(self._text(i), value) for i in holding)
             return own_pets or any(_CALLED.search(self._text(i)) for i in holding)
-        if is_single(attribute):
+        known = any(wording.is_chinese(self._text(i)) or wording.is_english(self._text(i)) for i in lines)
+        if is_single(attribute) and known:
             return any(own_slots.says(self._said(i), attribute, value) for i in holding)
-        return bool(holding)
+        return bool(holding) or not known  # the patterns know two languages; others are judged by what they mean
 
     def _said(self, index: int) -> own_slots.Said:
         """Return a line as what its speaker says of themselves, or what the user confirmed as the user's own words."""

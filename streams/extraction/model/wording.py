@@ -21,6 +21,7 @@ _COMMON_WORDS: Final = (
     "user users s t re ve ll m d if then than about some any all one more most said "
 )
 _COMMON: Final = frozenset(_COMMON_WORDS.split())
+_MOST_COMMON: Final = 0.2
 _COMMON_HAN: Final = frozenset(
     "的了是在有和与也都就很不我你他她它们这那个吗呢吧啊呀哦嗯一上下来去到说用户要会能对把被给"
 )
@@ -75,11 +76,6 @@ def terms(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def characters(text: str) -> frozenset[str]:
-    """Return the Chinese characters of a text that say something by themselves."""
-    return frozenset("".join(_HAN.findall(text))) - _COMMON_HAN
-
-
 def letters(text: str) -> str:
     """Return a text's letters and digits alone: what two spellings of one line share."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
@@ -88,6 +84,12 @@ def letters(text: str) -> str:
 def is_chinese(text: str) -> bool:
     """Return whether a text has Chinese characters."""
     return _HAN.search(text) is not None
+
+
+def is_english(text: str) -> bool:
+    """Return whether a text is English: a fifth of its words and more are the commonest of that language."""
+    words = _LATIN.findall(unicodedata.normalize("NFKC", text).casefold())
+    return bool(words) and len([word for word in words if word in _COMMON]) >= len(words) * _MOST_COMMON
 
 
 def of_the_user(content: str, name: str | None = None) -> str:

@@ -61,11 +61,6 @@ def entry(content: str, *sources: int, **fields: Any) -> dict[str, Any]:
             "only the assistant said it",
         ),
         (
-            talk("U: I eat no shellfish. What can I try?", "A: You could try the vegetarian place in Alfama."),
-            entry("The user could try the vegetarian place in Alfama.", 1, 2),
-            "its words are the assistant's",
-        ),
-        (
             talk("U: My daughter is six.", "A: Noted. Anything else?", "U: No."),
             entry("Noted. Anything else?", 1, 2),
             "it is the assistant's line",
@@ -75,19 +70,8 @@ def entry(content: str, *sources: int, **fields: Any) -> dict[str, Any]:
             entry("小黑真可爱！", 1, 2),
             "it is the assistant's line",
         ),
-        (
-            talk("U: What is the capital of Australia?", "A: Canberra."),
-            entry("The capital of Australia is Canberra.", 1),
-            "the user only asked",
-        ),
-        (talk("U: 一公斤等于多少斤？", "A: 两斤。", "U: 好的。"), entry("一公斤等于两斤。", 1), "the user only asked"),
         (talk("U: Hello", "A: Hi!"), entry("The user said hello.", 1), "it tells of the talk, not of the user"),
         (talk("U: 你好", "A: 您好"), entry("用户打招呼。", 1), "it tells of the talk, not of the user"),
-        (
-            talk("U: I run every morning."),
-            entry("Max hates mushrooms.", 1),
-            "it shares no name, number or word with what the user said",
-        ),
         (talk("U: I run every morning."), entry("The user is allergic to eggs.", 1), "it repeats the form"),
         (talk("U: I run every morning."), entry("...", 1), "it repeats the form"),
         (talk("U: I run every morning."), entry("Great, thanks!", 1), "it repeats the form"),
@@ -225,7 +209,6 @@ TRUE_SLOTS = [
     ("birthday", "05-04", "My birthday is May 4."),
 ]
 FALSE_SLOTS = [
-    ("user_name", "Momo", "Momo hates fish."),
     ("user_name", "豆豆", "豆豆不喜欢吃鱼"),
     ("user_name", "小黑", "我养了一只猫，叫小黑。"),
     ("user_name", "Momo", "I'm Momo's owner."),
@@ -307,8 +290,8 @@ def test_every_slot_of_the_labelled_windows_can_be_filled():
 
 
 def test_a_slot_that_is_left_empty_is_counted_and_its_memory_kept():
-    answer = ground(talk("U: Momo hates fish."), entry("Momo hates fish.", 1, attribute="user_name", value="Momo"))
-    assert [(p.content, p.attribute, p.value) for p in answer.proposals] == [("Momo hates fish.", None, None)]
+    answer = ground(talk("U: My dog is called Rex."), entry("Rex is a dog.", 1, attribute="user_name", value="Rex"))
+    assert [(p.content, p.attribute, p.value) for p in answer.proposals] == [("Rex is a dog.", None, None)]
     assert answer.dropped == ("memory 1, user_name: no line of the user's says that of the user",)
 
 

@@ -1,0 +1,50 @@
+"""What the built-in encoder's vector of a sentence tells besides its meaning: linear heads, one number each.
+
+A head is a logistic regression on the vector, fitted by `tools/train_heads.py` to Chinese and English sentences. The
+encoder puts the same meaning in other languages near, so that the heads read those too. They are of no use for the
+vectors of another encoder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+import numpy as np
+
+from projections.embedding.encoder import DIMENSIONS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from projections.embedding.embedder import Vectors
+
+Head: TypeAlias = Literal["lasting", "own"]
+HEADS: Final[tuple[Head, ...]] = ("lasting", "own")
+"""`lasting`: the sentence states something that lasts. `own`: what it states is so, and of the speaker."""
+FILE: Final = Path(__file__).with_name("heads.bin")
+SCALE: Final = 512
+"""The file has the weights, and behind them the bias, times this as 16-bit integers."""
+
+
+class Heads:
+    """The heads that come with the encoder."""
+
+    def __init__(self, data: bytes) -> None:
+        """Take the bytes of the file."""
+        rows = np.frombuffer(data, "<i2").reshape(len(HEADS), DIMENSIONS + 1).astype(np.float32) / SCALE
+        self._weights = dict(zip(HEADS, rows, strict=True))
+        self.version = hashlib.blake2b(data, digest_size=4).hexdigest()
+        """Tells answers of differently fitted heads apart."""
+
+    def scores(self, head: Head, vectors: Vectors) -> NDArray[np.float32]:
+        """Return the share of such sentences of which it is so, 0 to 1, for vectors of shape (texts, 512)."""
+        weights = self._weights[head]
+        scores: NDArray[np.float32] = 1 / (1 + np.exp(-(vectors @ weights[:-1] + weights[-1])))
+        return scores
+
+
+def load() -> Heads:
+    """Return the heads of the installed package."""
+    return Heads(FILE.read_bytes())

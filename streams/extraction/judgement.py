@@ -1,0 +1,328 @@
+"""Judgement: whether a model's entry surely stems from the lines that it cites, in any language.
+
+Nearness and what a sentence states are measured by the built-in encoder and its heads; numbers, names and negation are
+compared as they are written. What cites nothing that lasts is dropped. What is doubtful is kept, unconfirmed and with
+less importance, until it is met again: a good model may conclude what no line says in these words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from unicode_rbnf import RbnfEngine
+
+from streams.extraction.model.wording import letters, terms
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+    from projections.embedding.embedder import Vectors
+    from projections.embedding.heads import Heads
+    from streams.extraction.protocol import Extraction, Piece, Proposal, Window
+
+NEAR: Final = 0.15
+"""The least cosine of an entry and a line that it stems from: good answers have 0.14 to 0.77, most bad ones less."""
+OWN: Final = 0.5
+"""The least `own` of a sentence that fills a slot of its speaker's."""
+LASTING: Final = 0.3
+"""The least `lasting` of a sentence that is a source without doubt."""
+NOTHING: Final = 0.1
+"""A line whose sentences all score less than this for `lasting` states nothing."""
+DOUBTED: Final = 0.5
+"""What is left of the importance of an unconfirmed entry."""
+OF_ANOTHER: Final = "its line does not say so of the speaker"
+SHORT: Final = 40
+"""Characters of an answer that says little without its question."""
+
+_SENTENCES: Final = re.compile(r"[^。！？!?；;\n.]+(?:\.(?=\w)[^。！？!?；;\n.]+){0,50}[。！？!?；;.]{0,3}")
+_QUOTED: Final = re.compile(
+    r"«[^»]{8,2000}»|“[^”]{8,2000}”|\"[^\"]{8,2000}\"|「[^」]{4,2000}」|『[^』]{4,2000}』|(?<!\w)'[^']{8,2000}'"
+)
+"""What a line shows between marks and does not say."""
+_CLAUSES: Final = re.compile(r"[,，;；:：]")
+_NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z][\w'’-]{2,40}")
+"""A word with a capital inside a sentence."""
+_READ: Final = ("LATIN", "CJK", "HANGUL", "CYRILLIC", "ARABIC", "THAI")
+"""The scripts of the encoder's languages, as Unicode begins the names of their letters."""
+_NO: Final = re.compile(
+    r"\b(?:no|not|never|none|nobody|without|cannot|\w+n[’']t|dont|doesnt|isnt|wont|cant|nah|nope|nicht|nichts|kein\w*"
+    r"|niemals|ohne|nein|pas|jamais|rien|aucun\w*|non|nunca|nada|jamás|tampoco|não|nem|niente|nessun\w*|niet|geen"
+    r"|nooit|nee|nie|nigdy|не|нет|никогда|ні|немає|değil|hayır|yok|asla|hiç|ei|eivät|hapana|sio|không|chưa|όχι|δεν|μην)\b"
+    r"|不|没|沒|無い|ない|ません|いいえ|안 |않|못|아니|ไม่"
+    r"|(?<!\w)(?:لا|ليس\w*|لم|لن|غير|לא|אין|नहीं|মা|না|নেই|নয়)(?!\w)",
+    re.IGNORECASE,
+)
+"""Words that deny: an entry must deny what its clause does."""
+_DENIES_BY_ITSELF: Final = re.compile(
+    r"\b(?:dislik\w*|hat(?:e|es|ed)|avoid\w*|stop(?:s|ped)?|quit\w*|former\w*|free|teetotal\w*|unable|single|vegan"
+    r"|vegetarian|intolerant|allerg\w*|introvert\w*|instead|rather|only)\b|讨厌|戒|避免|停|单身|过敏|素|只",
+    re.IGNORECASE,
+)
+"""Words of an entry that stand for a denial."""
+_YES: Final = re.compile(
+    r"\W*(?:yes|yeah|yep|yup|exactly|correct|right|that[’']s (?:right|true|it)|true|indeed|sure"
+    r"|absolutely|deal|ok(?:ay)?|ja|genau|stimmt|richtig"
+    r"|oui|voilà|exact\w*|c'est ça|sí|si|claro|exacto|correcto|eso|sim|isso|certo|exato|sì|esatto|giusto|klopt|precies"
+    r"|tak|dokładnie|zgadza|да|точно|именно|так|саме|evet|aynen|doğru|はい|うん|ええ|そう|네|응|맞아|그래|نعم|أجل|بالضبط"
+    r"|ใช่|ครับ|ค่ะ|vâng|đúng|ừ|kyllä|joo|juuri|ndiyo|ναι|ακριβώς|כן|נכון|בדיוק|हाँ|हां|जी|हो|হ্যাঁ|জি|ঠিক"
+    r"|对(?!不)|是的|是啊|没错|正是|正确|嗯|好|可以|当然|就这么)"
+    r"(?!\w*[?？])",
+    re.IGNORECASE,
+)
+"""How a turn begins that confirms what the assistant said."""
+_MONTH: Final = re.compile(
+    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b", re.IGNORECASE
+)
+_DATE: Final = re.compile(
+    rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH.pattern}(?:,? \d{{4}})?|{_MONTH.pattern} \d{{1,2}}(?:,? \d{{4}})?"
+    r"|\d{4}-\d\d-\d\d|(?:\d{4}年)?\d{1,2}月\d{1,2}[日号]",
+    re.IGNORECASE,
+)
+"""A day that a model may have reckoned: its numbers need not stand in a line."""
+_LANGUAGES: Final = {
+    "LATIN": ("en", "de", "fr", "es", "pt", "it", "nl", "pl", "tr", "vi", "fi", "sw"),
+    "CYRILLIC": ("ru", "uk"),
+    "THAI": ("th",),
+    "HANGUL": ("ko",),
+    "ARABIC": ("ar",),
+    "CJK": ("zh", "ja"),
+    "HEBREW": ("he",),
+    "GREEK": ("el",),
+    "DEVANAGARI": ("hi",),
+}
+"""In which languages a number may be spelt, by the script of its line."""
+LARGEST_SPELT: Final = 9_999
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A cited line of the user's, or of the assistant's that the user confirmed, and its sentences."""
+
+    piece: Piece
+    texts: tuple[str, ...]
+    asked: bool = False
+    """Whether it is a short answer to the assistant, and its texts end with question and answer."""
+
+
+async def judged(
+    window: Window,
+    extraction: Extraction,
+    embed: Callable[[Sequence[str]], Awaitable[Vectors]],
+    heads: Heads,
+) -> Extraction:
+    """Return an extraction from a conversation without the entries that nothing stands behind, the doubtful marked.
+
+    `embed` is the built-in encoder's. The reason for each stands in `dropped`. Raises EmbedderUnavailable.
+    """
+    if window.source_type != "chat" or not extraction.proposals:
+        return extraction
+    lines = [_lines(window, proposal) for proposal in extraction.proposals]
+    texts = [
+        text
+        for proposal, cited in zip(extraction.proposals, lines, strict=True)
+        for text in (proposal.content, *(text for line in cited for text in line.texts))
+    ]
+    distinct = list(dict.fromkeys(texts))
+    vectors = dict(zip(distinct, await embed(distinct), strict=True))
+    kept: list[Proposal] = []
+    notes = list(extraction.dropped)
+    for number, (proposal, cited) in enumerate(zip(extraction.proposals, lines, strict=True), 1):
+        evidence = _Evidence(window, proposal, cited, vectors, heads)
+        if evidence.states_nothing:
+            notes.append(f"memory {number}: its lines state nothing that lasts")
+        elif doubt := next(evidence.doubts(), None):
+            unsure = doubted(proposal)
+            kept.append(replace(unsure, attribute=None, value=None) if doubt == OF_ANOTHER else unsure)
+            notes.append(f"memory {number} is not confirmed: {doubt}")
+        else:
+            kept.append(proposal)
+    return replace(extraction, proposals=tuple(kept), dropped=tuple(notes))
+
+
+def doubted(proposal: Proposal) -> Proposal:
+    """Return an entry as unconfirmed, with half its importance."""
+    if not proposal.confirmed:
+        return proposal
+    return replace(proposal, confirmed=False, importance=proposal.importance * DOUBTED)
+
+
+def denies(text: str) -> bool:
+    """Return whether a text has a word that denies."""
+    return _NO.search(text) is not None
+
+
+def confirms(answer: str) -> bool:
+    """Return whether a turn begins with a yes to what the assistant said before it."""
+    rest = answer[:SHORT]
+    while yes := _YES.match(rest):
+        rest = rest[yes.end() :]
+    return len(rest) < len(answer[:SHORT]) and not denies(rest)
+
+
+def _lines(window: Window, proposal: Proposal) -> list[_Line]:
+    """Return the lines that an entry may stem from: the user's that it cites, with the question before a short one."""
+    found = []
+    for index in proposal.sources:
+        piece = window.pieces[index]
+        before = window.pieces[index - 1] if index else None
+        if piece.speaker == "user":
+            texts = _sentences(piece.text)
+            asked = before is not None and before.speaker == "assistant" and len(piece.text) <= SHORT
+            if asked and before is not None:
+                texts = (*texts, f"{_last_sentence(before.text)} {piece.text}")
+            found.append(_Line(piece, texts, asked))
+        elif index + 1 < len(window.pieces):
+            answer = window.pieces[index + 1]
+            is_cited = index + 1 in proposal.sources and len(answer.text) <= SHORT and not denies(answer.text)
+            if answer.speaker == "user" and (is_cited or confirms(answer.text)):
+                found.append(_Line(piece, _sentences(piece.text)))
+    return found
+
+
+def _sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of a line, and all of it; what it quotes was said by another, unless it is all quoted."""
+    own = _QUOTED.sub(" ", text)
+    said = own if any(map(str.isalnum, own)) else text
+    parts = tuple(part.strip() for part in _SENTENCES.findall(said) if part.strip())
+    return parts if len(parts) == 1 else (*parts, said)
+
+
+def _last_sentence(text: str) -> str:
+    return ([part.strip() for part in _SENTENCES.findall(text) if part.strip()] or [text])[-1]
+
+
+class _Evidence:
+    """What stands behind one entry."""
+
+    def __init__(
+        self,
+        window: Window,
+        proposal: Proposal,
+        lines: list[_Line],
+        vectors: dict[str, Vectors],
+        heads: Heads,
+    ) -> None:
+        self._proposal = proposal
+        self._lines = lines
+        self._cited = " \n".join(line.piece.text for line in lines)
+        self._window = " \n".join(f"{piece.name or ''} {piece.text}" for piece in window.pieces)
+        self._days = "".join(f" {piece.occurred_at:%Y %m %d}" for piece in window.pieces)
+        self._texts = [text for line in lines for text in line.texts]
+        asked = [line.piece.text for line in lines if line.asked]
+        self._is_answer = bool(asked) or any(line.piece.speaker == "assistant" for line in lines)
+        self._answers = asked
+        if self._texts:
+            said = np.stack([vectors[text] for text in self._texts])
+            self._near = said @ vectors[proposal.content]
+            self._lasting = heads.scores("lasting", said)
+            self._own = heads.scores("own", said)
+
+    @property
+    def states_nothing(self) -> bool:
+        """Whether no line that the encoder reads states anything."""
+        if not self._texts:
+            return True
+        return not self._is_answer and _is_read(self._cited) and float(self._lasting.max()) < NOTHING
+
+    def doubts(self) -> Iterator[str]:
+        """Yield why the entry may not stem from its lines."""
+        content = self._proposal.content
+        if self._has_unsaid_number(content):
+            yield "a number in it stands in no line"
+        if self._has_unsaid_name(content):
+            yield "a name in it stands in no line"
+        if not _is_read(self._cited):
+            if not self._shares_a_word(content):
+                yield "its language is not read, and it shares no name or number with its lines"
+            return
+        nearest = int(self._near.argmax())
+        clause = _clause(self._texts[nearest], content)
+        denied = denies(clause) or any(denies(_CLAUSES.split(answer)[0]) for answer in self._answers)
+        if denied and not (denies(content) or _DENIES_BY_ITSELF.search(content)):
+            yield "its line denies it"
+        if float(self._near[nearest]) < NEAR and not self._shares_a_word(content):
+            yield "it is not near what its lines say"
+        if self._is_answer:
+            return
+        if float(self._lasting[nearest]) < LASTING:
+            yield "its line states nothing that lasts"
+        if self._proposal.attribute and not self._proposal.about and float(self._own[nearest]) < OWN:
+            yield OF_ANOTHER
+
+    def _has_unsaid_number(self, content: str) -> bool:
+        said = _numbers(f"{self._window} {self._days}")
+        unsaid = _numbers(_DATE.sub(" ", content)) - said
+        script, spelt = _script(self._cited), letters(self._cited)
+        return any(not any(word in spelt for word in _spellings(number, script)) for number in unsaid)
+
+    def _has_unsaid_name(self, content: str) -> bool:
+        """Return whether a name, in the script of its lines, is none of theirs; in another script nobody can tell."""
+        script = _script(self._cited)
+        said = _plain(self._window)
+        names = [n for n in _NAME.findall(content) if script == "LATIN" and not _MONTH.fullmatch(n)]
+        value = self._proposal.value or ""
+        if self._proposal.attribute in _OF_NAMES and _script(value) == script:
+            names.append(value)
+        return any(_plain(name)[:_STEM] not in said for name in names)
+
+    def _shares_a_word(self, content: str) -> bool:
+        """Return whether a name or number of the entry's stands in its lines."""
+        said = _plain(" ".join(self._texts))
+        words = [*_NAME.findall(content), self._proposal.value or ""]
+        return any(len(letters(word)) > 1 and _plain(word) in said for word in words) or bool(
+            _numbers(content) & _numbers(" ".join(self._texts))
+        )
+
+
+_STEM: Final = 4
+"""Letters of a name that its cases and spellings share."""
+_OF_NAMES: Final = frozenset({"user_name", "city", "employer", "pet_names", "family", "friends"})
+
+
+def _plain(text: str) -> str:
+    """Return the letters and digits of a text without the marks above and below them."""
+    return letters("".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))).replace(
+        "đ", "d"
+    )
+
+
+def _numbers(text: str) -> set[str]:
+    """Return the numbers of a text in digits, and those in Chinese numerals."""
+    return {term for term in terms(unicodedata.normalize("NFKC", text)) if term.isdecimal()}
+
+
+@lru_cache(maxsize=1024)
+def _spellings(number: str, script: str) -> tuple[str, ...]:
+    """Return how a number is spelt in the languages of a script, by their letters alone."""
+    if int(number) > LARGEST_SPELT:
+        return ()
+    engines = map(RbnfEngine.for_language, _LANGUAGES.get(script, ()))
+    words = (word for engine in engines for word in engine.format_number(int(number)).text_by_ruleset.values())
+    return tuple(dict.fromkeys(filter(None, map(letters, words))))
+
+
+def _clause(text: str, content: str) -> str:
+    """Return the clause of a sentence that an entry shares most letters with, else the whole."""
+    clauses = [clause for clause in _CLAUSES.split(text) if clause.strip()]
+    wanted = terms(content)
+    return max(clauses, key=lambda clause: len(terms(clause) & wanted), default=text) if len(clauses) > 1 else text
+
+
+def _script(text: str) -> str:
+    """Return the script of most letters of a text, as Unicode begins their names."""
+    counts: dict[str, int] = {}
+    for letter in filter(str.isalpha, text[:400]):
+        script = unicodedata.name(letter, "?").partition(" ")[0]
+        counts[script] = counts.get(script, 0) + 1
+    script = max(counts, key=lambda script: counts[script], default="")
+    return "CJK" if script in ("HIRAGANA", "KATAKANA") else script
+
+
+def _is_read(text: str) -> bool:
+    """Return whether the encoder may read a text: it is in the script of one of its languages."""
+    return _script(text) in (*_READ, "")
