@@ -38,7 +38,7 @@ ACTIONS = {
 
 
 @given(HISTORIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_every_decision_is_whole_small_and_comes_back_from_its_bytes(history: list[Step]):
     _, decisions = lived(history)
     for version, decision in enumerate(decisions, start=1):
@@ -52,13 +52,13 @@ def test_every_decision_is_whole_small_and_comes_back_from_its_bytes(history: li
 
 
 @given(HISTORIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_same_history_is_decided_the_same(history: list[Step]):
     assert lived(history)[1] == lived(history)[1]
 
 
 @given(HISTORIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_state_is_always_in_order(history: list[Step]):
     after, decisions = lived(history)
     state = after.state
@@ -78,7 +78,7 @@ def test_a_state_is_always_in_order(history: list[Step]):
 
 
 @given(HISTORIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_no_two_lasting_memories_of_one_agent_hold_one_single_slot(history: list[Step]):
     after, _ = lived(history)
     shown: dict[tuple[str | None, str], int] = {}
@@ -89,7 +89,7 @@ def test_no_two_lasting_memories_of_one_agent_hold_one_single_slot(history: list
 
 
 @given(HISTORIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_by_whom_things_were_asked_for_is_in_every_event_and_in_no_digest(history: list[Step]):
     def asked_by(step: Step, key_id: str) -> Step:
         def make(command_id: str, memory_id: str) -> Item:

@@ -55,7 +55,7 @@ def fold(decisions: Sequence[Decision]) -> UserState:
 
 
 @given(HISTORIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_nothing_is_known_of_who_was_erased(history: list[Step]):
     known, decisions = erased(history)
     assert not known.memories
@@ -64,7 +64,7 @@ def test_nothing_is_known_of_who_was_erased(history: list[Step]):
 
 
 @given(HISTORIES, HISTORIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_who_returns_is_as_if_never_there_before(before: list[Step], after: list[Step]):
     returned, _ = lived(after, erased(before)[0])
     new, _ = lived(after)
@@ -72,7 +72,7 @@ def test_who_returns_is_as_if_never_there_before(before: list[Step], after: list
 
 
 @given(HISTORIES, HISTORIES, st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_fold_that_cannot_read_what_was_before_is_the_live_one(
     before: list[Step], after: list[Step], data: st.DataObject
 ):
@@ -85,7 +85,7 @@ def test_a_fold_that_cannot_read_what_was_before_is_the_live_one(
 
 
 @given(HISTORIES, HISTORIES, st.lists(st.integers(1, 6), min_size=1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_shard_keeps_no_row_of_before_whatever_the_batches(before: list[Step], after: list[Step], sizes: list[int]):
     known, first = erased(before)
     returned, second = lived(after, known)

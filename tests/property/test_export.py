@@ -52,7 +52,7 @@ def imported_into(known: Given, lines: list[dict[str, Any]]) -> Given:
 
 
 @given(HISTORIES)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_what_is_exported_comes_back_as_it_was_and_once(history: list[Step]):
     source, decisions = lived(history)
     pages = dict(enumerate(decisions))

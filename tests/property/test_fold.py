@@ -56,14 +56,14 @@ def records(decisions: Sequence[Decision]) -> list[Record]:
 
 
 @given(HISTORIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_rebuilt_fold_is_the_live_one(history: list[Step]):
     live, decisions = lived(history)
     assert fold(decisions) == live.state
 
 
 @given(HISTORIES, st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_what_is_repeated_late_or_void_changes_nothing(history: list[Step], data: st.DataObject):
     live, decisions = lived(history)
     noisy: list[Decision] = []
@@ -77,7 +77,7 @@ def test_what_is_repeated_late_or_void_changes_nothing(history: list[Step], data
 
 
 @given(HISTORIES, HISTORIES, st.lists(st.integers(1, 6), min_size=1), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_shard_holds_the_live_state_whatever_the_batches_and_the_neighbours(
     mine: list[Step], theirs: list[Step], sizes: list[int], data: st.DataObject
 ):

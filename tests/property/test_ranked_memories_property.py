@@ -51,7 +51,7 @@ def answers(ranked: RankedMemories, at: datetime) -> list[object]:
 
 
 @given(HISTORIES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_orders_that_follow_are_those_made_anew(history: list[Step]):
     known, users, logged = CROWD, RankedMemoriesByUser(), later()
     users.of(known.state)

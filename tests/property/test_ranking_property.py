@@ -77,7 +77,7 @@ SHARES = st.builds(
     st.integers(1, 70),
     st.sampled_from((0.0, 0.3, 0.7)),
 )
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_best_are_those_of_all_scores_in_full(
     found: Legs, facts: dict[str, Judged], shares: Shares, limit: int, min_score: float
 ):

@@ -177,7 +177,7 @@ def makers(draw: st.DrawFn) -> Callable[[str, str], UserItem]:
 
 
 @given(st.lists(st.tuples(makers(), st.integers(0, 9), st.booleans()), min_size=3, max_size=25), PARAMETERS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_decision_by_keys_is_that_of_a_look_at_every_memory(
     history: list[tuple[Callable[[str, str], UserItem], int, bool]], parameters: Parameters
 ):
@@ -199,7 +199,7 @@ def test_a_decision_by_keys_is_that_of_a_look_at_every_memory(
 
 
 @given(st.lists(st.tuples(makers(), st.integers(0, 9)), min_size=3, max_size=20), answers(), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_what_is_found_by_keys_is_what_a_look_at_every_memory_finds(
     history: list[tuple[Callable[[str, str], UserItem], int]], answer: CandidatesExtracted, data: st.DataObject
 ):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
-from simulation.run import play
+from simulation.run import Played, play
 from simulation.workload import Workload
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -16,6 +17,12 @@ ALONE_SEED = 2
 """Its worker is alone."""
 FULL_SEED = 4
 """Its disks are full at times."""
+
+
+@cache
+def played(seed: int) -> Played:
+    """Play a seed, once for all tests."""
+    return play(Workload.of_seed(seed))
 
 
 def trace(hash_seed: str) -> str:
@@ -33,12 +40,11 @@ def trace(hash_seed: str) -> str:
 
 def test_a_seed_has_the_same_trace_twice():
     for seed in (SEED, ALONE_SEED, FULL_SEED):
-        first, second = play(Workload.of_seed(seed)), play(Workload.of_seed(seed))
-        assert first == second
+        assert played(seed) == play(Workload.of_seed(seed))
 
 
 def test_another_seed_has_another_trace():
-    assert play(Workload.of_seed(SEED)).trace != play(Workload.of_seed(SEED + 1)).trace
+    assert played(SEED).trace != played(SEED + 1).trace
 
 
 def test_a_trace_does_not_depend_on_the_order_of_hashes():
@@ -49,16 +55,14 @@ def test_a_trace_does_not_depend_on_the_order_of_hashes():
 
 def test_faults_do_happen():
     """A run with faults is not a calm one with another name."""
-    happened = sum(
-        (play(Workload.of_seed(seed)).happened for seed in range(5)), start=play(Workload.of_seed(5)).happened
-    )
-    assert {"_crash", "_freeze", "_move", "_all", "_storm"} <= set(happened)
+    happened = {what for seed in range(6) for what in played(seed).happened}
+    assert {"_crash", "_freeze", "_move", "_all", "_storm"} <= happened
 
 
 def test_a_worker_that_is_alone_decides_some_commands_at_once_and_others_not():
-    happened = play(Workload.of_seed(ALONE_SEED)).happened
+    happened = played(ALONE_SEED).happened
     assert {"decided at once", "not decided at once", "answers decided at once"} <= set(happened)
 
 
 def test_commits_fail_where_disks_are_full():
-    assert play(Workload.of_seed(FULL_SEED)).happened["commits that failed"]
+    assert played(FULL_SEED).happened["commits that failed"]

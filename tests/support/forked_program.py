@@ -14,7 +14,11 @@ import tempfile
 from multiprocessing import get_context
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
 FORKS: Final = get_context("forkserver")
 FORKS.set_forkserver_preload(
@@ -47,6 +51,23 @@ def mnemolog(
             process.kill()
             process.join()
             process.close()
+
+
+def started(text: str, *arguments: str, stdout: Connection, stderr: Connection) -> BaseProcess:
+    """Begin to run a text as `python -c` does; return its process. The streams are ends of pipes, for it alone."""
+    process = FORKS.Process(target=_run_text, args=(text, arguments, stdout, stderr))
+    process.start()
+    stdout.close()
+    stderr.close()
+    return process
+
+
+def _run_text(text: str, arguments: tuple[str, ...], stdout: Connection, stderr: Connection) -> None:
+    for number, end in ((1, stdout), (2, stderr)):
+        os.dup2(end.fileno(), number)
+        end.close()
+    sys.argv = ["-c", *arguments]
+    exec(compile(text, "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102 - a test's own text
 
 
 def _printed(folder: Path) -> tuple[bytes, bytes]:

@@ -14,14 +14,15 @@ import json
 import os
 import pkgutil
 import re
-import subprocess
 import sys
+import traceback
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
-from subprocess import PIPE
 from typing import TYPE_CHECKING, Any, Final
+
+from prometheus_client import REGISTRY
 
 if TYPE_CHECKING:
     import random
@@ -105,8 +106,13 @@ class Call:
     pattern: re.Pattern[Any] | None
 
 
-def calls(module: ModuleType) -> Iterator[Call]:
-    """Yield every call of `re` that takes a pattern, also those within functions."""
+@cache
+def calls(module: ModuleType) -> tuple[Call, ...]:
+    """Return every call of `re` that takes a pattern, also those within functions."""
+    return tuple(_calls(module))
+
+
+def _calls(module: ModuleType) -> Iterator[Call]:
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=method)) if method in METHODS:
@@ -131,33 +137,48 @@ def _evaluated(expression: ast.expr, flags: ast.expr | None, names: dict[str, An
         return None
 
 
-COMPILED_AT_IMPORT: Final = """
-import json, re, sys
-from support.pumping import PACKAGES, modules
-compiled, found = re._compile, []
-def noted(pattern, flags):
-    made = compiled(pattern, flags)
-    frame = sys._getframe(2)
-    name = frame.f_globals.get("__name__", "")
-    if name.partition(".")[0] in PACKAGES:
-        found.append([name, frame.f_lineno, made.pattern if isinstance(made.pattern, str) else None, made.flags])
-    return made
-re._compile = noted
-list(modules())
-print(json.dumps(found))
-"""
-
-
 def compiled_at_import() -> list[tuple[str, int, str | None, int]]:
     """Return module, line, pattern (None: of bytes) and flags of all that importing the packages compiles, held or not.
 
-    It is seen in a process of its own: here they are imported already.
+    It is seen in a fork that imports them once more: here they are imported already, and so is what they need.
     """
-    path = os.pathsep.join([*sys.path, str(Path(__file__).parents[1])])
-    child = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-c", COMPILED_AT_IMPORT], env=os.environ | {"PYTHONPATH": path}, check=True, stdout=PIPE
-    )
-    return [tuple(one) for one in json.loads(child.stdout)]
+    list(modules())
+    reads, writes = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reads)
+            with os.fdopen(writes, "w", encoding="utf-8") as told:
+                json.dump(_imported_anew(), told)
+        except BaseException:  # noqa: BLE001 - whatever it is, the tests must not go on in two processes
+            traceback.print_exc()
+        finally:
+            os._exit(0)
+    os.close(writes)
+    with os.fdopen(reads, encoding="utf-8") as told:
+        said = told.read()
+    os.waitpid(child, 0)
+    return [tuple(one) for one in json.loads(said)]
+
+
+def _imported_anew() -> list[tuple[str, int, str | None, int]]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in PACKAGES]:
+        del sys.modules[name]
+    for metric in list(REGISTRY._collector_to_names):  # each is made again
+        REGISTRY.unregister(metric)
+    found, compiled = [], re._compile  # type: ignore[attr-defined]
+
+    def noted(pattern: Any, flags: Any) -> re.Pattern[Any]:
+        made: re.Pattern[Any] = compiled(pattern, flags)
+        frame = sys._getframe(2)
+        name = frame.f_globals.get("__name__", "")
+        if name.partition(".")[0] in PACKAGES:
+            found.append((name, frame.f_lineno, made.pattern if isinstance(made.pattern, str) else None, made.flags))
+        return made
+
+    re._compile = noted  # type: ignore[attr-defined]
+    list(modules())
+    return found
 
 
 def _inside(value: object, depth: int) -> Iterator[re.Pattern[Any]]:

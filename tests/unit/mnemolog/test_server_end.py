@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
+from support.forked_program import FORKS, started
 
+SECONDS = 240
 HANGS = """
 import time
 from mnemolog.server import end_in_time
@@ -18,9 +18,13 @@ time.sleep(600)  # an event loop that hangs
 
 
 def test_a_process_that_hangs_after_a_signal_is_ended_as_one_that_stopped():
-    done = subprocess.run([sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=240, check=False)  # noqa: S603
-    assert done.returncode == 0
-    assert "it ends as it is, nothing that was accepted is lost" in done.stderr
+    errors, stderr = FORKS.Pipe(duplex=False)
+    _, stdout = FORKS.Pipe(duplex=False)
+    process = started(HANGS, stdout=stdout, stderr=stderr)
+    with os.fdopen(os.dup(errors.fileno()), encoding="utf-8") as said:
+        assert "it ends as it is, nothing that was accepted is lost" in said.read()
+    process.join(SECONDS)
+    assert process.exitcode == 0
 
 
 DEAF = f"""
@@ -37,11 +41,11 @@ logging.basicConfig()
 
 
 def test_a_process_whose_stderr_nobody_reads_is_ended_all_the_same():
-    reads, writes = os.pipe()
-    done = subprocess.run([sys.executable, "-c", DEAF], stderr=writes, timeout=240, check=False)  # noqa: S603
-    os.close(reads)
-    os.close(writes)
-    assert done.returncode == 0
+    _unread, stderr = FORKS.Pipe(duplex=False)
+    _, stdout = FORKS.Pipe(duplex=False)
+    process = started(DEAF, stdout=stdout, stderr=stderr)
+    process.join(SECONDS)
+    assert process.exitcode == 0
 
 
 STANDS_STILL = """
@@ -73,14 +77,17 @@ asyncio.run(stand_still(globals()[sys.argv[1]]))
     ids=["Python", "C that holds the interpreter's lock"],
 )
 def test_a_process_whose_loop_stands_still_when_the_signal_comes_is_ended_too(work: str, code: int, said: str):
-    command = [sys.executable, "-c", STANDS_STILL, work]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            process.send_signal(signal.SIGTERM)
-            _, errors = process.communicate(timeout=240)
-        finally:
-            process.kill()
-    assert process.returncode == code
-    assert said in errors
+    (answers, stdout), (errors, stderr) = FORKS.Pipe(duplex=False), FORKS.Pipe(duplex=False)
+    process = started(STANDS_STILL, work, stdout=stdout, stderr=stderr)
+    try:
+        with os.fdopen(os.dup(answers.fileno()), encoding="utf-8") as lines:
+            assert lines.readline() == "ready\n"
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGTERM)
+        with os.fdopen(os.dup(errors.fileno()), encoding="utf-8") as lines:
+            assert said in lines.read()
+        process.join(SECONDS)
+    finally:
+        process.kill()
+        process.join()
+    assert process.exitcode == code

@@ -55,7 +55,7 @@ def by_fastavro(message: Any) -> bytes:
 
 
 @pytest.mark.parametrize("message", codec.MESSAGES, ids=lambda message: message.__name__)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_every_message_is_written_as_fastavro_writes_it(message: type, data: st.DataObject) -> None:
     made = data.draw(values(message))

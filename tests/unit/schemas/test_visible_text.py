@@ -75,4 +75,5 @@ def test_it_takes_linear_time(unit: str):
         visible(text)
         return time.process_time() - begun
 
-    assert min(seconds(100_000) for _ in range(3)) < 40 * max(0.005, min(seconds(10_000) for _ in range(3)))
+    most = 40 * max(0.005, min(seconds(3_000) for _ in range(3)))
+    assert any(seconds(30_000) < most for _ in range(3))

@@ -103,12 +103,13 @@ def test_settings_import_no_index_and_no_client():
 
 def words(source: str) -> str:
     """Return a module's names and strings, without comments and docstrings: these may cite where a fact is from."""
-    tree = ast.parse(source)
-    prose = {
-        id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)
-    }
-    values = (value for node in ast.walk(tree) if id(node) not in prose for _, value in ast.iter_fields(node))
-    return " ".join(value for value in values if isinstance(value, str)).lower()
+    prose, values = set(), []
+    for node in ast.walk(ast.parse(source)):  # a statement comes before what it consists of
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            prose.add(id(node.value))
+        if id(node) not in prose:
+            values += [value for _, value in ast.iter_fields(node) if isinstance(value, str)]
+    return " ".join(values).lower()
 
 
 @pytest.mark.parametrize("index", [index for index in INDEXES if index.schemes], ids=lambda index: index.title)

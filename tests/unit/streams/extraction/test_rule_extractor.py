@@ -333,7 +333,7 @@ SPEAKERS = st.sampled_from(["user", "assistant", "screenshot", "article"])
 TIMES = st.datetimes(timezones=st.just(UTC))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(SPEAKERS, TEXTS), max_size=4), TIMES)
 async def test_any_text_is_read_without_failing_and_every_proposal_cites_pieces_that_exist(
     said: list[tuple[Speaker, str]], at: datetime
