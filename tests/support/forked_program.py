@@ -1,4 +1,4 @@
-"""The command line in processes of their own that begin with their modules imported.
+"""The command line in processes of their own that begin with their modules imported: commands, and what goes on.
 
 Each is a fork of one process that has imported everything and done nothing: exit code, streams, signals and files are
 those of `python -m mnemolog`, and the one to three seconds of processor time that the imports take are spent once. All
@@ -17,6 +17,7 @@ from subprocess import CompletedProcess, TimeoutExpired
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
@@ -33,24 +34,81 @@ FORKS.set_forkserver_preload(
 )
 
 
+class Forked:
+    """A command that goes on, and what it has said so far. Who starts one ends it."""
+
+    def __init__(
+        self, *arguments: str, environment: dict[str, str], said: bytes = b"", missing: Sequence[str] = ()
+    ) -> None:
+        """Start it, with the umask and the folder of this process; what is `missing` cannot be imported in it."""
+        self._folder = tempfile.TemporaryDirectory(prefix="forked-")
+        self._streams = Path(self._folder.name)
+        (self._streams / "stdin").write_bytes(said)
+        self.arguments = ["mnemolog", *arguments]
+        given = (self._streams, arguments, environment, _umask(), missing)
+        self._process = FORKS.Process(target=_run, args=given, daemon=True)
+        self._process.start()
+        assert self._process.pid is not None
+        self.pid: int = self._process.pid
+        self._ended: tuple[int | None, tuple[bytes, bytes]] | None = None
+        """Its exit code and all that it told, when its files are gone."""
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code, None while it runs; of one that a signal ended the signal's number, negative."""
+        return self._process.exitcode if self._ended is None else self._ended[0]
+
+    def poll(self) -> int | None:
+        """Return the exit code, None while it runs."""
+        return self.returncode
+
+    def told(self) -> tuple[bytes, bytes]:
+        """Return what it has printed and what it has said so far."""
+        if self._ended is not None:
+            return self._ended[1]
+        files = [self._streams / name for name in ("stdout", "stderr")]
+        printed, said = (file.read_bytes() if file.exists() else b"" for file in files)
+        return printed, said
+
+    def communicate(self, timeout: float) -> tuple[str, str]:
+        """Wait for its end; return what it printed and what it said. Raises TimeoutExpired, and does not end it."""
+        self.wait(timeout)
+        printed, said = self.told()
+        return printed.decode(), said.decode()
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def wait(self, timeout: float) -> int:
+        """Wait for its end, and return the exit code. Raises TimeoutExpired, and does not end it."""
+        if self._ended is None:
+            self._process.join(timeout)
+        if self.returncode is None:
+            raise TimeoutExpired(self.arguments, timeout, *self.told())
+        return self.returncode
+
+    def kill(self) -> None:
+        """Have it ended when this returns, and its files removed; safe to call twice."""
+        if self._ended is None:
+            self._process.kill()
+            self._process.join()
+            self._ended = self._process.exitcode, self.told()
+            self._process.close()
+            self._folder.cleanup()
+
+
 def mnemolog(
     *arguments: str, environment: dict[str, str], said: bytes = b"", timeout: float = 300.0
 ) -> CompletedProcess[bytes]:
     """Run a command to its end. Raises TimeoutExpired, and ends it then."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "stdin").write_bytes(said)
-        process = FORKS.Process(target=_run, args=(folder, arguments, environment))
-        process.start()
-        try:
-            process.join(timeout)
-            if process.exitcode is None:
-                raise TimeoutExpired(["mnemolog", *arguments], timeout, *_printed(folder))
-            return CompletedProcess(["mnemolog", *arguments], process.exitcode, *_printed(folder))
-        finally:
-            process.kill()
-            process.join()
-            process.close()
+    command = Forked(*arguments, environment=environment, said=said)
+    try:
+        code = command.wait(timeout)
+        return CompletedProcess(command.arguments, code, *command.told())
+    finally:
+        command.kill()
 
 
 def started(text: str, *arguments: str, stdout: Connection, stderr: Connection) -> BaseProcess:
@@ -70,11 +128,15 @@ def _run_text(text: str, arguments: tuple[str, ...], stdout: Connection, stderr:
     exec(compile(text, "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102 - a test's own text
 
 
-def _printed(folder: Path) -> tuple[bytes, bytes]:
-    return (folder / "stdout").read_bytes(), (folder / "stderr").read_bytes()
+def _umask() -> int:
+    now = os.umask(0o077)
+    os.umask(now)
+    return now
 
 
-def _run(folder: Path, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
+def _run(
+    folder: Path, arguments: tuple[str, ...], environment: dict[str, str], umask: int, missing: Sequence[str]
+) -> None:
     """Be the program, with its own standard streams and variables; what it registers for its end is done here."""
     from mnemolog.cli import main  # noqa: PLC0415 - imported already, by the process that this one is a fork of
 
@@ -84,8 +146,11 @@ def _run(folder: Path, arguments: tuple[str, ...], environment: dict[str, str]) 
         os.dup2(opened, number)
         os.close(opened)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - multiprocessing has put another there
+    os.umask(umask)
     os.environ.clear()
     os.environ.update(environment)
+    for name in missing:
+        sys.modules[name] = None  # type: ignore[assignment] # that is how Python spells "not to be had"
     sys.argv = ["mnemolog", *arguments]
     try:
         main()

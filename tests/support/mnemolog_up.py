@@ -8,9 +8,12 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from support.forked_program import Forked
+
 from mnemolog import Client, Unavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 TIMEOUT_SECONDS = 240.0
@@ -28,10 +31,13 @@ class Up:
     """A `mnemolog up` in a process of its own."""
 
     def __init__(self, folder: Path, port: int, **variables: str) -> None:
-        command = [sys.executable, "-m", "mnemolog", "up", "--data", str(folder), "--port", str(port)]
         self.url = f"http://127.0.0.1:{port}"
         self.client = Client(self.url, retries=0)
-        self.process = subprocess.Popen(command, env=environment(**variables), stderr=subprocess.PIPE, text=True)  # noqa: S603 - ours
+        self.process = self._started(["up", "--data", str(folder), "--port", str(port)], environment(**variables))
+
+    def _started(self, arguments: Sequence[str], variables: dict[str, str]) -> subprocess.Popen[str] | Forked:
+        command = [sys.executable, "-m", "mnemolog", *arguments]
+        return subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)  # noqa: S603 - ours
 
     def wait_until_ready(self) -> None:
         deadline = time.monotonic() + TIMEOUT_SECONDS
@@ -52,3 +58,20 @@ class Up:
         _, said = self.process.communicate(timeout=TIMEOUT_SECONDS)
         self.client.close()
         return self.process.returncode, said
+
+
+class ForkedUp(Up):
+    """A `mnemolog up` that begins with everything imported: for tests of what it answers, not of how Python starts."""
+
+    missing: tuple[str, ...] = ()
+    """What cannot be imported in it."""
+
+    def _started(self, arguments: Sequence[str], variables: dict[str, str]) -> Forked:
+        return Forked(*arguments, environment=variables, missing=self.missing)
+
+    def end(self, number: int | None = None) -> tuple[int, str]:
+        """Do the same, and leave no process whatever happens."""
+        try:
+            return super().end(number)
+        finally:
+            self.process.kill()

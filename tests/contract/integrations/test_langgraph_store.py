@@ -6,41 +6,34 @@ import asyncio
 import signal
 import threading
 import time
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import httpx
 import pytest
 from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp
 from support.free_ports import free_ports
-from support.mnemolog_up import Up
+from support.mnemolog_up import ForkedUp
 
 from mnemolog import Client, Refused
+from mnemolog.client.client import AT_ONCE
 from mnemolog.integrations.langgraph import MnemologStore
 from mnemolog.integrations.langgraph_items import key_of, put_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 
-@contextmanager
-def own_server(folder: Path) -> Iterator[str]:
-    """Run a server, and yield its address."""
-    up = Up(folder, free_ports(1)[0])
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run a server, and give its address."""
+    up = ForkedUp(tmp_path_factory.mktemp("up"), free_ports(1)[0])
     try:
         up.wait_until_ready()
         yield up.url
     finally:
         up.end(signal.SIGTERM)
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Give the address of a server."""
-    with own_server(tmp_path_factory.mktemp("up")) as url:
-        yield url
 
 
 @pytest.fixture
@@ -304,45 +297,71 @@ def test_what_would_not_come_back_as_it_was_is_refused(store: MnemologStore, ann
         store.search((ann,), filter={"a') or true('$.": 1})
 
 
-async def test_thousands_of_operations_at_once_are_all_carried_out(url: str, ann: str) -> None:
+async def test_hundreds_of_operations_at_once_are_all_carried_out(
+    url: str, ann: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They wait in the client: those that waited in the pool of connections would time out there."""
+    under_way: list[int] = [0]
+    most: list[int] = [0]
+    send = httpx.AsyncClient.send
+
+    async def counted(*given: Any, **more: Any) -> httpx.Response:
+        under_way[0] += 1
+        most[0] = max(most[0], under_way[0])
+        try:
+            return await send(*given, **more)
+        finally:
+            under_way[0] -= 1
+
+    monkeypatch.setattr(httpx.AsyncClient, "send", counted)
     async with MnemologStore(url) as store:
         await asyncio.gather(*(store.aput((ann,), f"k{number % 50}", {"n": number}) for number in range(200)))
-        found = await asyncio.gather(*(store.aget((ann,), f"k{number % 50}") for number in range(2_000)))
+        found = await asyncio.gather(*(store.aget((ann,), f"k{number % 50}") for number in range(4 * AT_ONCE)))
         assert all(found)
         assert len(await store.asearch((ann,), limit=100)) == 50
+    assert most == [AT_ONCE]
 
 
-def test_of_items_that_are_put_while_their_user_is_erased_only_the_later_ones_stay(tmp_path: Path) -> None:
-    with own_server(tmp_path) as url, Client(url) as client, MnemologStore(url) as store:
-        store.put(("bob",), "kept", {"text": "likes tea"})
-        without = client.digest()["total"]
-        puts: dict[str, tuple[float, float]] = {}
-        ended = threading.Event()
+def test_of_items_that_are_put_while_their_user_is_erased_only_the_later_ones_stay(
+    store: MnemologStore, client: Client, ann: str
+) -> None:
+    store.put((f"{ann}2",), "kept", {"text": "likes tea"})
+    without = client.digest()["total"]
+    puts: dict[str, tuple[float, float]] = {}
+    ended = threading.Event()
 
-        def put_many() -> None:
-            while not ended.is_set():
-                key, began = str(len(puts)), time.monotonic()
-                store.put(("ann", "notes"), key, {"text": f"note {key}"})
-                puts[key] = began, time.monotonic()
+    def put_many() -> None:
+        while not ended.is_set():
+            key, began = str(len(puts)), time.monotonic()
+            store.put((ann, "notes"), key, {"text": f"note {key}"})
+            puts[key] = began, time.monotonic()
 
-        putting = threading.Thread(target=put_many)
-        putting.start()
+    def await_more(count: int) -> None:
+        wanted = len(puts) + count
+        while len(puts) < wanted:
+            assert putting.is_alive(), "it could not put"
+            time.sleep(0.01)
+
+    putting = threading.Thread(target=put_many)
+    putting.start()
+    try:
         for _ in range(3):
-            while_there_are = len(puts) + 5
-            while len(puts) < while_there_are:
-                time.sleep(0.01)
+            await_more(5)
             began = time.monotonic()
-            client.erase("ann")
+            client.erase(ann)
             erased = time.monotonic()
-        time.sleep(1)
+        await_more(20)
+    finally:
         ended.set()
         putting.join()
-        there = {item.key for item in store.search(("ann",), limit=10_000)}
-        assert there >= {key for key, (begin, _) in puts.items() if begin > erased}
-        assert there.isdisjoint(key for key, (_, end) in puts.items() if end < began)
-        client.erase("ann")
-        assert store.search(("ann",)) == []
-        named = {"kind": "document", "metadata.user": "ann"}
-        assert len(client.forget_memories("langgraph.directory", filters=named, forever=True)["items"]) == 1
-        assert client.digest()["total"] == without
-        assert client.rebuild()["equal"]
+    there = {item.key for item in store.search((ann,), limit=10_000)}
+    later = {key for key, (begin, _) in puts.items() if begin > erased}
+    assert later
+    assert there >= later
+    assert there.isdisjoint(key for key, (_, end) in puts.items() if end < began)
+    client.erase(ann)
+    assert store.search((ann,)) == []
+    named = {"kind": "document", "metadata.user": ann}
+    assert len(client.forget_memories("langgraph.directory", filters=named, forever=True)["items"]) == 1
+    assert client.digest()["total"] == without
+    assert client.rebuild()["equal"]

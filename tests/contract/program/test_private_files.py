@@ -6,13 +6,12 @@ import json
 import os
 import signal
 import stat
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from support import forked_program
 from support.free_ports import free_ports
-from support.mnemolog_up import TIMEOUT_SECONDS, Up, environment
+from support.mnemolog_up import TIMEOUT_SECONDS, ForkedUp, environment
 
 from mnemolog.diagnostics import checks
 from mnemolog.log.private_files import close_to_others, find_open
@@ -60,7 +59,7 @@ def test_a_worker_closes_its_folder_also_one_that_an_older_version_left_open(tmp
 
 def served(folder: Path) -> str:
     """Start a worker, let it remember something, look at its files while it runs, and return what it said."""
-    up = Up(folder, free_ports(1)[0])
+    up = ForkedUp(folder, free_ports(1)[0])
     up.wait_until_ready()
     up.client.remember("likes tea", "u1")
     assert modes(folder) == set()
@@ -90,11 +89,9 @@ def test_a_command_that_runs_the_engine_and_writes_a_file_keeps_both_closed(tmp_
 
 def run(folder: Path, *command: str) -> None:
     """Run a command on a data directory; AssertionError with its words when it fails."""
-    whole = [sys.executable, "-m", "mnemolog", *command, "--data", str(folder)]
-    done = subprocess.run(  # noqa: S603 - ours
-        whole, env=environment(), capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS
-    )
-    assert done.returncode == 0, done.stderr
+    whole = (*command, "--data", str(folder))
+    done = forked_program.mnemolog(*whole, environment=environment(), timeout=TIMEOUT_SECONDS)
+    assert done.returncode == 0, done.stderr.decode()
 
 
 async def test_the_doctor_names_what_is_open_and_what_to_do(tmp_path: Path):
