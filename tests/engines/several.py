@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import orjson
-from faults.cluster.worker_process import UP, WorkerProcess
+from faults.cluster.worker_process import FORKED_UP, WorkerProcess
 from support.free_ports import free_ports
 from support.kafka_server import KafkaServer
 from support.master_key import MASTER_KEY
@@ -107,9 +107,12 @@ async def held_here(several: Several, number: int) -> list[int]:
 
 @asynccontextmanager
 async def two_workers(
-    folder: Path, index: str, *, program: Sequence[str] = UP, **changed: str
+    folder: Path, index: str, *, program: Sequence[str] = FORKED_UP, **changed: str
 ) -> AsyncIterator[Several]:
-    """Run two workers over a fresh Kafka; their index is at an address of Weaviate. Settings may be changed."""
+    """Run two workers over a fresh Kafka; their index is at an address of Weaviate. Settings may be changed.
+
+    Forks share the seed of hashes; in `test_several_workers.py` and in the fault matrix each worker has its own.
+    """
     with a_kafka(folder / "kafka") as address:
         settings = {
             "MASTER_KEY": MASTER_KEY,
