@@ -19,7 +19,7 @@ TIMEOUT_SECONDS = 300
 
 def run(folder: Path, *arguments: str, said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
-    environment = kept | {"MNEMOLOG_PARTITIONS": "2"}
+    environment = kept | {"MNEMOLOG_PARTITIONS": "2", "MNEMOLOG_EXTRACTOR": "verbatim"}
     command = (*arguments, "--data", str(folder), "--json")
     done = forked_program.mnemolog(*command, environment=environment, said=said, timeout=TIMEOUT_SECONDS)
     assert b"Traceback" not in done.stderr, done.stderr.decode()

@@ -28,7 +28,11 @@ FORKS.set_forkserver_preload(
         "mnemolog.server",
         "mnemolog.worker.components",
         "mnemolog.worker.worker",
+        "mnemolog.http.app",
         "projections.index.weaviate.index",
+        "streams.transports.kafka.transport",
+        "faust.app",
+        "faust.web.drivers.aiohttp",
         "rich.progress",
         "rich.table",
     ]
