@@ -58,6 +58,9 @@ def weaviate_program() -> None:
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run one broker for all tests of the session; yield its `host:port`."""
+    if there := os.environ.get(kafka_server.RUNNING):
+        yield there
+        return
     if not kafka_server.is_installed():
         pytest.fail(f"Kafka is not in {kafka_server.JARS}: run `make engines`")
     with kafka_server.running_kafka(tmp_path_factory.mktemp("kafka"), free_port_pair()) as address:

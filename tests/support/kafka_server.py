@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 __all__ = ["JARS", "KafkaServer", "is_installed", "random_cluster", "running_kafka"]
 
+RUNNING: Final = "KAFKA_THAT_RUNS"
+"""The variable that names a broker to tests that are run by another test."""
 META, CHECKPOINT = "meta.properties", "bootstrap.checkpoint"
 _formatted: Final[dict[str, bytes]] = {}
 """What Kafka's tool has written into the first data directory of this process."""
-
-
 CLEANS = "log.cleaner.backoff.ms=1000"
 """How often a broker looks whether there is something to compact: usually every 15 seconds."""
 
