@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import kafka_process
 from kafka_process import JARS, is_installed, random_cluster
+from support.free_ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,12 +52,13 @@ class KafkaServer(kafka_process.KafkaServer):
 
 
 @contextmanager
-def running_kafka(directory: Path, port: int) -> Iterator[str]:
-    """Run a broker with its data in `directory` on 127.0.0.1:`port` and the next port; yield `host:port`.
+def running_kafka(directory: Path, port: int | None = None) -> Iterator[str]:
+    """Run a broker with its data in `directory` on ports that no other test has; yield `host:port`.
 
-    The directory may be that of an earlier run: then the topics are as they were.
+    The directory may have a configuration already: then `port` is where that lets the broker listen.
     """
-    server = KafkaServer(directory, port)
+    free, controller = free_ports(2)
+    server = KafkaServer(directory, port or free, controller=controller)
     server.start()
     try:
         yield server.address
