@@ -6,6 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import httpx
 import orjson
@@ -22,6 +23,14 @@ SOON_SECONDS = 180.0
 """Only what hangs takes so long: the machine may be busy."""
 
 
+COMMANDS = "/v1/memories"
+
+
+def is_undecided(answer: httpx.Response) -> bool:
+    """Tell whether a command is in the log and not decided yet."""
+    return answer.status_code == HTTPStatus.ACCEPTED and answer.json().keys() == {"command_id", "state"}
+
+
 class Several:
     """Workers side by side; `ask` sends to the one of a number, or fails."""
 
@@ -30,12 +39,18 @@ class Several:
         self.http = httpx.AsyncClient(timeout=SOON_SECONDS)
 
     async def ask(self, number: int, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
-        """Ask one worker; 503 is asked again, as a caller would."""
+        """Ask one worker; 503, and a command that a busy machine has not decided yet, is asked again.
+
+        That is what a caller would do: a command under the same key is the same command.
+        """
+        if method != "GET" and path.startswith(COMMANDS):
+            headers = {"Idempotency-Key": str(uuid4()), **headers}
         while True:
             answer = await self.http.request(method, self.workers[number].url + path, json=body, headers=headers)
-            if answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE:
+            is_refused = answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+            if not is_refused and not is_undecided(answer):
                 return answer
-            assert answer.headers["Retry-After"]
+            assert not is_refused or answer.headers["Retry-After"]
             await asyncio.sleep(0.2)
 
     async def json(self, number: int, method: str, path: str, body: Any = None) -> Any:
