@@ -26,12 +26,21 @@ DISK_FULL = "disk-full"
 
 LONGEST: Final = (
     "engines/test_log_away.py",
-    "engines/test_kafka_transport_without_extension.py",
-    "engines/test_weaviate_outage.py",
-    "engines/test_up_kafka.py",
     "engines/test_month_on_kafka.py",
+    "engines/test_weaviate_outage.py",
+    "engines/test_kafka_transport_without_extension.py",
+    "engines/test_up_kafka.py",
+    "engines/test_residue_on_kafka.py",
+    "engines/test_reembed_several.py",
+    "engines/test_workers_with_keys.py",
+    "engines/test_group_membership.py",
+    "engines/test_fetch_engines.py",
+    "deployment/test_image.py",
+    "faults/test_openapi_holds.py",
+    "faults/test_kill_points.py",
+    "faults/test_commands_on_damaged_shards.py",
 )
-"""Files of tests that wait for a minute or more: they begin first, so that no process ends with one alone."""
+"""Files of tests that take half a minute or more: they begin first, so that no process ends with one alone."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

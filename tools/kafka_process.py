@@ -64,6 +64,7 @@ class KafkaServer(ServerProcess):
         """
         controller = controller or port + 1
         self.address = f"127.0.0.1:{port}"
+        self.node = node
         super().__init__(directory)
         self._port = port
         self._format_options = format_options
@@ -102,9 +103,13 @@ class KafkaServer(ServerProcess):
         """Format the data directory. The configuration appears last: where it is, the directory is formatted."""
         beside = properties.with_suffix(".new")
         beside.write_text(self._properties)
-        how = ("format", "--ignore-formatted", "-t", cluster, "-c", str(beside), *self._format_options)
-        _run("kafka.tools.StorageTool", *how)
+        self._format_data(beside, cluster)
         beside.rename(properties)
+
+    def _format_data(self, properties: Path, cluster: str) -> None:
+        """Let Kafka's own tool format the data directory that a configuration names."""
+        how = ("format", "--ignore-formatted", "-t", cluster, "-c", str(properties), *self._format_options)
+        _run("kafka.tools.StorageTool", *how)
 
     def wait_for_connections(self) -> None:
         """Return when the broker accepts connections. Raises RuntimeError."""

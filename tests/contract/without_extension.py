@@ -10,9 +10,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def passes_without_extension(suite: Path, folder: Path) -> None:
+def passes_without_extension(suite: Path, folder: Path, **variables: str) -> None:
     """Assert that a file's tests all pass without Faust's C extension, and that none is skipped."""
-    environment = {**os.environ, "NO_CYTHON": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {**os.environ, "NO_CYTHON": "1", "PYTHONPATH": os.pathsep.join(sys.path), **variables}
     options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), "-p", "no:cacheprovider", "-q"]
     command = [sys.executable, "-m", "pytest", *options, "--basetemp", str(folder), str(suite)]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603

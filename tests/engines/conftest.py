@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -25,8 +24,6 @@ ENGINES: Final = {
     "registry": registry_server,
     "own_registry": registry_server,
 }
-FIRST_PORT, PORTS = 19300, 50
-"""Of the processes that pytest runs at a time each has so many ports, so that no two brokers want the same."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -58,9 +55,12 @@ def weaviate_program() -> None:
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run one broker for all tests of the session; yield its `host:port`."""
+    if there := os.environ.get(kafka_server.RUNNING):
+        yield there
+        return
     if not kafka_server.is_installed():
         pytest.fail(f"Kafka is not in {kafka_server.JARS}: run `make engines`")
-    with kafka_server.running_kafka(tmp_path_factory.mktemp("kafka"), free_port_pair()) as address:
+    with kafka_server.running_kafka(tmp_path_factory.mktemp("kafka")) as address:
         yield address
 
 
@@ -69,7 +69,7 @@ def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run one broker for all tests of a file, for topics are named alike in all of them; yield its `host:port`."""
     if not kafka_server.is_installed():
         pytest.fail(f"Kafka is not in {kafka_server.JARS}: run `make engines`")
-    with kafka_server.running_kafka(tmp_path_factory.mktemp("kafka"), free_port_pair()) as address:
+    with kafka_server.running_kafka(tmp_path_factory.mktemp("kafka")) as address:
         yield address
 
 
@@ -126,17 +126,3 @@ def _empty(one: registry_server.RegistryServer) -> Iterator[registry_server.Regi
     if one.is_running:  # else its memory is gone
         one.thaw()
         one.clear()
-
-
-def free_port_pair() -> int:
-    """Return a port that is free together with the next one (broker and controller)."""
-    first = FIRST_PORT + PORTS * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    for port in range(first, first + PORTS, 2):
-        with socket.socket() as broker, socket.socket() as controller:
-            try:
-                broker.bind(("127.0.0.1", port))
-                controller.bind(("127.0.0.1", port + 1))
-            except OSError:
-                continue
-            return port
-    raise RuntimeError(f"no two free ports from {first} on")

@@ -6,10 +6,11 @@ import asyncio
 from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import httpx
 import orjson
-from faults.cluster.worker_process import UP, WorkerProcess
+from faults.cluster.worker_process import FORKED_UP, WorkerProcess
 from support.free_ports import free_ports
 from support.kafka_server import KafkaServer
 from support.master_key import MASTER_KEY
@@ -22,6 +23,14 @@ SOON_SECONDS = 180.0
 """Only what hangs takes so long: the machine may be busy."""
 
 
+COMMANDS = "/v1/memories"
+
+
+def is_undecided(answer: httpx.Response) -> bool:
+    """Tell whether a command is in the log and not decided yet."""
+    return answer.status_code == HTTPStatus.ACCEPTED and answer.json().keys() == {"command_id", "state"}
+
+
 class Several:
     """Workers side by side; `ask` sends to the one of a number, or fails."""
 
@@ -30,12 +39,18 @@ class Several:
         self.http = httpx.AsyncClient(timeout=SOON_SECONDS)
 
     async def ask(self, number: int, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
-        """Ask one worker; 503 is asked again, as a caller would."""
+        """Ask one worker; 503, and a command that a busy machine has not decided yet, is asked again.
+
+        That is what a caller would do: a command under the same key is the same command.
+        """
+        if method != "GET" and path.startswith(COMMANDS):
+            headers = {"Idempotency-Key": str(uuid4()), **headers}
         while True:
             answer = await self.http.request(method, self.workers[number].url + path, json=body, headers=headers)
-            if answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE:
+            is_refused = answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+            if not is_refused and not is_undecided(answer):
                 return answer
-            assert answer.headers["Retry-After"]
+            assert not is_refused or answer.headers["Retry-After"]
             await asyncio.sleep(0.2)
 
     async def json(self, number: int, method: str, path: str, body: Any = None) -> Any:
@@ -107,9 +122,12 @@ async def held_here(several: Several, number: int) -> list[int]:
 
 @asynccontextmanager
 async def two_workers(
-    folder: Path, index: str, *, program: Sequence[str] = UP, **changed: str
+    folder: Path, index: str, *, program: Sequence[str] = FORKED_UP, **changed: str
 ) -> AsyncIterator[Several]:
-    """Run two workers over a fresh Kafka; their index is at an address of Weaviate. Settings may be changed."""
+    """Run two workers over a fresh Kafka; their index is at an address of Weaviate. Settings may be changed.
+
+    Forks share the seed of hashes; in `test_several_workers.py` and in the fault matrix each worker has its own.
+    """
     with a_kafka(folder / "kafka") as address:
         settings = {
             "MASTER_KEY": MASTER_KEY,

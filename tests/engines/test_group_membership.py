@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from engines.several import Several
-from faults.cluster.worker_process import START_SECONDS, WorkerProcess
+from faults.cluster.worker_process import FORKED_UP, START_SECONDS, WorkerProcess
+from support import forked_program
 from support.free_ports import free_ports
 from support.master_key import MASTER_KEY
 
@@ -23,8 +22,11 @@ SHORT_SECONDS = 6.0
 """The shortest session that a broker allows."""
 
 
-def run_command(broker: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command that is given a broker and no URL, as somebody does who knows of no worker."""
+def run_command(broker: str, folder: Path, *arguments: str) -> tuple[int, str, str]:
+    """Run a command that is given a broker and no URL, as somebody does who knows of no worker.
+
+    Return its exit code, and what it said on standard output and error.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MNEMOLOG_", "OPENAI_"))}
     own = {
         "MNEMOLOG_MASTER_KEY": MASTER_KEY,
@@ -32,18 +34,18 @@ def run_command(broker: str, folder: Path, *arguments: str) -> subprocess.Comple
         "MNEMOLOG_EXTRACTOR": "verbatim",
         "MNEMOLOG_DATA_DIR": str(folder),
     }
-    command = [sys.executable, "-m", "mnemolog", *arguments]
-    return subprocess.run(command, env=kept | own, capture_output=True, text=True, check=False)  # noqa: S603
+    done = forked_program.mnemolog(*arguments, environment=kept | own)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 async def test_a_command_without_a_url_asks_a_worker_of_the_group_and_is_one_itself_only_where_there_is_none(
     own_kafka: str, tmp_path: Path
 ):
-    def command(*arguments: str) -> Awaitable[subprocess.CompletedProcess[str]]:
+    def command(*arguments: str) -> Awaitable[tuple[int, str, str]]:
         return asyncio.to_thread(run_command, own_kafka, tmp_path / "command", *arguments)
 
-    alone = await command("remember", "likes tea", "--user", "asks")
-    assert "none is in the group: this command runs its engine" in alone.stderr
+    _, _, alone = await command("remember", "likes tea", "--user", "asks")
+    assert "none is in the group: this command runs its engine" in alone
     [port] = free_ports(1)
     settings = {
         "MASTER_KEY": MASTER_KEY,
@@ -51,13 +53,14 @@ async def test_a_command_without_a_url_asks_a_worker_of_the_group_and_is_one_its
         "EXTRACTOR": "verbatim",
         "SESSION_SECONDS": str(SHORT_SECONDS),
     }
-    worker = WorkerProcess(tmp_path / "worker", port, settings | {"ADVERTISED_URL": f"http://127.0.0.1:{port}"})
+    settings |= {"ADVERTISED_URL": f"http://127.0.0.1:{port}"}
+    worker = WorkerProcess(tmp_path / "worker", port, settings, FORKED_UP)
     try:
         worker.start()
         await worker.ready()
-        asked = await command("memories", "--user", "asks")
-        assert (asked.returncode, "likes tea" in asked.stdout) == (0, True)
-        assert f"asking {worker.url}, a worker of the group" in asked.stderr
+        code, found, said = await command("memories", "--user", "asks")
+        assert (code, "likes tea" in found) == (0, True)
+        assert f"asking {worker.url}, a worker of the group" in said
         await worker.terminate()
     finally:
         worker.kill()
@@ -74,11 +77,11 @@ async def test_a_killed_worker_comes_back_before_its_session_ends_and_a_second_o
     }
     first, second, third = free_ports(3)
     workers = [
-        WorkerProcess(tmp_path / str(port), port, settings | {"ADVERTISED_URL": f"http://127.0.0.1:{port}"})
+        WorkerProcess(tmp_path / str(port), port, settings | {"ADVERTISED_URL": f"http://127.0.0.1:{port}"}, FORKED_UP)
         for port in (first, second)
     ]
     impostor = {"ADVERTISED_URL": f"http://127.0.0.1:{first}/", "SESSION_SECONDS": str(SHORT_SECONDS)}
-    same = WorkerProcess(tmp_path / "same", third, settings | impostor)
+    same = WorkerProcess(tmp_path / "same", third, settings | impostor, FORKED_UP)
     two = Several(workers)
     try:
         for worker in workers:

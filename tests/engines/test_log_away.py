@@ -6,6 +6,7 @@ import asyncio
 import re
 import signal
 import time
+from collections import defaultdict
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 import pytest_asyncio
-from faults.cluster.worker_process import WorkerProcess
+from faults.cluster.worker_process import FORKED_UP, WorkerProcess
 from support.free_ports import free_ports
 from support.kafka_server import KafkaServer
 from support.master_key import MASTER_KEY
@@ -95,7 +96,7 @@ async def alone(kafka: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIt
         "SESSION_SECONDS": "60",
         "EXTRACTOR": "verbatim",
     }
-    worker = WorkerProcess(folder, port, settings)
+    worker = WorkerProcess(folder, port, settings, FORKED_UP)
     worker.start()
     try:
         await worker.ready()
@@ -182,5 +183,9 @@ async def test_a_worker_stops_in_time_without_its_broker_and_what_it_accepted_is
     alone.worker.start()
     await alone.worker.ready()
     await alone.done("POST", "/v1/admin/drain", {"timeout": SOON_SECONDS})
-    states = [await alone.done("GET", f"/v1/events/{one['event_id']}?user_id={one['user_id']}") for one in turns]
-    assert {state.json()["state"] for state in states} == {"remembered"}
+    events = defaultdict[str, list[str]](list)
+    for one in turns:
+        events[str(one["user_id"])].append(str(one["event_id"]))
+    for user, ids in events.items():
+        told = (await alone.done("POST", "/v1/events/status", {"user_id": user, "event_ids": ids})).json()
+        assert {one["event_id"]: one["state"] for one in told["items"]} == dict.fromkeys(ids, "remembered")

@@ -41,7 +41,7 @@ UPSTREAM = "upstreams-own"
 UPSTREAMS_WORDS = ["Thornybrook", "Gravelmoor"]
 """Of an event, and of a record that nobody can decode."""
 COMPACTED_SECONDS = 400.0
-"""The cleaner looks every 15 seconds; files are deleted a second after. Only what hangs takes so long."""
+"""The cleaner looks every second; files are deleted a second after. Only what hangs takes so long."""
 
 
 def asks_by_turns(two: Several) -> Callable[[int], Ask]:

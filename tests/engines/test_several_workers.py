@@ -12,6 +12,7 @@ import orjson
 import pytest
 import pytest_asyncio
 from engines.several import SOON_SECONDS, Several, heard, held_here, two_workers
+from faults.cluster.worker_process import UP
 
 from mnemolog.cluster.trust import FORWARDED
 
@@ -26,7 +27,7 @@ USERS = 12
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def two(tmp_path_factory: pytest.TempPathFactory, weaviate: WeaviateServer) -> AsyncIterator[Several]:
     """Run two workers over a fresh Kafka; their index is in Weaviate."""
-    async with two_workers(tmp_path_factory.mktemp("several"), weaviate.url) as several:
+    async with two_workers(tmp_path_factory.mktemp("several"), weaviate.url, program=UP) as several:
         yield several
 
 

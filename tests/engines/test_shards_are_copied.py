@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from engines.several import SOON_SECONDS, Several, held_here
-from faults.cluster.worker_process import WorkerProcess
+from faults.cluster.worker_process import FORKED_UP, WorkerProcess
 from support.free_ports import free_ports
 from support.master_key import MASTER_KEY
 
@@ -52,7 +52,7 @@ async def test_a_worker_that_joins_copies_what_the_other_one_has_folded(own_kafk
     workers = []
     for number, port in enumerate(free_ports(2)):
         own = {"ADVERTISED_URL": f"http://127.0.0.1:{port}"}
-        workers.append(WorkerProcess(tmp_path / str(number), port, settings | own))
+        workers.append(WorkerProcess(tmp_path / str(number), port, settings | own, FORKED_UP))
     two = Several(workers)
     try:
         workers[0].start()

@@ -23,8 +23,8 @@ TOOL = Path(up_kafka.__file__)
 READY_SECONDS = 400.0
 END_SECONDS = 180.0
 """Only what hangs takes so long."""
-STOPPED = {"Starting Kafka and Weaviate": 1.5, "Creating the topics": 1.0}
-"""When it is stopped: so many seconds after it has said so."""
+STOPPED = {"Starting Kafka and Weaviate": (1.5, signal.SIGINT), "Creating the topics": (1.0, signal.SIGTERM)}
+"""When it is stopped, and how: so many seconds after it has said so."""
 RESERVED = len(up_kafka.INNER)
 
 
@@ -125,7 +125,7 @@ def search(url: str, user: str) -> list[str]:
     return [one["memory"] for one in answer.json()["results"]]
 
 
-def test_what_one_worker_was_told_the_other_finds_also_after_a_second_start(up: UpKafka):
+def test_what_one_worker_was_told_the_other_finds_also_after_a_second_start_and_all_end_when_one_does(up: UpKafka):
     up.start()
     one, two = up.urls
     users = [f"u{number}" for number in range(8)]
@@ -148,24 +148,21 @@ def test_what_one_worker_was_told_the_other_finds_also_after_a_second_start(up: 
     up.start()
     assert [search(one, user) for user in users] == found
     assert httpx.get(f"{one}/v1/admin/digest", timeout=END_SECONDS).json() == digest
-    assert up.end(signal.SIGTERM) == 0, up.said()
-    assert up.left() == {}
-
-
-def test_it_may_be_stopped_while_it_starts_and_ends_all_when_one_ends(up: UpKafka):
-    for words, seconds in STOPPED.items():
-        up.launch()
-        up.wait_for(words)
-        time.sleep(seconds)
-        assert up.end(signal.SIGINT) == 0, up.said()
-        assert up.left() == {}
-    up.start()
     [worker] = [pid for pid, told in up.left().items() if "mnemolog\0up" in told and "worker-2/data" in told]
     os.kill(worker, signal.SIGKILL)
     assert up.process is not None
     assert up.process.wait(END_SECONDS) == 1
     assert f"worker 2 has ended with exit code -9: see {up.folder}/worker-2/output.txt" in up.said()
     assert up.left() == {}
+
+
+def test_it_may_be_stopped_by_either_signal_while_it_starts(up: UpKafka):
+    for words, (seconds, number) in STOPPED.items():
+        up.launch()
+        up.wait_for(words)
+        time.sleep(seconds)
+        assert up.end(number) == 0, up.said()
+        assert up.left() == {}
 
 
 def test_a_port_that_is_taken_is_named_with_the_option_that_changes_it(up: UpKafka):

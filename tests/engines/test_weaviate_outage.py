@@ -21,7 +21,8 @@ from support.free_ports import free_ports
 from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.checks import checked
 from mnemolog.settings import from_environment
-from projections.index.durability import LOOK_EVERY_SECONDS, SAFE_AFTER_SECONDS
+from projections.index import durability
+from projections.index.durability import LOOK_EVERY_SECONDS
 from projections.index.protocol import IndexUnavailable
 from projections.index.weaviate.address import WeaviateAddress
 from projections.index.weaviate.index import WeaviateIndex
@@ -35,8 +36,16 @@ if TYPE_CHECKING:
 
 SOON_S = 180.0
 """Only what hangs takes so long."""
+SAFE_AFTER_S = 4.0
+"""Instead of the half minute after which the index has surely kept what it was told."""
 SOON_AFTER_S = 40.0
 """A search's answer after Weaviate is found to be back, however long it was away."""
+
+
+@pytest.fixture
+def soon_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what was written be safe soon; that it is so only after half a minute is a unit test's."""
+    monkeypatch.setattr(durability, "SAFE_AFTER_SECONDS", SAFE_AFTER_S)
 
 
 def nobody(_tenant: str, _user_id: str) -> list[IndexEntry]:
@@ -104,7 +113,7 @@ async def test_when_it_goes_away_and_is_back_one_line_says_so_and_nothing_is_pri
         for number in range(6):
             await door.remember("likes green tea", f"u{number}")
         node.kill()
-        for _ in range(8):
+        for _ in range(4):
             for number in range(6):
                 refused = await door.post("/v1/search", {"user_id": f"u{number}", "query": "tea"})
                 assert refused.status_code == HTTPStatus.SERVICE_UNAVAILABLE
@@ -151,12 +160,13 @@ async def test_a_worker_that_was_started_without_it_brings_it_up_to_date(node: W
         await finds_soon(door, "u1", "cello bicycle", ["owns a red bicycle", "plays the cello", "likes green tea"])
 
 
+@pytest.mark.usefixtures("soon_safe")
 async def test_an_index_that_lost_everything_is_filled_by_itself(node: WeaviateServer, tmp_path: Path):
     """Searches answer as before, or 503 while it is filled; never from what is there by then."""
     async with door_of(tmp_path, node) as door:
         await door.remember("likes green tea")
         await door.remember("keeps bees", "u2")
-        await asyncio.sleep(SAFE_AFTER_SECONDS + 5)  # until then it may have lost what it was told last
+        await asyncio.sleep(2 * SAFE_AFTER_S)  # until then it may have lost what it was told last
         index = WeaviateIndex(WeaviateAddress.parse(node.url), nobody, partitions=8)
         await index.collection.drop((await index.collection.generations())[0])
         assert await answers_or_waits(door, "u1", "tea") == ["likes green tea"]
@@ -164,10 +174,11 @@ async def test_an_index_that_lost_everything_is_filled_by_itself(node: WeaviateS
         await index.close()
 
 
+@pytest.mark.usefixtures("soon_safe")
 async def test_another_weaviate_at_the_same_place_is_filled_by_itself(node: WeaviateServer, tmp_path: Path):
     async with door_of(tmp_path, node) as door:
         await door.remember("likes green tea")
-        await asyncio.sleep(SAFE_AFTER_SECONDS + 5)
+        await asyncio.sleep(2 * SAFE_AFTER_S)
         for _ in range(2):
             node.kill()
             shutil.rmtree(tmp_path / "weaviate" / "data")

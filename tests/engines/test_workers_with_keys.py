@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 from cryptography import x509
 from engines.several import SOON_SECONDS, a_kafka
-from faults.cluster.worker_process import WorkerProcess
+from faults.cluster.worker_process import FORKED_UP, WorkerProcess
 from support.certificates import Authority
 from support.free_ports import free_ports
 from support.master_key import MASTER_KEY
@@ -129,7 +129,7 @@ async def running(folder: Path, proof: dict[str, str]) -> AsyncIterator[Group]:
                 "TLS_CERT_FILE": str(certificate),
                 "TLS_KEY_FILE": str(key),
             }
-            workers.append(WorkerProcess(folder / str(number), port, shared | own))
+            workers.append(WorkerProcess(folder / str(number), port, shared | own, FORKED_UP))
             inner.append(f"https://127.0.0.1:{inner_port}")
         group = Group(workers, inner, keys, authority)
         try:

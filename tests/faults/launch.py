@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+import faust.app  # noqa: F401 - loaded once, and not in each life
 from faults.kill_points import KillSwitch, MortalWorker
 from faults.spoken import USERS, spoken
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 from typing import TYPE_CHECKING
 
 import orjson
@@ -19,19 +20,28 @@ TIMEOUT_SECONDS = 300
 
 def run(folder: Path, *arguments: str, said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
-    environment = kept | {"MNEMOLOG_PARTITIONS": "2"}
+    environment = kept | {"MNEMOLOG_PARTITIONS": "2", "MNEMOLOG_EXTRACTOR": "verbatim"}
     command = (*arguments, "--data", str(folder), "--json")
     done = forked_program.mnemolog(*command, environment=environment, said=said, timeout=TIMEOUT_SECONDS)
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return done
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with memories of a few users, which stays as it is."""
+    folder = tmp_path_factory.mktemp("whole")
     turn = {"type": "TurnRecorded", "session_id": "s1", "role": "user", "content": "I like tea. I live in Berlin."}
     lines = b"\n".join(orjson.dumps(turn | {"user_id": f"u{n}"}) for n in range(8))
-    assert run(tmp_path, "publish", "-", said=lines).returncode == 0
-    assert run(tmp_path, "drain").returncode == 0
+    assert run(folder, "publish", "-", said=lines).returncode == 0
+    assert run(folder, "drain").returncode == 0
+    return folder
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    """Return a copy, to be damaged."""
+    shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import random
 import signal
-import subprocess
-import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from faults.spoken import USERS, spoken
+from support import forked_program
 from support.free_ports import free_ports
 from support.mnemolog_up import TIMEOUT_SECONDS, Up, environment
 
@@ -20,6 +19,7 @@ from mnemolog import Unavailable
 from projections.encrypted_files import PAGE_BYTES
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -44,18 +44,16 @@ def workers() -> Iterator[list[Up]]:
             worker.end(signal.SIGKILL)
 
 
-def mnemolog(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def mnemolog(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Run a command on a data directory."""
-    command = [sys.executable, "-m", "mnemolog", *arguments, "--data", str(folder)]
-    return subprocess.run(  # noqa: S603 - our own program
-        command, env=environment(), capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
-    )
+    given = (*arguments, "--data", str(folder))
+    return forked_program.mnemolog(*given, environment=environment(), timeout=TIMEOUT_SECONDS)
 
 
 def run_json(folder: Path, *arguments: str) -> dict[str, Any]:
     """Run a command and return its JSON."""
     done = mnemolog(folder, *arguments, "--json")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stderr.decode()
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
@@ -134,8 +132,9 @@ def test_a_second_worker_on_the_same_directory_says_who_holds_it(tmp_path: Path,
     workers[-1].wait_until_ready()
     second = mnemolog(tmp_path, "up", "--port", "0")
     assert second.returncode == 1
-    assert f"a worker (process {workers[-1].process.pid}) already serves {tmp_path}" in second.stderr
-    assert "Traceback" not in second.stderr
+    said = second.stderr.decode()
+    assert f"a worker (process {workers[-1].process.pid}) already serves {tmp_path}" in said
+    assert "Traceback" not in said
 
 
 def test_commands_talk_to_the_worker_that_holds_the_directory(tmp_path: Path, port: int, workers: list[Up]) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from kafka_process import JARS, KafkaServer, is_installed, random_cluster
+import kafka_process
+from kafka_process import JARS, is_installed, random_cluster
+from support.free_ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,14 +16,49 @@ if TYPE_CHECKING:
 
 __all__ = ["JARS", "KafkaServer", "is_installed", "random_cluster", "running_kafka"]
 
+RUNNING: Final = "KAFKA_THAT_RUNS"
+"""The variable that names a broker to tests that are run by another test."""
+META, CHECKPOINT = "meta.properties", "bootstrap.checkpoint"
+_formatted: Final[dict[str, bytes]] = {}
+"""What Kafka's tool has written into the first data directory of this process."""
+CLEANS = "log.cleaner.backoff.ms=1000"
+"""How often a broker looks whether there is something to compact: usually every 15 seconds."""
+
+
+class KafkaServer(kafka_process.KafkaServer):
+    """One broker process; only the first of a test process is formatted by a JVM, the others by what that one wrote."""
+
+    def __init__(self, directory: Path, port: int, *, more: str = "", **options: Any) -> None:
+        """Prepare, start nothing."""
+        super().__init__(directory, port, more=f"{CLEANS}\n{more}", **options)
+
+    def _format_data(self, properties: Path, cluster: str) -> None:
+        if self._format_options:
+            super()._format_data(properties, cluster)
+            return
+        data = self._directory / "data"
+        if not _formatted:
+            super()._format_data(properties, cluster)
+            _formatted.update({name: (data / name).read_bytes() for name in (META, CHECKPOINT)})
+            return
+        data.mkdir()
+        (data / CHECKPOINT).write_bytes(_formatted[CHECKPOINT])
+        own = {"node.id": str(self.node), "cluster.id": cluster, "directory.id": random_cluster()}
+        text = _formatted[META].decode()
+        for name, value in own.items():
+            text, count = re.subn(rf"(?m)^{re.escape(name)}=.*$", f"{name}={value}", text)
+            assert count == 1, text
+        (data / META).write_text(text)
+
 
 @contextmanager
-def running_kafka(directory: Path, port: int) -> Iterator[str]:
-    """Run a broker with its data in `directory` on 127.0.0.1:`port` and the next port; yield `host:port`.
+def running_kafka(directory: Path, port: int | None = None) -> Iterator[str]:
+    """Run a broker with its data in `directory` on ports that no other test has; yield `host:port`.
 
-    The directory may be that of an earlier run: then the topics are as they were.
+    The directory may have a configuration already: then `port` is where that lets the broker listen.
     """
-    server = KafkaServer(directory, port)
+    free, controller = free_ports(2)
+    server = KafkaServer(directory, port or free, controller=controller)
     server.start()
     try:
         yield server.address

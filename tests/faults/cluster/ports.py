@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import socket
+from support.free_ports import free_ports, is_free
 
-FIRST_PORT, LAST_PORT = 18500, 18599
+FIRST_PORT = 18500
+"""Of a measurement, unless another is asked for."""
 
 
 class Ports:
-    """Hands out each port once, of those from `first` to `last`."""
+    """Hands out each port once: those from `first` to `last`, or any that no other test process was given."""
 
-    def __init__(self, first: int = FIRST_PORT, last: int = LAST_PORT) -> None:
-        self._first = self._next = first
-        self._last = last
+    def __init__(self, first: int | None = None, last: int = 0) -> None:
+        self._range = None if first is None else iter(range(first, last + 1))
 
     def take(self) -> int:
         """Return a free port. Raises RuntimeError."""
-        while self._next <= self._last:
-            port, self._next = self._next, self._next + 1
-            with socket.socket() as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                try:
-                    probe.bind(("127.0.0.1", port))
-                except OSError:
-                    continue
+        if self._range is None:
+            [port] = free_ports(1)
+            return port
+        for port in self._range:
+            if is_free(port):
                 return port
-        raise RuntimeError(f"no free port left in {self._first} to {self._last}")
+        raise RuntimeError("no free port is left")

@@ -9,7 +9,7 @@ import ssl
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import httpx
 
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from support.forked_program import ForkedProgram
+
 UP = ("-m", "mnemolog", "up")
+FORKED_UP = ("up",)
+"""The same, as a fork of a process that has imported everything, and not as a Python that starts."""
 START_SECONDS = 180.0
 """Only a worker that hangs takes so long: a start is five seconds of processor time, and the machine may be busy."""
 STOP_SECONDS = 120.0
@@ -29,7 +33,12 @@ class WorkerProcess:
     """One worker: its folder, port and settings stay, its process comes and goes."""
 
     def __init__(
-        self, folder: Path, port: int, settings: Mapping[str, str], program: Sequence[str] = UP, **more: str
+        self,
+        folder: Path,
+        port: int,
+        settings: Mapping[str, str],
+        program: Sequence[str] = UP,
+        **more: str,
     ) -> None:
         """Start nothing yet. `settings` are without the prefix; `more` are variables of any name."""
         self._program = program
@@ -47,13 +56,14 @@ class WorkerProcess:
             **{f"MNEMOLOG_{name}": value for name, value in settings.items()},
             **more,
         }
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | ForkedProgram | None = None
         self._said_before = 0
 
     def beside(self, folder: Path, port: int, **settings: str) -> WorkerProcess:
         """Return another worker with these settings changed; it is not started."""
         known = {n.removeprefix("MNEMOLOG_"): v for n, v in self._environment.items() if n.startswith("MNEMOLOG_")}
-        return WorkerProcess(folder, port, {n: v for n, v in known.items() if n not in ("PORT", "DATA_DIR")} | settings)
+        theirs = {n: v for n, v in known.items() if n not in ("PORT", "DATA_DIR")} | settings
+        return WorkerProcess(folder, port, theirs, self._program)
 
     def has_setting(self, name: str) -> bool:
         """Tell whether it is given a setting of that name."""
@@ -86,13 +96,21 @@ class WorkerProcess:
         self.lives += 1
         with self.log.open("ab") as output:
             self._said_before = output.tell()
-            self._process = subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, *self._program],
-                env=self._environment,
-                cwd=self.folder,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
+            self._process = self._forked() if self._program == FORKED_UP else self._own_process(output)
+
+    def _own_process(self, output: IO[bytes]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, *self._program],
+            env=self._environment,
+            cwd=self.folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+
+    def _forked(self) -> ForkedProgram:
+        from support.forked_program import ForkedProgram  # noqa: PLC0415 - its server is started by few
+
+        return ForkedProgram(*FORKED_UP, environment=self._environment, folder=self.folder, output=self.log)
 
     async def ready(self, seconds: float = START_SECONDS) -> None:
         """Wait until it answers requests. Raises AssertionError when it ends, or takes too long."""
