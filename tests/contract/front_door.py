@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import numpy as np
+import pytest
 
 from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.app import make_http
@@ -94,18 +95,25 @@ class FrontDoor:
         return memory
 
 
+class RulesHere(RuleExtractor):
+    """The rules in this process: one of their own costs half a second."""
+
+    async def aclose(self) -> None:
+        """Do nothing, for there is no process to end."""
+
+
 @asynccontextmanager
 async def front_door(folder: Path, **settings: object) -> AsyncIterator[FrontDoor]:
     """Start a worker in a folder, with rules for a model and hashes for an embedder, and stop it again."""
     given: dict[str, object] = {"data_dir": folder, "idle_seconds": 0.2, "extractor": "rules", "partitions": 2}
     embedder, clock = HashEmbedder(), SetClock()
     chosen = from_environment({}, **(given | settings))
-    extractor = (
-        RuleExtractor() if chosen.extracts_with == "rules" else None
-    )  # here: a process of rules costs half a second
+    extractor = RulesHere() if chosen.extracts_with == "rules" else None
     worker = Worker(chosen, extractor=extractor, embedder=embedder, clock=clock)
     try:
-        await worker.start()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("mnemolog.worker.worker.RuleProcess", RulesHere)  # beside a model
+            await worker.start()
         app = make_http(worker)
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:

@@ -123,7 +123,7 @@ def _of_ours(world: World, name: str, method: str, template: str) -> Iterator[Re
     elif "{memory_id}" in template:
         yield from _of_memories(world, name, asked, named)
     elif (subject_of := next((get for part, get in SUBJECTS.items() if part in template), None)) is not None:
-        for place, agent in product(world.places, _agents(named)):
+        for place, agent in zip(world.places, cycle(_agents(named)), strict=False):
             yield _filled(world, replace(asked, place=place), About(place.user, agent, subject_of(place)))
     elif "{event_id}" in template:
         for place in world.places:
@@ -194,7 +194,7 @@ def _memories(world: World, name: str, place: Place, asked: Request) -> list[str
 def _of_mcp(world: World) -> Iterator[Request]:
     """Yield the messages of an MCP client: tools that only read or add, with every user and agent in the URL, and none.
 
-    Those that name a memory name one of each place.
+    Those that name a memory name one of each place, by one tool or the other in turn.
     """
     calls: list[tuple[str, dict[str, Any]]] = [
         ("memory_search", {"query": "garden"}),
@@ -203,25 +203,23 @@ def _of_mcp(world: World) -> Iterator[Request]:
         ("memory_context", {"query": "garden"}),
         ("memory_profile", {}),
         ("reminder_list", {}),
-        *(
-            (tool, {"memory_id": place.memories[0]})
-            for place in world.places
-            for tool in ("memory_get", "memory_history")
-        ),
     ]
-    messages: list[tuple[str, dict[str, Any]]] = [("tools/list", {})]
-    messages += [("tools/call", {"name": tool, "arguments": arguments}) for tool, arguments in calls]
+    reading = cycle(("memory_get", "memory_history"))
     for user in (None, *USERS):
         for agent in (None, *AGENTS):
             query: dict[str, str] = {} if user is None else {"user_id": user}
             query |= {} if agent is None else {"agent_id": agent}
+            tools = (next(reading),) if query else ("memory_get", "memory_history")
+            of_memories = [(tool, {"memory_id": place.memories[0]}) for place in world.places for tool in tools]
+            messages: list[tuple[str, dict[str, Any]]] = [("tools/list", {})]
+            messages += [("tools/call", {"name": tool, "arguments": given}) for tool, given in [*calls, *of_memories]]
             for called, params in messages:
                 body = {"jsonrpc": "2.0", "id": 1, "method": called, "params": params}
                 yield Request("POST", MCP, MCP, query, body, MCP_HEADERS | {"Idempotency-Key": SHARED_KEY})
 
 
 def _document(world: World, asked: Request) -> dict[str, Any]:
-    found: dict[str, Any] = world.door.app.openapi()["paths"].get(asked.template, {}).get(asked.method.lower(), {})
+    found: dict[str, Any] = world.document["paths"].get(asked.template, {}).get(asked.method.lower(), {})
     return found
 
 
@@ -239,7 +237,7 @@ def _fields(world: World, document: dict[str, Any]) -> set[str]:
     for option in schema.get("anyOf", [schema]):
         if "$ref" in option:
             name = option["$ref"].rpartition("/")[2]
-            found |= world.door.app.openapi()["components"]["schemas"][name]["properties"].keys()
+            found |= world.document["components"]["schemas"][name]["properties"].keys()
     return found
 
 
@@ -337,11 +335,14 @@ async def _as_unknown(world: World, name: str, request: Request, answer: httpx.R
     subject = next((i for i in place.ids if f"/{i}" in request.path), None) if place else None
     if subject is None:
         return []
-    other = await world.callers[name].ask(
-        request.method, request.path.replace(subject, UNKNOWN_ID), request.body, request.headers, **request.query
-    )
+    path = request.path.replace(subject, UNKNOWN_ID)
+    asked = f"{name} {request.method} {path} {request.query} {request.body} {request.headers}"
+    if asked not in world.unknown:
+        caller = world.callers[name]
+        other = await caller.ask(request.method, path, request.body, request.headers, **request.query)
+        world.unknown[asked] = (other.status_code, other.text)
     told = (answer.status_code, answer.text.replace(subject, UNKNOWN_ID))
-    return [] if told == (other.status_code, other.text) else [f"not as what is not there: {told} and {other.text}"]
+    return [] if told == world.unknown[asked] else [f"not as what is not there: {told} and {world.unknown[asked]}"]
 
 
 async def _totals(world: World, name: str, request: Request, answer: httpx.Response) -> list[str]:
@@ -403,6 +404,7 @@ async def _put_back(world: World, request: Request) -> None:
 async def walk(world: World, templates: Iterable[str] | None = None) -> AsyncIterator[str]:
     """Ask every route (or those of some paths) as every caller, and yield what leaks."""
     wanted = None if templates is None else set(templates)
+    world.unknown.clear()
     for method, template in operations(world):
         if wanted is not None and template not in wanted:
             continue

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from contract.front_door import turn
@@ -65,7 +66,7 @@ class Place:
         """A name, which is an entity."""
         return f"{self.word} 7"
 
-    @property
+    @cached_property
     def entity(self) -> str:
         return entity_id(Owner(self.tenant, self.user), self.friend)
 
@@ -106,12 +107,26 @@ class World:
     logged: Lines
     answered: dict[tuple[str, str], set[int]] = field(default_factory=dict)
     """The statuses that were seen of each method and path."""
+    unknown: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """What was answered about what is not there: a walk asks each such thing once."""
     _seen: dict[str, list[Place]] = field(default_factory=dict)
+    _hidden: dict[str, list[Place]] = field(default_factory=dict)
+    _hidden_words: dict[str, set[str]] = field(default_factory=dict)
+    _hidden_names: dict[str, set[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Find once who may see what: a fault of the worker is no excuse for it."""
         for name, caller in self.callers.items():
             self._seen[name] = [p for p in self.places if p.is_of(caller)] if self.may_read(name) else []
+            self._hidden[name] = [place for place in self.places if place not in self._seen[name]]
+            self._hidden_words[name] = self._words_hidden_from(name)
+            self._hidden_names[name] = self._names_hidden_from(name)
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The document of all routes."""
+        found: dict[str, Any] = self.door.app.openapi()
+        return found
 
     def seen_by(self, name: str) -> list[Place]:
         """Return the places whose words a caller may see."""
@@ -123,6 +138,9 @@ class World:
 
     def hidden_words(self, name: str) -> set[str]:
         """Return the words that no answer to a caller may have."""
+        return self._hidden_words[name]
+
+    def _words_hidden_from(self, name: str) -> set[str]:
         tenant, who = self.callers[name].key.tenant, self.callers[name].key.principal
         steered = {
             word
@@ -134,10 +152,13 @@ class World:
 
     def hidden_ids(self, name: str) -> set[str]:
         """Return the ids that no answer to a caller may have, unless it named them: of memories, keys and users."""
+        return self._hidden_names[name] | {known for place in self.hidden_from(name) for known in place.ids}
+
+    def _names_hidden_from(self, name: str) -> set[str]:
         tenant, who = self.callers[name].key.tenant, self.callers[name].key.principal
         keys = {caller.key.key_id for caller in self.callers.values() if caller.key.tenant != tenant}
         users = {f'"{user}"' for user in USERS if who.users is not None and not who.has_user(user)}
-        return keys | users | {known for place in self.hidden_from(name) for known in place.ids}
+        return keys | users
 
     def may_read(self, name: str) -> bool:
         return bool(self.callers[name].key.roles & set(EVERYTHING))
@@ -153,8 +174,7 @@ class World:
         )
 
     def hidden_from(self, name: str) -> list[Place]:
-        seen = self.seen_by(name)
-        return [place for place in self.places if place not in seen]
+        return self._hidden[name]
 
 
 class Lines(logging.Handler):

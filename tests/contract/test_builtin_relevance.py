@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from projections.embedding.builtin import RELEVANT, BuiltinEmbedder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PAIRS = [
     json.loads(line) for line in (Path(__file__).parents[1] / "data" / "episodes.jsonl").read_text("utf-8").splitlines()
@@ -26,16 +30,19 @@ async def cosines(embedder: BuiltinEmbedder, questions: list[str], episodes: lis
     return (await embedder.embed(questions)) @ (await embedder.embed(episodes)).T
 
 
+@pytest.fixture(scope="module")
+def embedder() -> Iterator[BuiltinEmbedder]:
+    made = BuiltinEmbedder()
+    yield made
+    made.process.close()
+
+
 @pytest.mark.parametrize("language", ["zh", "en"])
-async def test_an_episode_is_near_its_question_and_others_are_not(language: str):
+async def test_an_episode_is_near_its_question_and_others_are_not(embedder: BuiltinEmbedder, language: str):
     pairs = [pair for pair in PAIRS if pair["lang"] == language]
     episodes = [pair["episode"] for pair in pairs]
-    embedder = BuiltinEmbedder()
-    try:
-        near = await cosines(embedder, [pair["question"] for pair in pairs], episodes)
-        idle = await cosines(embedder, SMALL_TALK[language], episodes)
-    finally:
-        await embedder.close()
+    near = await cosines(embedder, [pair["question"] for pair in pairs], episodes)
+    idle = await cosines(embedder, SMALL_TALK[language], episodes)
     own, others = np.diag(near), near[~np.eye(len(pairs), dtype=bool)]
     assert len(pairs) == 24
     assert (own >= RELEVANT).sum() >= 22

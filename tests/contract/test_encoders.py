@@ -38,16 +38,41 @@ def folder(tmp_path):
     return write_encoder(tmp_path / "tiny")
 
 
+@pytest.fixture(scope="module")
+def onnx(tmp_path_factory):
+    embedder = make_embedder(f"onnx:{write_encoder(tmp_path_factory.mktemp('plain') / 'tiny')}", NOWHERE)
+    yield embedder
+    embedder.process.close()
+
+
+@pytest.fixture(scope="module")
+def quantised(tmp_path_factory):
+    folder = write_encoder(tmp_path_factory.mktemp("quantised") / "small", quantised=True)
+    embedder = make_embedder(f"onnx:{folder}", NOWHERE)
+    yield embedder
+    embedder.process.close()
+
+
+@pytest.fixture(scope="module")
+def of_languages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("languages")
+    en, zh = (write_encoder(folder / name, seed=seed, dimensions=32) for seed, name in enumerate(("en", "zh")))
+    embedder = make_embedder(f"en=onnx:{en},zh=onnx:{zh}", NOWHERE)
+    yield embedder
+    for encoder in embedder.encoders:
+        encoder.process.close()
+
+
 class TestOnnx(EmbedderSuite):
     @pytest.fixture
-    def embedder(self, folder, opened):
-        return opened(f"onnx:{folder}")
+    def embedder(self, onnx):
+        return onnx
 
 
 class TestQuantisedOnnx(EmbedderSuite):
     @pytest.fixture
-    def embedder(self, tmp_path, opened):
-        return opened(f"onnx:{write_encoder(tmp_path / 'small', quantised=True)}")
+    def embedder(self, quantised):
+        return quantised
 
     async def test_what_is_beside_a_text_does_not_change_its_vector(self, embedder):
         together = await embedder.embed(["coffee", "zzzz", "a quiet morning"])
@@ -181,9 +206,8 @@ def test_the_language_is_told_by_the_script(text, language):
 
 class TestOneForEachLanguage:
     @pytest.fixture
-    def embedder(self, tmp_path, opened):
-        en, zh = (write_encoder(tmp_path / name, seed=seed, dimensions=32) for seed, name in enumerate(("en", "zh")))
-        return opened(f"en=onnx:{en},zh=onnx:{zh}")
+    def embedder(self, of_languages):
+        return of_languages
 
     async def test_each_language_has_a_space_of_its_own_and_all_have_unit_length(self, embedder):
         vectors = await embedder.embed(["I like coffee", "我喜欢喝咖啡", "Я люблю кофе", "tea"])
@@ -197,13 +221,13 @@ class TestOneForEachLanguage:
     async def test_a_question_meets_its_own_language_in_both_encoders_and_others_in_the_multilingual_one(
         self, embedder, question, own
     ):
-        builtin = BuiltinEmbedder()
+        builtin = embedder.shared
+        assert isinstance(builtin, BuiltinEmbedder)
         said = {544: "I like coffee", 545: "我喜欢喝咖啡", 512: "Я люблю кофе"}
         memories = {len(vector): vector for vector in await embedder.embed(list(said.values()))}
         shared = dict(zip(said, await builtin.embed(list(said.values())), strict=True))
         [asked] = await builtin.embed([question])
         views = {len(view.vector): view for view in await embedder.views(question)}
-        await builtin.close()
         assert views.keys() == said.keys()
         for length, view in views.items():
             score = view.score(float(view.vector @ memories[length]))

@@ -141,7 +141,9 @@ async def test_nothing_of_others_is_in_what_is_drawn(world: World):
         request = changed(requests[drawn["request"] % len(requests)], drawn)
         found.extend(await leaks(world, name, request))
 
-    @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    world.unknown.clear()
+
+    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(changes())
     def drive(drawn: dict[str, Any]) -> None:
         asyncio.run_coroutine_threadsafe(ask(drawn), loop).result(30)

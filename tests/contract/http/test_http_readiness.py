@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import httpx
 from contract.front_door import HashEmbedder, front_door
 from support.free_ports import free_ports
-from support.mnemolog_up import Up
+from support.mnemolog_up import ForkedUp
 
 from mnemolog.http.app import make_http
 from mnemolog.operations.generations import active_folder
@@ -64,7 +64,7 @@ async def searched(http: httpx.AsyncClient, user: str) -> list[str]:
 
 async def test_at_the_moment_that_a_worker_turns_ready_every_request_is_answered(tmp_path: Path):
     [port] = free_ports(1)
-    up = Up(tmp_path, port)
+    up = ForkedUp(tmp_path, port)
     try:
         async with httpx.AsyncClient(base_url=up.url, timeout=120) as http:
             refused = await until_ready(http)
@@ -74,7 +74,7 @@ async def test_at_the_moment_that_a_worker_turns_ready_every_request_is_answered
     finally:
         up.process.kill()
         up.end()
-    up = Up(tmp_path, port)
+    up = ForkedUp(tmp_path, port)
     try:
         async with httpx.AsyncClient(base_url=up.url, timeout=120) as http:
             refused += await until_ready(http)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import re
+import signal
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import mcp
 import pytest
-import pytest_asyncio
-from faults.cluster.worker_process import WorkerProcess
 from mcp.shared.exceptions import MCPError
 from support.free_ports import free_ports
+from support.mnemolog_up import ForkedUp
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import Iterator
 
     from mcp_types import CallToolResult
 
@@ -26,16 +26,15 @@ JSON = {"content-type": "application/json", "accept": "application/json, text/ev
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run `mnemolog up`, and yield its URL."""
-    worker = WorkerProcess(tmp_path_factory.mktemp("up"), free_ports(1)[0], {"EXTRACTOR": "rules"})
-    worker.start()
+    up = ForkedUp(tmp_path_factory.mktemp("up"), free_ports(1)[0])
     try:
-        await worker.ready()
-        yield worker.url
+        up.wait_until_ready()
+        yield up.url
     finally:
-        worker.kill()
+        up.end(signal.SIGTERM)
 
 
 def text_of(result: CallToolResult) -> str:
