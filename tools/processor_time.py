@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
+from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -45,7 +45,7 @@ class ProcessorTime:
     def __init__(self, file: Path | None) -> None:
         """Take the file that the sums are written to, if this process is to write any."""
         self._file = file
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self._since = 0.0
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -72,7 +72,8 @@ class ProcessorTime:
     def pytest_sessionfinish(self) -> None:
         """Write the sums."""
         if self._file is not None:
-            rows = (f"{seconds:.2f} {test}\n" for test, seconds in self._seconds.most_common())
+            most_first = sorted(self._seconds.items(), key=lambda one: -one[1])
+            rows = (f"{seconds:.2f} {test}\n" for test, seconds in most_first)
             self._file.write_text("".join(rows), encoding="utf-8")
 
 

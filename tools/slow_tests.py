@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 from typing import Final
 
@@ -27,11 +27,11 @@ def reasons() -> dict[str, str]:
 
 def slow(measured: Path) -> list[tuple[float, str]]:
     """Return seconds and names of the slow tests, the slowest first; the cases of one test count together."""
-    seconds: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
     for line in measured.read_text(encoding="utf-8").splitlines():
         spent, _, test = line.partition(" ")
         seconds[test.partition("[")[0].removeprefix("tests/")] += float(spent)
-    return [(spent, test) for test, spent in seconds.most_common() if spent > SLOW_SECONDS]
+    return sorted(((spent, test) for test, spent in seconds.items() if spent > SLOW_SECONDS), reverse=True)
 
 
 def main() -> int:

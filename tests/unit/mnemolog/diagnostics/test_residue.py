@@ -37,7 +37,7 @@ SPELT: dict[str, Callable[[str], bytes]] = {
 
 
 @each("word", WORDS)
-@each("spell", SPELT.values(), ids=SPELT)
+@each("spell", SPELT.values(), ids=list(SPELT))
 def test_a_word_is_found_however_it_is_spelt(spell: Callable[[str], bytes], word: str):
     spellings = Spellings([*MANY, "", word])
     assert {line for line, _ in spellings.find(b"\xff" * 99 + spell(word) + b"\xff" * 99)} == {len(MANY) + 2}

@@ -35,7 +35,7 @@ PATHS = {
 }
 
 
-@each("path", PATHS.values(), ids=PATHS.keys())
+@each("path", PATHS.values(), ids=list(PATHS.keys()))
 def test_the_path_of_a_commands_id_is_that_of_its_url(path: str):
     assert url_path(request_to(path)) == request_to(path).url.path
 

@@ -142,5 +142,5 @@ def _figures(measured: Score) -> str:
 
 
 if __name__ == "__main__":
-    for each in sys.argv[1:] or MEASURED:
-        sys.stdout.write(report(each, "zh") + report(each, "en"))
+    for measured in sys.argv[1:] or MEASURED:
+        sys.stdout.write(report(measured, "zh") + report(measured, "en"))
