@@ -77,6 +77,8 @@ _TEXTS: Final = (
     "category",
     "content",
     "content_hash",
+    "about",
+    "speaker",
     "event_type",
     "emotion",
     "source_type",
@@ -104,7 +106,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     **{name: Field(name, FieldKind.TIME, _stored(name)) for name in _TIMES},
     **{name: Field(name, FieldKind.TEXTS, _stored(name)) for name in _LISTS},
     "user_id": Field("user_id", FieldKind.TEXT, lambda subject: subject.user_id),
-    "attribute": Field("attribute", FieldKind.TEXT, lambda subject: subject.memory.slot),
+    "attribute": Field("attribute", FieldKind.TEXT, lambda subject: subject.memory.stated),
     "value": Field("value", FieldKind.TEXT, lambda subject: subject.memory.value or None),
     "status": Field(
         "status", FieldKind.TEXT, lambda subject: subject.memory.status_at(subject.at), changes_by_itself=True
