@@ -30,7 +30,7 @@ class FieldKind(Enum):
     TIME = "a time"
     TEXTS = "a list of texts"
     ANYTHING = "anything that JSON has"
-    """Of metadata: what is compared says what is wanted."""
+    """Of metadata, and of what is true or false: what is compared says what is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,7 @@ FIELDS: Final[Mapping[str, Field]] = {
     "status": Field(
         "status", FieldKind.TEXT, lambda subject: subject.memory.status_at(subject.at), changes_by_itself=True
     ),
+    "confirmed": Field("confirmed", FieldKind.ANYTHING, _stored("confirmed")),
     "provenance": Field("provenance", FieldKind.TEXT, lambda subject: provenance_of(subject.memory)),
     "grade": Field("grade", FieldKind.NUMBER, lambda subject: round(grade(subject.memory.importance), 4)),
     STRENGTH: Field(
