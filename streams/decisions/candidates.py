@@ -21,9 +21,10 @@ from schemas.messages.events import MemoryFormed, MemoryReinforced, MemoryRevise
 from schemas.messages.observations import EXPIRES_AT
 from schemas.text import content_hash
 from schemas.vocabulary.attributes import NICKNAME
-from streams.decisions import facts, key_dialogue, slots, statements, trust
+from streams.decisions import slots, statements
 from streams.decisions.duplicates import matching, statement_keys
 from streams.decisions.duplicates.similarity import overlap
+from streams.decisions.entries import facts, key_dialogue, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
