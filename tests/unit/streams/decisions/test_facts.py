@@ -10,6 +10,9 @@ from support.given import given
 from support.tables import each
 
 from projections.profile.profile import profile
+from projections.queries.conditions.parser import condition_of
+from projections.queries.entities import entities
+from projections.queries.filters import Filters
 from projections.state.time_travel import state_at
 from schemas.messages.envelope import Sealed
 from schemas.vocabulary.facts import subject_of
@@ -173,6 +176,19 @@ def test_an_assistants_name_is_no_speaker():
 
 def test_the_profile_that_keeps_its_values_keeps_those_of_others():
     given(PARIS, parameters=Parameters(profile_keeps=True)).when(LYON).then("nothing")
+
+
+def test_who_is_spoken_of_and_who_speaks_are_entities():
+    lena = said("Lives in Rome", "t-1", about="Lena", attribute="city", value="Rome")
+    known = given(lena, said("Rome is loud", "t-2", later(days=1), speaker="Mia"), PARIS)
+    found = {one.name: [m.content for m in one.memories] for one in entities(known.state.owner, known.memories)}
+    assert (found["Lena"], found["Mia"]) == (["Lives in Rome"], ["Rome is loud"])
+
+
+def test_filters_take_whom_a_memory_is_about_and_what_it_states():
+    known = given(HOME, PARIS)
+    wanted = Filters(attribute="city", condition=condition_of({"about": "my mother", "confirmed": True}))
+    assert [m.content for m in known.memories if wanted.passes(m, known.state.owner, later(days=1))] == [IN_PARIS]
 
 
 # -- named by their ids
