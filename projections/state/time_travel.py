@@ -88,10 +88,11 @@ def _one_of_opposites(state: UserState, ended: set[str]) -> UserState:
     Only what the ledger ends at some time is ended: where the profile keeps what it has, both lists accumulate.
     """
     memories = state.memories
-    held: dict[tuple[str, str | None, str], list[Memory]] = {}
-    for memory in (memories[i] for attribute in OPPOSITES for i in state.by_attribute.get(attribute, ())):
-        if memory.kind == "semantic" and memory.value and memory.status == ACTIVE:
-            held.setdefault((memory.scope, memory.agent_id, plain_value(memory.value)), []).append(memory)
+    held: dict[tuple[str, str | None, str | None, str], list[Memory]] = {}
+    for memory in (memories[i] for ids in state.by_attribute.values() for i in ids):
+        if memory.attribute in OPPOSITES and memory.kind == "semantic" and memory.value and memory.status == ACTIVE:
+            whose = (memory.scope, memory.agent_id, memory.subject)
+            held.setdefault((*whose, plain_value(memory.value)), []).append(memory)
     for said in held.values():
         *older, newest = sorted(said, key=lambda m: (m.said_at, m.memory_id))
         for memory in older:

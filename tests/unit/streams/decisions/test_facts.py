@@ -339,3 +339,10 @@ def history(*items: CandidatesExtracted) -> list[Decision]:
         known = known.when(item)
         decisions += known.decisions
     return decisions
+
+
+def test_as_of_an_instant_in_the_past_somebody_liked_what_they_liked_then():
+    tea = said("Lena likes tea", "t-1", about="Lena", attribute="likes", value="tea")
+    no_tea = said("Lena hates tea", "t-2", later(days=1), about="Lena", attribute="dislikes", value="tea")
+    past = state_at(given().state.owner, history(no_tea, tea), later(days=2))
+    assert [m.content for m in past.memories.values() if m.status == "active"] == ["Lena hates tea"]
