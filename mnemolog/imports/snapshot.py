@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, get_args
 
 import orjson
-from pydantic import BeforeValidator, Field, ValidationError, create_model, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, create_model, field_validator
 
 from mnemolog.access.caller import callers_key
 from schemas.codec import field_types
@@ -46,6 +46,7 @@ AHEAD: Final = timedelta(minutes=5)
 _Time = Annotated[datetime, BeforeValidator(read_instant)]
 _Word = Annotated[str, Field(min_length=1, max_length=64)]
 _Id = Annotated[str, Field(min_length=1, max_length=256)]
+_Name = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(refuse_marks)]
 _Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=0, le=1 << 53)]
 
@@ -64,12 +65,15 @@ class Snapshot(StrictObject):
     memory_type: MemoryType = "long_term"
     category: Category = "fact"
     content: str
+    about: _Name | None = None
+    speaker: _Name | None = None
     attribute: _Word | None = None
     value: str | None = None
     event_type: _Word | None = None
     emotion: _Word | None = None
     emotion_intensity: _Unit | None = None
     key_dialogue: list[str] = []
+    confirmed: bool = True
     importance: _Unit = 0.5
     initial_strength: _Unit = 1.0
     access_count: _Count = 0
@@ -133,7 +137,10 @@ _LATER: Final[dict[str, Any]] = {
 _Snapshot: Final = create_model("Snapshot", __base__=Snapshot, **_LATER)
 """A snapshot with the fields that an ImportMemory got since, which stand there alone: read as their types say."""
 _OTHERWISE: Final = frozenset(
-    {"content", "value", "key_dialogue", "metadata", "formed_at", "last_accessed_at", "superseded_by"}
+    {
+        *("content", "about", "speaker", "value", "key_dialogue", "metadata"),
+        *("formed_at", "last_accessed_at", "superseded_by"),
+    }
 )
 """Fields of a snapshot that an ImportMemory spells in its own way."""
 _as_it_is: Final = copier(
@@ -205,6 +212,8 @@ class Importable:
             content=Sealed.clear(its.content),
             vector=Sealed.clear(vector),
             embedding_model=model,
+            about=None if its.about is None else Sealed.clear(its.about),
+            speaker=None if its.speaker is None else Sealed.clear(its.speaker),
             value=None if its.value is None else Sealed.clear(its.value),
             key_dialogue=Sealed.clear(orjson.dumps(its.key_dialogue)) if its.key_dialogue else None,
             happened_at=its.occurred_at or formed,

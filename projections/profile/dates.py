@@ -134,9 +134,9 @@ def _plans(memories: Iterable[Memory], today: date) -> Iterator[Ahead]:
 def _yearly(memories: list[Memory], today: date) -> Iterator[Ahead]:
     newest: dict[tuple[str, str], tuple[str, YearlyDay | None, Memory]] = {}
     for memory in sorted(memories, key=lambda m: (m.formed_at, m.memory_id)):
-        if memory.attribute == BIRTHDAY and memory.value:
+        if memory.slot == BIRTHDAY and memory.value:
             newest[BIRTHDAY, ""] = (BIRTHDAY, yearly_day(memory.value), memory)
-        elif memory.attribute == IMPORTANT and memory.value:
+        elif memory.slot == IMPORTANT and memory.value:
             label, day = name_and_date(memory.value)
             newest[IMPORTANT, plain_value(label)] = (label, yearly_day(day), memory)
         elif memory.kind == "episodic" and memory.event_type == ANNIVERSARY:

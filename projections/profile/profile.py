@@ -23,7 +23,7 @@ def profile(memories: Iterable[Memory], as_of: datetime, agent_id: str | None = 
 
     Attributes of our own words stand under `other`; `sources` names the memory of each value; `text` says it in lines.
     """
-    shown = [m for m in memories if m.attribute and m.value and m.status_at(as_of) == ACTIVE and m.visible_to(agent_id)]
+    shown = [m for m in memories if m.slot and m.value and m.status_at(as_of) == ACTIVE and m.visible_to(agent_id)]
     shown.sort(key=lambda m: (m.formed_at, m.memory_id))
     found: dict[str, Any] = dict.fromkeys(sorted(SINGLE))
     found.update({name: [] for name in sorted(LISTS)})

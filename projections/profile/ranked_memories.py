@@ -112,7 +112,7 @@ class RankedMemories:
             self._insert(memory)
             if self._about_user(known) != self._about_user(memory):
                 self._profiles.clear()
-        if any(m.attribute == SENSITIVE for m in changed):
+        if any(m.key == SENSITIVE for m in changed):
             self._has_other_topics = True
         if self._sensitive is not None:
             self._sensitive -= {m.memory_id for m in changed}
@@ -308,7 +308,7 @@ class RankedMemories:
     @staticmethod
     def _about_user(memory: Memory | None) -> tuple[object, ...] | None:
         """Return what the profile has of a memory, None for nothing."""
-        if memory is None or not memory.attribute:
+        if memory is None or not memory.attribute or memory.subject is not None:
             return None
         said = (memory.content, memory.value, memory.key_dialogue)  # which may name a sensitive topic
         return (memory.status, _agents(memory), memory.expires_at, *said)

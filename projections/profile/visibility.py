@@ -43,7 +43,7 @@ class Topics:
 
     def touch(self, memory: Memory) -> bool:
         """Return whether a memory is about a sensitive topic."""
-        if memory.attribute == SENSITIVE:
+        if memory.key == SENSITIVE:
             return True
         return self.are_in("\n".join((memory.content, memory.value or "", *memory.key_dialogue)))
 

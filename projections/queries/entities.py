@@ -1,7 +1,8 @@
 """Entities: the people, places, organisations and things that a user's memories name, with what is known of each.
 
-They are read from the memories at hand and stored nowhere: a name that fills a slot, or that a memory says what it is
-(`projections.text.names`). Every memory with the name in it is a fact of the entity.
+They are read from the memories at hand and stored nowhere: a name that fills a slot, whom a memory is about or who said
+it, or a name that a memory says what it is (`projections.text.names`). Every memory with the name in it is a fact of
+the entity.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ BEGIN: Final = 2
 """Characters that names of other scripts are looked up by."""
 _SURE: Final = 100
 """A slot says better than words around a name what it is."""
+_NAME: Final = re.compile(r"[A-Z]\w+(?: [A-Z]\w+){0,2}")
+"""Whom a memory is about, where that is a name and nothing else."""
 _RELATION: Final = re.compile(r"^[a-z '’-]+$")
 """A value such as `my sister` is no name."""
 
@@ -72,7 +75,8 @@ def entities(owner: Owner, memories: Iterable[Memory]) -> list[Entity]:
         found[key] = Entity(entity_id(owner, key), name, kind, aliases)
     mentions = _Mentions(found)
     for memory in known:
-        for key in mentions.within(fold(f"{memory.content}\n{memory.value or ''}")):
+        texts = (memory.content, memory.value, memory.about, memory.speaker)
+        for key in mentions.within(fold("\n".join(text for text in texts if text))):
             found[key].memories.append(memory)
     # Of names with the same words, such as `X-7` and `X 7`, one has the memories of all.
     return sorted((e for e in found.values() if e.memories), key=lambda entity: (-len(entity.memories), entity.name))
@@ -99,6 +103,10 @@ def _named(memory: Memory) -> Iterable[tuple[str, EntityKind, int]]:
             without_kin(memory.value.strip())
         ]  # of `sister Ines`, Ines
         yield from ((name, kind, _SURE) for name in names)
+    if memory.speaker:
+        yield memory.speaker, "person", _SURE
+    if memory.about and _NAME.fullmatch(memory.about):
+        yield memory.about, "person", 1  # unless other words say what it is
     for named in names_in(memory.content):
         yield named.name, named.kind, 1
 

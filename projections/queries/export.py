@@ -116,7 +116,7 @@ def _place(memory: Memory, now: datetime) -> tuple[object, ...]:
     What is active comes first, so that a slot's holder is there before what it replaced; of one text, what says less of
     whom and what it is about comes last and first, because more is never the same as less.
     """
-    says = (memory.slot is not None, memory.value is not None)
+    says = (memory.stated is not None, memory.value is not None)
     return (memory.status_at(now) != ACTIVE, memory.agent_id is None, *says, memory.formed_at, memory.memory_id)
 
 

@@ -66,7 +66,7 @@ class Filters:
             and self.memory_type in (None, memory.memory_type)
             and self.category in (None, memory.category)
             and self.source_type in (None, memory.source_type)
-            and (self.attribute is None or self.attribute == memory.slot)
+            and (self.attribute is None or self.attribute == memory.stated)
             and (not self.exclude_sources or provenance_of(memory) not in self.exclude_sources)
             and (self.agent_id is None or memory.known_to(self.agent_id))
             and (self.since is None or memory.occurred_at >= self.since)

@@ -39,8 +39,8 @@ _BYTES_OF_A_USER: Final = 1_000
 _BYTES_OF_A_ROW: Final = 2_200
 """Its places in dict, list and table, some 200, and the memory, which the cache of states may have dropped."""
 _FIRST_ROWS: Final = 64
-_NAMES: Final = ("session_id", "kind", "memory_type", "category", "source_type", "slot")
-"""Of a memory; a filter names the same, but for the slot, which is its attribute."""
+_NAMES: Final = ("session_id", "kind", "memory_type", "category", "source_type", "stated")
+"""Of a memory; a filter names the same, but for what is stated: its attribute."""
 _NEVER: Final = np.iinfo(np.int64).max
 _NONE: Final = -1
 _UNREAD: Final = -2
@@ -74,7 +74,7 @@ class _Table:
         self.memory_type: NDArray[np.int32] = np.zeros(self.room, np.int32)
         self.category: NDArray[np.int32] = np.zeros(self.room, np.int32)
         self.source_type: NDArray[np.int32] = np.zeros(self.room, np.int32)
-        self.slot: NDArray[np.int32] = np.zeros(self.room, np.int32)
+        self.stated: NDArray[np.int32] = np.zeros(self.room, np.int32)
         self.turns: NDArray[np.int32] = np.zeros(self.room, np.int32)
         """The row of the turn that a memory came from, among the words that were asked about last."""
         self.are_active: Mask = np.zeros(self.room, np.bool_)
@@ -196,7 +196,7 @@ class MemoryRows:
         if filters.kind != DOCUMENT:  # only who asks for documents is shown any
             accepted &= ~table.are_documents[rows]
         for name in _NAMES:
-            wanted = filters.attribute if name == "slot" else getattr(filters, name)
+            wanted = filters.attribute if name == "stated" else getattr(filters, name)
             if wanted is not None:
                 accepted &= getattr(table, name)[rows] == self._codes.get(wanted, _NONE)
         if filters.exclude_sources:

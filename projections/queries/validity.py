@@ -20,10 +20,10 @@ def validity(memory: Memory, memories: Mapping[str, Memory]) -> tuple[datetime |
     """Return from when a memory is true and until when; `memories` are the user's, by id.
 
     From when it was said, or happened; until the memory that superseded it begins, and from then at the latest: what
-    began before the older one was said ended it before that. Only of memories that fill a slot or are superseded: of
-    others nothing is known. None for an end that has not come, or that is not known here any more.
+    began before the older one was said ended it before that. Only of memories with an attribute, and of superseded
+    ones: of others nothing is known. None for an end that has not come, or that is not known here any more.
     """
-    if memory.slot is None and memory.status != SUPERSEDED:
+    if memory.stated is None and memory.status != SUPERSEDED:
         return None, None
     newer = memories.get(memory.superseded_by) if memory.status == SUPERSEDED and memory.superseded_by else None
     if newer is None:

@@ -145,8 +145,8 @@ class UserStates:
             for memory in some:
                 key = digest(memory.content)
                 by_digest[key] = tuple(sorted((*by_digest.get(key, ()), memory.memory_id)))
-                if memory.attribute:
-                    by_attribute[memory.attribute] = (*by_attribute.get(memory.attribute, ()), memory.memory_id)
+                if fact := memory.key:
+                    by_attribute[fact] = (*by_attribute.get(fact, ()), memory.memory_id)
                 for piece in dict.fromkeys(memory.pieces if memory.status == FORGOTTEN else ()):
                     forgotten[piece] = tuple(sorted((*forgotten.get(piece, ()), memory.memory_id)))
                 statements.note(memory)

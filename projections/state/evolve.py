@@ -221,8 +221,8 @@ def _erased(state: UserState, event: UserErased) -> UserState:
 
 def _without_memory(state: UserState, memory: Memory) -> UserState:
     by_attribute = state.by_attribute
-    if memory.attribute:
-        by_attribute = _without(by_attribute, memory.attribute, memory.memory_id)
+    if memory.key:
+        by_attribute = _without(by_attribute, memory.key, memory.memory_id)
     wakes = state.wakes
     if memory.memory_id in wakes.shown:
         wakes = replace(wakes, shown=wakes.shown.delete(memory.memory_id))
@@ -312,6 +312,7 @@ def _reinforced(before: Memory, event: MemoryReinforced) -> Memory:
         said_at=max(before.said_at, event.envelope.occurred_at) if event.reason in SAID else before.said_at,
         source_ids=_joined(before.source_ids, event.source_ids),
         pieces=_joined(before.pieces, event.pieces),
+        confirmed=before.confirmed or event.reason in SAID,
     )
 
 
@@ -345,6 +346,7 @@ def _revised(before: Memory, event: MemoryRevised) -> Memory:
         pieces=_joined(before.pieces, event.pieces),
         shared_with=_joined(before.shared_with, shared_with),
         metadata=event.metadata.text if event.metadata else before.metadata,
+        confirmed=before.confirmed or (event.access_count or 0) > before.access_count,
     )
 
 
@@ -372,8 +374,8 @@ def _changes(state: UserState, before: Memory | None, after: Memory) -> dict[str
     if before is None or before.content != after.content:
         key = digest(after.content)
         by_digest = by_digest.set(key, tuple(sorted((*by_digest.get(key, ()), after.memory_id))))
-    if before is None and after.attribute:
-        by_attribute = by_attribute.set(after.attribute, (*by_attribute.get(after.attribute, ()), after.memory_id))
+    if before is None and (fact := after.key):
+        by_attribute = by_attribute.set(fact, (*by_attribute.get(fact, ()), after.memory_id))
     return {
         "memories": state.memories.set(after.memory_id, after),
         "by_digest": by_digest,

@@ -10,6 +10,7 @@ from immutables import Map
 from projections.state.lifetime import is_over, strength
 from projections.state.wakes import NO_WAKES, Wakes
 from schemas.fast_init import fast_init
+from schemas.vocabulary.facts import key_of, subject_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -81,6 +82,12 @@ class Memory:
     """The version at which what the index holds of it last changed: decay does not rewrite the index."""
     shared_with: tuple[str, ...] = ()
     """The agents that it was shared with, besides its own."""
+    about: str | None = None
+    """Whom or what it is about, as the user would name it; None: the user."""
+    speaker: str | None = None
+    """Who said it of themselves, where that is not the user."""
+    confirmed: bool = True
+    """Whether it surely stems from what was said, or was met again since."""
 
     def status_at(self, instant: datetime) -> str:
         """Return the status at an instant: past its expiry it is expired, tick or no tick."""
@@ -106,9 +113,24 @@ class Memory:
         return agent_id is None or self.known_to(agent_id)
 
     @property
-    def slot(self) -> str | None:
-        """The slot of the profile that it fills; one whose value was taken from it fills none."""
+    def subject(self) -> str | None:
+        """Whom or what it is about, as `subject_of` spells it; None for the user."""
+        return None if self.about is None else subject_of(self.about)
+
+    @property
+    def stated(self) -> str | None:
+        """The attribute that it gives a value; one whose value was taken from it gives none."""
         return None if self.value == "" else self.attribute
+
+    @property
+    def key(self) -> str | None:
+        """The key of its fact, whether or not its value was taken from it: the state finds it by that."""
+        return self.attribute if self.about is None else key_of(self.subject, self.attribute)
+
+    @property
+    def slot(self) -> str | None:
+        """The slot of the user's profile that it fills; what is about others fills none."""
+        return None if self.value == "" or self.subject is not None else self.attribute
 
     @property
     def indexed_agent_id(self) -> str | None:
@@ -136,7 +158,7 @@ class UserState:
     by_digest: Map[bytes, tuple[str, ...]] = Map()
     """Memories by the digest of their text, in the order of their ids."""
     by_attribute: Map[str, tuple[str, ...]] = Map()
-    """Memories by their attribute, in the order of forming."""
+    """Memories by the key of their fact, the user's by their attribute, in the order of forming."""
     forgotten: Map[str, tuple[str, ...]] = Map()
     """Forgotten memories by the pieces that they cite, in the order of their ids."""
     statements: StatementIndex | None = field(default=None, compare=False, repr=False)

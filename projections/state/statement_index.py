@@ -35,8 +35,8 @@ class Saying(Protocol):
         ...
 
     @property
-    def attribute(self) -> str | None:
-        """Of which attribute it gives a value."""
+    def key(self) -> str | None:
+        """Of which fact it gives a value."""
         ...
 
     @property
@@ -55,7 +55,8 @@ class Said(NamedTuple):
 
     memory_id: str
     content: str
-    attribute: str | None
+    fact: str | None
+    """Of which it gives the value: the fact's key."""
     value: str | None
     day: int | None
     """Of an episode: the day on which it happened, in days since 1970 (UTC)."""
@@ -90,7 +91,7 @@ class StatementIndex:
         """Take what a memory says now."""
         if memory.kind != DOCUMENT:
             day = day_of(memory.occurred_at) if memory.kind == "episodic" else None
-            self._unread.append(Said(memory.memory_id, memory.content, memory.attribute, memory.value, day))
+            self._unread.append(Said(memory.memory_id, memory.content, memory.key, memory.value, day))
 
     def read_on(self, keys_of: KeysOf) -> bool:
         """Compute the keys of some memories, which takes some milliseconds; return whether others are left."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from projections.state.evolve import apply_all, events_about, events_of
 from projections.state.memory import ACTIVE, SUPERSEDED, UserState
 from schemas.messages.events import MEMORY_EVENTS, MemoryFormed, MemoryImported, MemorySuperseded
-from schemas.vocabulary.attributes import OPPOSITES, is_single, plain_value
+from schemas.vocabulary.attributes import OPPOSITES, plain_value
+from schemas.vocabulary.facts import has_one_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,10 +67,12 @@ def _present(event: MemoryFormed | MemoryImported) -> MemoryFormed | MemoryImpor
 def _newest_in_slots(state: UserState) -> UserState:
     """Let the newest value hold each single slot: what superseded the others was said after the instant, or late."""
     memories = state.memories
-    for attribute, ids in state.by_attribute.items():
+    for ids in state.by_attribute.values():
         held: dict[tuple[str, str | None], list[Memory]] = {}
         for memory in (memories[i] for i in ids):
-            if is_single(attribute) and memory.kind == "semantic" and memory.slot and memory.status == ACTIVE:
+            if memory.stated is None or not has_one_value(memory.subject, memory.stated):
+                continue
+            if memory.kind == "semantic" and memory.status == ACTIVE:
                 held.setdefault((memory.scope, memory.agent_id), []).append(memory)
         for values in held.values():
             *older, newest = sorted(values, key=lambda m: (m.said_at, m.memory_id))
@@ -85,10 +88,11 @@ def _one_of_opposites(state: UserState, ended: set[str]) -> UserState:
     Only what the ledger ends at some time is ended: where the profile keeps what it has, both lists accumulate.
     """
     memories = state.memories
-    held: dict[tuple[str, str | None, str], list[Memory]] = {}
-    for memory in (memories[i] for attribute in OPPOSITES for i in state.by_attribute.get(attribute, ())):
-        if memory.kind == "semantic" and memory.value and memory.status == ACTIVE:
-            held.setdefault((memory.scope, memory.agent_id, plain_value(memory.value)), []).append(memory)
+    held: dict[tuple[str, str | None, str | None, str], list[Memory]] = {}
+    for memory in (memories[i] for ids in state.by_attribute.values() for i in ids):
+        if memory.attribute in OPPOSITES and memory.kind == "semantic" and memory.value and memory.status == ACTIVE:
+            whose = (memory.scope, memory.agent_id, memory.subject)
+            held.setdefault((*whose, plain_value(memory.value)), []).append(memory)
     for said in held.values():
         *older, newest = sorted(said, key=lambda m: (m.said_at, m.memory_id))
         for memory in older:

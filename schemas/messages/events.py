@@ -49,6 +49,12 @@ class MemoryFormed:
     expires_at: datetime | None = None
     superseded_by: str | None = None
     metadata: Sealed | None = None
+    about: Sealed | None = None
+    """Whom or what it is about; None: the user."""
+    speaker: Sealed | None = None
+    """Who said it of themselves, where that is not the user."""
+    confirmed: bool = True
+    """Whether it surely stems from what was said."""
 
 
 @fast_init
@@ -95,6 +101,9 @@ class MemoryImported:
     """Of a superseded one; it may name a memory that was not imported, or not yet."""
     forgotten_at: datetime | None = None
     metadata: Sealed | None = None
+    about: Sealed | None = None
+    speaker: Sealed | None = None
+    confirmed: bool = True
 
 
 @fast_init

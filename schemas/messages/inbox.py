@@ -58,6 +58,16 @@ class Candidate:
     """`single` or `map`: the shape that a policy gives the attribute. None: that of the vocabulary, or a list."""
     metadata: Sealed | None = None
     """A JSON object, from the metadata of what it cites."""
+    about: Sealed | None = None
+    """Whom or what it is about, as the user would name it; None: the user."""
+    speaker: Sealed | None = None
+    """Who said it of themselves, where that is not the user."""
+    replaces: list[str] = field(default_factory=list)
+    """Ids of known memories whose present value this one takes over."""
+    ends: list[str] = field(default_factory=list)
+    """Ids of known memories that are no longer so because of it."""
+    confirmed: bool = True
+    """Whether it surely stems from what was said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +102,8 @@ class CandidatesExtracted:
     """The rules answered in the model's place, whose budget was spent or who refused: it may be extracted again."""
     tokens_by_model: list[ModelTokens] = field(default_factory=list)
     """The tokens above by model, where another one than `model` took some of them; else []."""
+    shown: list[str] = field(default_factory=list)
+    """Ids of the memories that the prompt showed, in its order."""
 
 
 @fast_init
@@ -243,6 +255,11 @@ class ImportMemory:
     """When a forgotten one was forgotten; None: when the log took this."""
     metadata: Sealed | None = None
     """A JSON object."""
+    about: Sealed | None = None
+    """Whom or what it is about; None: the user."""
+    speaker: Sealed | None = None
+    """Who said it of themselves, where that is not the user."""
+    confirmed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,9 +21,10 @@ from schemas.messages.events import MemoryFormed, MemoryReinforced, MemoryRevise
 from schemas.messages.observations import EXPIRES_AT
 from schemas.text import content_hash
 from schemas.vocabulary.attributes import NICKNAME
-from streams.decisions import key_dialogue, slots, statements, trust
+from streams.decisions import slots, statements
 from streams.decisions.duplicates import matching, statement_keys
 from streams.decisions.duplicates.similarity import overlap
+from streams.decisions.entries import facts, key_dialogue, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,8 +52,15 @@ class _Entry:
     """Cited pieces that the user said and that were not decided on before."""
     by_user: bool
     """A turn of the user's is among the cited pieces."""
-    refused: str | None = None
-    """The slot that it would fill, if the user had said it."""
+    by_speaker: bool
+    """Somebody else in the conversation said it of themselves."""
+    unfilled: str | None = None
+    """Why it does not fill the slot that it names."""
+
+    @property
+    def in_own_words(self) -> bool:
+        """Return whether the user, or whom it is about, said it and surely so."""
+        return (self.by_user or self.by_speaker) and self.candidate.confirmed
 
     def says_again(self, memory: Memory) -> bool:
         """Return whether the user said it in other words than those that the memory came from."""
@@ -135,14 +143,20 @@ def _entry(
     memory_id: str,
 ) -> _Entry:
     """Return a candidate as it is decided on: with the profile at hand, and within what its source is trusted with."""
-    candidate = trust.bounded(item, candidate)
+    candidate = facts.of_somebody(trust.bounded(item, candidate))
     said = statements.of_candidate(item, candidate, max(c.occurred_at for c in cited))
-    spoken = [c.piece_id for c in cited if trust.is_by_user(item, c)]
-    refused = said.attribute if not spoken and trust.needs_user(draft.state, said) else None
-    if refused is not None:
+    by_user = [c.piece_id for c in cited if trust.is_by_user(item, c)]
+    by_speaker = trust.is_by_speaker(item, candidate)
+    spoken = [c.piece_id for c in cited] if by_speaker else by_user
+    unfilled = None
+    if not spoken and trust.needs_user(draft.state, said):
+        unfilled = f"only the user's own words say what the {said.attribute} is"
+    elif not candidate.confirmed and facts.has_another(draft.state, said):
+        unfilled = f"what is unconfirmed does not take the place of the {said.attribute} that is known"
+    if unfilled is not None:
         said = replace(said, attribute=None, value=None)
         candidate = replace(candidate, attribute=None, value=None)
-    if said.attribute == NICKNAME:
+    if said.slot == NICKNAME:
         said = slots.named(draft.state, said)
         candidate = replace(candidate, attribute=said.attribute)
     return _Entry(
@@ -152,8 +166,9 @@ def _entry(
         said=said,
         cited=cited,
         anew=frozenset(p for p in spoken if p in fresh),
-        by_user=bool(spoken),
-        refused=refused,
+        by_user=bool(by_user),
+        by_speaker=by_speaker,
+        unfilled=unfilled,
     )
 
 
@@ -164,10 +179,24 @@ def _decide_entry(
     vectors: Mapping[str, bytes],
     parameters: Parameters,
 ) -> None:
+    met = _met(draft, item, entry, vectors, parameters)
+    if met is not None and entry.in_own_words:
+        successor = facts.Successor(memory_id=met, said=entry.said, by_user=entry.by_user)
+        facts.end_named(draft, entry.candidate, successor, keeps=parameters.profile_keeps)
+
+
+def _met(
+    draft: Draft,
+    item: CandidatesExtracted,
+    entry: _Entry,
+    vectors: Mapping[str, bytes],
+    parameters: Parameters,
+) -> str | None:
+    """Draft what an entry leads to; return the memory that says it now, None where none does."""
     said = entry.said
     if said.kind == "episodic" and grade(entry.candidate.importance) < parameters.min_episode_grade:
         draft.say(entry.subject, "nothing", f"an episode of a grade under {parameters.min_episode_grade:g}")
-        return
+        return None
     held = slots.occupants(draft.state, said)
     alike = [*matching.exact(draft.state, said)]
     if not held:  # a single slot is decided by its value, whatever the wording
@@ -177,7 +206,7 @@ def _decide_entry(
         merged = matching.first_active(alike, said.effective) or _mergeable(draft, entry, parameters)
         if merged is not None:
             _tell_again(draft, item, entry, merged)
-            return
+            return merged.memory_id
         close = matching.near(draft.state, said, vectors, parameters.keyword_overlap)
         alike += [m for m in close if m.status == FORGOTTEN]
     elif not held:
@@ -187,27 +216,28 @@ def _decide_entry(
         alike = [m for m in held if slots.holds(m, said.value)] + [
             m for m in alike if said.value is None or m.status == FORGOTTEN
         ]
-    alike, echoes = trust.without_echoes(alike, said) if entry.by_user else (alike, [])
+    alike, echoes = trust.without_echoes(alike, said) if entry.in_own_words else (alike, [])
     same = matching.first_active(alike, said.effective)
     if same is not None:
         _meet_again(draft, item, entry, same)
-        return
+        return same.memory_id
     forgotten = _forgotten(entry, [*alike, *_from_same_words(draft, entry, parameters)])
     if forgotten is not None:
         reason = "the user forgot this after these words were said"
         draft.say(entry.subject, "suppressed", reason, forgotten.memory_id)
-        return
+        return None
     present = slots.present(entry.holding(held), said.effective)
     if parameters.profile_keeps and present:
         reason = f"the profile keeps the {said.attribute} that it has"
         draft.say(entry.subject, "nothing", reason, present[0].memory_id)
-        return
+        return None
     held = held or slots.opposed(draft.state, said, keeps=parameters.profile_keeps)
-    if entry.by_user and entry.candidate.category not in slots.OF_OCCASIONS:
+    if entry.by_user and entry.candidate.confirmed and entry.candidate.category not in slots.OF_OCCASIONS:
         against = slots.contradicted(draft.state, said, keeps=parameters.profile_keeps)
         held = sorted([*held, *(m for m in against if m not in held)], key=lambda m: m.said_at)
     _form(draft, item, entry, held)
     slots.supersede(draft, echoes, entry.memory_id, said.effective)
+    return entry.memory_id
 
 
 def _forgotten(entry: _Entry, alike: list[Memory]) -> Memory | None:
@@ -351,12 +381,15 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
             expires_at=expires_at,
             superseded_by=newer.memory_id if newer else None,
             metadata=metadata,
+            about=candidate.about,
+            speaker=candidate.speaker,
+            confirmed=candidate.confirmed,
         )
     )
     if newer is not None:
         draft.say(entry.subject, "superseded", f"a newer {newer.attribute or 'statement'} is known", entry.memory_id)
         return
-    reason = f"new; only the user's own words say what the {entry.refused} is" if entry.refused else "new"
+    reason = f"new; {entry.unfilled}" if entry.unfilled else "new"
     if expires_at is not None and expires_at <= max(c.recorded_at for c in entry.cited):
         what = "" if its_own else "short_term, and "
         reason += f"; {what}expired already at {expires_at:%Y-%m-%d %H:%M}, before its words were published"

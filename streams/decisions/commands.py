@@ -294,7 +294,7 @@ def _shown(draft: Draft, memory_id: str) -> Memory | None:
 
 def _holders_beside(draft: Draft, memory: Memory, effective: datetime) -> list[Memory]:
     """Return what took the single slot that a memory left, and shows in it now."""
-    if memory.slot is not None:
+    if memory.stated is not None:
         return []
     said = replace(statements.of_memory(memory, memory.content, effective), attribute=memory.attribute)
     return slots.present(slots.occupants(draft.state, said), effective)

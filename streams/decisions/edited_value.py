@@ -45,14 +45,14 @@ def value_of(memory: Memory, text: str, today: date) -> str | None:
     It stays unless the new text says another value, or lacks the one that the old text had: a value may be spelt as no
     text spells it. A sensitive topic always stays: losing the word must not lift its protection.
     """
-    slot = memory.slot
+    slot = memory.stated
     old = memory.value
     before = memory.content
     if slot is None or old is None or slot == SENSITIVE or digest(before) == digest(text):
         return None
-    attributes = _attributes(text, today)
+    attributes = _attributes(text, today) if memory.subject is None else []  # the rules read what is about the user
     values = _of(slot, attributes)
-    values_before = _of(slot, _attributes(before, today))
+    values_before = _of(slot, _attributes(before, today) if memory.subject is None else [])
     if any(same_value(value, old) for value in values) or (values and values == values_before):
         return None
     name, day = name_and_date(old) if slot in MAPS else ("", "")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN
 from schemas.messages.events import MemorySuperseded
-from schemas.vocabulary.attributes import BY_NAME, OPPOSITES, name_and_date, plain_value, same_value
+from schemas.vocabulary.attributes import OPPOSITES, name_and_date, plain_value, same_value
+from schemas.vocabulary.facts import key_of
 from schemas.vocabulary.tastes import says_taste
 from schemas.vocabulary.words import DOCUMENT
 from streams.decisions.duplicates import matching, statement_keys
@@ -39,14 +40,13 @@ OF_PEOPLE: Final = ("family", "friends")
 def occupants(state: UserState, statement: Statement) -> list[Memory]:
     """Return the memories that ever held the statement's single slot, by when they were last said; [] without one.
 
-    The key of a document is a slot of documents.
+    A fact about somebody else has a slot of its own. The key of a document is a slot of documents.
     """
-    if statement.attribute is not None and statement.kind == DOCUMENT:
-        return _filling(_of_attribute(state, statement.attribute), statement)
-    if statement.attribute is None or statement.kind != "semantic" or not statement.is_single:
+    fact = statement.key
+    if fact is None or not (statement.kind == DOCUMENT or (statement.kind == "semantic" and statement.is_single)):
         return []
-    filling = _filling(_of_attribute(state, statement.attribute), statement)
-    if statement.shape == BY_NAME:
+    filling = _filling(_of_fact(state, fact), statement)
+    if statement.is_by_name and statement.kind != DOCUMENT:
         return [m for m in filling if _name(m.value) == _name(statement.value)]
     return filling
 
@@ -62,7 +62,7 @@ def opposed(state: UserState, statement: Statement, *, keeps: bool) -> list[Memo
     [] where `keeps`: the profile keeps its values, and both lists accumulate. A memory that was extracted and says
     neither, such as `I have a cat` with the cat's name for a like, ends by no dislike: it says something else.
     """
-    opposite = OPPOSITES.get(statement.attribute or "")
+    opposite = key_of(statement.subject, OPPOSITES.get(statement.attribute or ""))
     if keeps or opposite is None or statement.kind != "semantic":
         return []
     opposite_of_it = matching.with_value(state, opposite, statement.value)
@@ -78,14 +78,15 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
     """Return the memories that a statement of the user contradicts, or that contradict it later, as they were said.
 
     Beyond slots of one value: what is denied, said with another number, or taken back. Plans and sums of money of two
-    occasions do not contradict each other. Where the profile `keeps` its values, those that fill slots are left out.
+    occasions do not contradict each other. What fills slots is left out where the profile `keeps` its values, or where
+    the statement is about somebody else.
     """
     if statement.kind != "semantic":
         return []
-    back = taken_back(statement.content)
+    back = taken_back(statement.content) if statement.subject is None else None
     keys: list[Hashable] = [*end_keys(content_words(statement.content))]
-    if statement.attribute is not None and statement.value is not None:
-        keys.append(statement_keys.of_taking_back(statement.attribute))
+    if statement.slot is not None and statement.value is not None:
+        keys.append(statement_keys.of_taking_back(statement.slot))
     perhaps: set[str] = set()
     attributes, taken = back or ((), ANY)
     for attribute in attributes:
@@ -93,9 +94,9 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
             perhaps.update(state.by_attribute.get(attribute, ()))
         else:
             keys.append(statement_keys.of_value(attribute, taken))
-    if statement.attribute in _LOVE:
+    if statement.slot in _LOVE:
         perhaps |= {i for attribute in _LOVE for i in state.by_attribute.get(attribute, ())}
-    if statement.attribute == _ACCOUNTS:
+    if statement.slot == _ACCOUNTS:
         perhaps.update(state.by_attribute.get(_ACCOUNTS, ()))
     perhaps |= matching.found(state, keys)
     found = [
@@ -106,17 +107,17 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
         and m.category not in OF_OCCASIONS
         and m.scope == statement.scope
         and m.known_to(statement.agent_id)
-        and not (keeps and m.slot)
+        and not (m.slot and (keeps or statement.subject is not None))
         and _contradicts(m, statement, back)
     ]
     return sorted(found, key=lambda m: (m.said_at, m.memory_id))
 
 
 def _contradicts(memory: Memory, statement: Statement, back: tuple[tuple[str, ...], str] | None) -> bool:
-    if statement.attribute == memory.slot == _ACCOUNTS:
+    if statement.slot == memory.slot == _ACCOUNTS:
         newer, older = (memory, statement) if memory.said_at > statement.effective else (statement, memory)
         return takes_place(newer.content, newer.value, older.value)
-    if statement.attribute in _LOVE and memory.slot in _LOVE and memory.said_at != statement.effective:
+    if statement.slot in _LOVE and memory.slot in _LOVE and memory.said_at != statement.effective:
         newer, older = (memory, statement) if memory.said_at > statement.effective else (statement, memory)
         if _is_alone(newer, older) or _is_alone(older, newer):
             return True
@@ -124,7 +125,7 @@ def _contradicts(memory: Memory, statement: Statement, back: tuple[tuple[str, ..
         return ends(memory.content, statement.content) or _takes_back(memory.content, statement)
     if back is not None and memory.slot in back[0] and _is_taken(memory, back[1], statement):
         return True
-    if statement.attribute and statement.attribute == memory.slot:  # two numbers in one slot are its own affair
+    if statement.slot and statement.slot == memory.slot:  # two numbers in one slot are its own affair
         return False
     return ends(statement.content, memory.content) or _gives_again(memory, statement)
 
@@ -149,7 +150,7 @@ _WITHOUT: Final = {
 
 def _is_alone(status: Memory | Statement, family: Memory | Statement) -> bool:
     """Return whether a status says that there is no such partner as `family` names."""
-    if status.attribute != "relationship_status" or family.attribute != "family":
+    if status.slot != "relationship_status" or family.slot != "family":
         return False
     without = _WITHOUT.get((status.value or "").casefold())
     return without is not None and without.fullmatch(family.value or "") is not None
@@ -171,12 +172,12 @@ def _is_taken(memory: Memory, value: str, statement: Statement) -> bool:
 
 def _takes_back(content: str, statement: Statement) -> bool:
     back = taken_back(content)
-    if back is None or statement.attribute not in back[0] or statement.value is None:
+    if back is None or statement.slot not in back[0] or statement.value is None:
         return False
     return (
         back[1] == ANY
         or same_value(back[1], statement.value)
-        or (statement.attribute == _EMPLOYER and _begins(statement.value, back[1], content))
+        or (statement.slot == _EMPLOYER and _begins(statement.value, back[1], content))
     )
 
 
@@ -197,8 +198,8 @@ def _gives_again(memory: Memory, statement: Statement) -> bool:
     return memory.slot is None and back is not None and back[1] != ANY and _takes_back(memory.content, statement)
 
 
-def _of_attribute(state: UserState, attribute: str) -> Iterator[Memory]:
-    return (state.memories[i] for i in state.by_attribute.get(attribute, ()))
+def _of_fact(state: UserState, fact: str) -> Iterator[Memory]:
+    return (state.memories[i] for i in state.by_attribute.get(fact, ()))
 
 
 def _filling(memories: Iterable[Memory], statement: Statement) -> list[Memory]:
@@ -206,7 +207,7 @@ def _filling(memories: Iterable[Memory], statement: Statement) -> list[Memory]:
     filling = [
         m
         for m in memories
-        if m.slot
+        if m.stated
         and (m.kind == DOCUMENT) == (statement.kind == DOCUMENT)
         and m.scope == statement.scope
         and m.known_to(statement.agent_id)
@@ -228,12 +229,12 @@ def present(occupants: list[Memory], effective: datetime) -> list[Memory]:
     return [m for m in occupants if m.status_at(effective) == ACTIVE]
 
 
-def supersede(draft: Draft, present: list[Memory], by: str, effective: datetime) -> None:
-    """Draft that the memory `by` supersedes those present."""
+def supersede(draft: Draft, present: list[Memory], by: str, effective: datetime, reason: str | None = None) -> None:
+    """Draft that the memory `by` supersedes those present; without a reason because it says something newer."""
     newer = draft.state.memories[by].attribute if present else None
     for old in present:
         draft.add(MemorySuperseded(envelope=draft.envelope(effective), memory_id=old.memory_id, superseded_by=by))
-        draft.say(old.memory_id, "superseded", f"a newer {newer or 'statement'} was said", old.memory_id)
+        draft.say(old.memory_id, "superseded", reason or f"a newer {newer or 'statement'} was said", old.memory_id)
 
 
 def named(state: UserState, statement: Statement) -> Statement:
@@ -252,4 +253,8 @@ def fills_same(memory: Memory, statement: Statement) -> bool:
     """Return whether a memory of the same text fills the same slot with the same value, as far as these are given."""
     if statement.attribute is None:
         return True
-    return memory.slot == statement.attribute and (statement.value is None or holds(memory, statement.value))
+    return (
+        memory.stated is not None
+        and memory.key == statement.key
+        and (statement.value is None or holds(memory, statement.value))
+    )

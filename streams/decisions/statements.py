@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from schemas.messages.inbox import ImportMemory
+from schemas.vocabulary.facts import subject_of
 from streams.decisions.duplicates.matching import Statement
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.state.memory import Memory
-    from schemas.messages.inbox import Candidate, CandidatesExtracted, ImportMemory, RememberFact
+    from schemas.messages.inbox import Candidate, CandidatesExtracted, RememberFact
 
 
 def of_candidate(item: CandidatesExtracted, candidate: Candidate, effective: datetime) -> Statement:
@@ -26,6 +28,7 @@ def of_candidate(item: CandidatesExtracted, candidate: Candidate, effective: dat
         vector=candidate.vector.data,
         effective=effective,
         shape=candidate.shape,
+        subject=subject_of(candidate.about.text) if candidate.about else None,
     )
 
 
@@ -41,6 +44,7 @@ def of_command(item: RememberFact | ImportMemory, effective: datetime) -> Statem
         embedding_model=item.embedding_model,
         vector=item.vector.data,
         effective=effective,
+        subject=subject_of(item.about.text) if isinstance(item, ImportMemory) and item.about else None,
     )
 
 
@@ -54,9 +58,10 @@ def of_memory(memory: Memory, content: str, effective: datetime, agent_id: str |
         agent_id=agent_id or memory.agent_id,
         scope=memory.scope,
         kind=memory.kind,
-        attribute=memory.slot,
+        attribute=memory.stated,
         value=memory.value,
         embedding_model=memory.embedding_model,
         vector=b"",
         effective=effective,
+        subject=memory.subject,
     )

@@ -61,13 +61,18 @@ def _redacted_piece(piece: Piece, redaction: Redaction) -> Piece:
 
 
 def _redacted_proposal(proposal: Proposal, redaction: Redaction) -> Proposal:
-    content, value, event_type, emotion, dialogue = redaction.value(
-        [proposal.content, proposal.value, proposal.event_type, proposal.emotion, list(proposal.key_dialogue)]
+    content, value, about, speaker, event_type, emotion, dialogue = redaction.value(
+        [
+            *(proposal.content, proposal.value, proposal.about, proposal.speaker),
+            *(proposal.event_type, proposal.emotion, list(proposal.key_dialogue)),
+        ]
     )
     return replace(
         proposal,
         content=content,
         value=value,
+        about=about,
+        speaker=speaker,
         event_type=event_type,
         emotion=emotion,
         key_dialogue=tuple(dialogue),

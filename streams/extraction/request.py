@@ -225,6 +225,7 @@ class ExtractionService:
             tokens_out=extraction.tokens_out,
             tokens_by_model=list(extraction.tokens_by_model),
             dropped=list(extraction.dropped),
+            shown=list(extraction.shown),
             covered=_covered(window),
             candidates=[
                 _candidate(window, proposal, vector, redaction)
@@ -336,10 +337,11 @@ def _prompt_hash(window: Window, extractor: Extractor) -> str:
 
 def _without_many_marks(proposal: Proposal) -> Proposal:
     """Return a proposal whose texts can be compared in no time: a model may write anything."""
-    said, value = without_many_marks(proposal.content), proposal.value and without_many_marks(proposal.value)
-    if said == proposal.content and value == proposal.value:
+    texts = (proposal.content, proposal.value, proposal.about, proposal.speaker)
+    if not any(text and has_many_marks(text) for text in texts):
         return proposal
-    return replace(proposal, content=said, value=value)
+    content, value, about, speaker = (text and without_many_marks(text) for text in texts)
+    return replace(proposal, content=content or "", value=value, about=about, speaker=speaker)
 
 
 def rejection(window: Window, extractor: Extractor, rejected: Rejected) -> ExtractionRejected:
@@ -449,4 +451,9 @@ def _candidate(window: Window, proposal: Proposal, vector: Vectors, redaction: R
         pieces=[window.pieces[i].piece_id for i in proposal.sources],
         shape=window.policy.shape_of(proposal.attribute) if window.policy else None,
         metadata=None if metadata is None else Sealed.clear(metadata),
+        about=None if proposal.about is None else Sealed.clear(proposal.about),
+        speaker=None if proposal.speaker is None else Sealed.clear(proposal.speaker),
+        replaces=list(proposal.replaces),
+        ends=list(proposal.ends),
+        confirmed=proposal.confirmed,
     )

@@ -7,15 +7,16 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from projections.embedding.embedder import EmbedderUnavailable
+from schemas.identity import Owner, extracted_memory_id
 from streams.extraction.protocol import Extraction, Outage, Proposal, Rejected
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from random import Random
 
     from projections.embedding.embedder import Vectors
@@ -27,6 +28,18 @@ FACT: Final = re.compile(r"(trait|brief|city|event)([a-z]{3})\b")
 """Each such word is one thing to remember, and shares no keyword with any other."""
 MODEL: Final = "scripted"
 PROMPT_HASH: Final = "1"
+KEYED: Final[dict[str, dict[str, Any]]] = {
+    "a": {"about": "my mother"},
+    "b": {"about": "The user's mother"},
+    "c": {"about": "Lena"},
+    "d": {"speaker": "Lena"},
+    "e": {"about": "my mother", "confirmed": False},
+}
+"""By the last letter of a trait, whom it is about: then it has a key, and takes the place of an older value."""
+REPLACES: Final = "fghijk"
+"""Last letters of traits that take the place of what was said before them in the same turn, where anything was."""
+ENDS: Final = "lmn"
+"""Last letters of traits that end it."""
 FAILURES_OF_A_WINDOW: Final = 3
 """Fewer than make it poison: which windows fail so often is not the same in two runs."""
 
@@ -37,17 +50,22 @@ def fact(kind: str, number: int) -> str:
     return kind + "".join(letters)
 
 
-def proposal(kind: str, word: str, source: int) -> Proposal:
-    """Return what is proposed for a fact."""
+def proposal(kind: str, word: str, source: int, before: tuple[str, ...] = ()) -> Proposal:
+    """Return what is proposed for a fact; `before` are the memories of what the same turn said before it."""
     importance = 0.5 + (ord(word[-1]) % 5) / 10
+    letter = word[-1] if kind == "trait" else "z"
+    key = KEYED.get(letter, {})
     return Proposal(
         content=word,
         kind="episodic" if kind == "event" else "semantic",
         memory_type="short_term" if kind == "brief" else "long_term",
         importance=importance,
-        attribute="city" if kind == "city" else None,
-        value=f"town {word}" if kind == "city" else None,
+        attribute="city" if kind == "city" or key else None,
+        value=f"town {word}" if kind == "city" or key else None,
         event_type=word if kind == "event" else None,
+        replaces=before if letter in REPLACES else (),
+        ends=before if letter in ENDS else (),
+        **key,
         sources=(source,),
     )
 
@@ -72,15 +90,18 @@ class Model:
             raise Outage("the model is simulated to be down", self.chance.choice((None, 1.0, 40.0)))
         if any(POISON in piece.text for piece in window.pieces):
             raise Rejected("the answer is no JSON", answer="sorry")
-        return Extraction(
-            proposals=tuple(
-                proposal(found[1], found[0], number)
-                for number, piece in enumerate(window.pieces)
-                if piece.speaker != "assistant"
-                for found in FACT.finditer(piece.text)
-            ),
-            answer=f"{len(window.pieces)} pieces",
-        )
+        return Extraction(proposals=tuple(_proposals(window)), answer=f"{len(window.pieces)} pieces")
+
+
+def _proposals(window: Window) -> Iterator[Proposal]:
+    owner = Owner(window.tenant, window.user_id)
+    for number, piece in enumerate(window.pieces):
+        if piece.speaker == "assistant":
+            continue
+        before: tuple[str, ...] = ()
+        for ordinal, found in enumerate(FACT.finditer(piece.text)):
+            yield proposal(found[1], found[0], number, before)
+            before = (*before, extracted_memory_id(owner, piece.piece_id, ordinal, MODEL, PROMPT_HASH))
 
 
 @dataclass(slots=True)

@@ -56,7 +56,13 @@ def piece(name: str, at: datetime = MONDAY, *, logged: datetime | None = None, b
 
 
 def candidate(
-    content: str, *cites: str, value: str | None = None, dialogue: tuple[str, ...] = (), **more: Any
+    content: str,
+    *cites: str,
+    value: str | None = None,
+    about: str | None = None,
+    speaker: str | None = None,
+    dialogue: tuple[str, ...] = (),
+    **more: Any,
 ) -> Candidate:
     """Return a semantic, long-term candidate that cites the pieces `name#0` of the observations named."""
     fields: dict[str, Any] = {
@@ -69,6 +75,8 @@ def candidate(
         content=Sealed.clear(content),
         vector=Sealed.clear(vector_of(content)),
         value=None if value is None else Sealed.clear(value),
+        about=None if about is None else Sealed.clear(about),
+        speaker=None if speaker is None else Sealed.clear(speaker),
         key_dialogue=Sealed.clear(orjson.dumps(dialogue)) if dialogue else None,
         pieces=[f"{name}#0" for name in cites],
         **fields,

@@ -26,6 +26,7 @@ from support.given import Given
 
 from projections.state.memory import STATUSES
 from schemas.messages.envelope import Sealed
+from schemas.messages.inbox import CandidatesExtracted
 from streams.decisions.decay_policies.registry import POLICIES
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ TEXTS = (
 )
 SLOTS = ((None, None), ("city", "北京"), ("city", "上海"), ("city", None), ("likes", "咖啡"), ("nickname", "小明"))
 AGENTS = ("luna", "nova", None)
+WHOM = st.sampled_from((None, None, "my mother", "The user's mother", "Lena"))
+SPEAKERS = st.sampled_from((None, None, None, "Lena"))
 NAMES = tuple(f"t-{n}" for n in range(12))
 FADING = tuple(name for name, policy in POLICIES.items() if policy.rule is not None)
 DAYS = st.integers(-2, 60).map(lambda hours: MONDAY + timedelta(hours=hours * 7))
@@ -71,7 +74,15 @@ def candidates(draw: st.DrawFn, names: list[str]) -> Candidate:
     if draw(st.booleans()):
         attribute, value = draw(st.sampled_from(SLOTS))
         return candidate(
-            content, *cites, attribute=attribute, value=value, importance=importance, memory_type=memory_type
+            content,
+            *cites,
+            attribute=attribute,
+            value=value,
+            about=draw(WHOM),
+            speaker=draw(SPEAKERS),
+            confirmed=draw(st.integers(0, 4)) > 0,
+            importance=importance,
+            memory_type=memory_type,
         )
     kind = draw(st.sampled_from(("gift", "fight", None)))
     return episode(content, *cites, event_type=kind, importance=importance, memory_type=memory_type)
@@ -96,6 +107,10 @@ def answers(draw: st.DrawFn) -> Callable[[str, str], Item]:
         answer = extracted(
             *draw(st.lists(candidates(names), max_size=3)), covers=covers, agent_id=draw(st.sampled_from(AGENTS))
         )
+    if isinstance(answer, CandidatesExtracted) and answer.candidates and draw(st.booleans()):
+        (first, *others), taken = answer.candidates, draw(st.sampled_from(("replaces", "ends")))
+        names_one = answer
+        return lambda _command, memory: replace(names_one, candidates=[replace(first, **{taken: [memory]}), *others])
     return lambda _command, _memory: answer
 
 
@@ -105,7 +120,7 @@ def imports(draw: st.DrawFn) -> Callable[[str, str], Item]:
     number, at, span = draw(st.integers(0, 6)), draw(DAYS), draw(DAYS)
     attribute, value = draw(st.sampled_from(SLOTS))
     recalls, more = draw(st.integers(0, 3)), draw(st.integers(0, 3))
-    content, agent = draw(st.sampled_from(TEXTS)), draw(st.sampled_from(AGENTS))
+    content, agent, about = draw(st.sampled_from(TEXTS)), draw(st.sampled_from(AGENTS)), draw(WHOM)
     memory_type, status = draw(st.sampled_from(("short_term", "long_term"))), draw(st.sampled_from(STATUSES))
     kind, by = draw(st.sampled_from(("semantic", "episodic"))), draw(st.sampled_from((None, "elsewhere")))
     snapshot = imported(
@@ -117,6 +132,7 @@ def imports(draw: st.DrawFn) -> Callable[[str, str], Item]:
         agent_id=agent,
         attribute=attribute,
         value=value,
+        about=None if about is None else Sealed.clear(about),
         memory_type=memory_type,
         kind=kind,
         status=status,

@@ -25,7 +25,7 @@ EVENT_TEXTS: Final = ("name", "content", "text", "summary", "app", "title", "con
 
 
 LINE_TEXTS: Final = (
-    *("content", "attribute", "value", "event_type", "emotion", "key_dialogue", "metadata"),
+    *("content", "about", "speaker", "attribute", "value", "event_type", "emotion", "key_dialogue", "metadata"),
     *("text", "query"),
 )
 """The fields of an export's line that hold words: of memories, and of reminders and wakes."""

@@ -50,7 +50,7 @@ Word = Annotated[str, Field(max_length=64), AfterValidator(no_controls)]
 """A word for what happened or was felt; empty to take it away."""
 MOST_LINES: Final = 50
 MOST_BYTES: Final = 16 * 1024
-"""Of a key dialogue, as JSON: what `streams/decisions/key_dialogue.py` allows."""
+"""Of a key dialogue, as JSON: what `streams/decisions/entries/key_dialogue.py` allows."""
 
 
 def _short_enough(lines: list[str]) -> list[str]:

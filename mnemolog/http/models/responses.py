@@ -24,12 +24,15 @@ class Memory(Shape):
     category: str
     content: str
     content_hash: str
+    about: str | None
+    speaker: str | None
     attribute: str | None
     value: str | None
     event_type: str | None
     emotion: str | None
     emotion_intensity: float | None
     key_dialogue: list[str]
+    confirmed: bool
     importance: float
     grade: float
     initial_strength: float

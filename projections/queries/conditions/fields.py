@@ -30,7 +30,7 @@ class FieldKind(Enum):
     TIME = "a time"
     TEXTS = "a list of texts"
     ANYTHING = "anything that JSON has"
-    """Of metadata: what is compared says what is wanted."""
+    """Of metadata, and of what is true or false: what is compared says what is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,8 @@ _TEXTS: Final = (
     "category",
     "content",
     "content_hash",
+    "about",
+    "speaker",
     "event_type",
     "emotion",
     "source_type",
@@ -104,11 +106,12 @@ FIELDS: Final[Mapping[str, Field]] = {
     **{name: Field(name, FieldKind.TIME, _stored(name)) for name in _TIMES},
     **{name: Field(name, FieldKind.TEXTS, _stored(name)) for name in _LISTS},
     "user_id": Field("user_id", FieldKind.TEXT, lambda subject: subject.user_id),
-    "attribute": Field("attribute", FieldKind.TEXT, lambda subject: subject.memory.slot),
+    "attribute": Field("attribute", FieldKind.TEXT, lambda subject: subject.memory.stated),
     "value": Field("value", FieldKind.TEXT, lambda subject: subject.memory.value or None),
     "status": Field(
         "status", FieldKind.TEXT, lambda subject: subject.memory.status_at(subject.at), changes_by_itself=True
     ),
+    "confirmed": Field("confirmed", FieldKind.ANYTHING, _stored("confirmed")),
     "provenance": Field("provenance", FieldKind.TEXT, lambda subject: provenance_of(subject.memory)),
     "grade": Field("grade", FieldKind.NUMBER, lambda subject: round(grade(subject.memory.importance), 4)),
     STRENGTH: Field(

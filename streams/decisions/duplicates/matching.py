@@ -9,7 +9,8 @@ from projections.embedding.stored_vector import vector_of
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.statement_index import StatementIndex
 from schemas.text import digest
-from schemas.vocabulary.attributes import BY_NAME, ONE, is_single, same_value
+from schemas.vocabulary.attributes import BY_NAME, MAPS, ONE, same_value
+from schemas.vocabulary.facts import has_one_value, key_of
 from schemas.vocabulary.words import DOCUMENT
 from streams.decisions.duplicates import statement_keys
 from streams.decisions.duplicates.equivalence import content_words
@@ -41,11 +42,33 @@ class Statement:
     effective: datetime
     shape: str | None = None
     """The shape that a policy gives the attribute, where it is no list."""
+    subject: str | None = None
+    """Whom or what it is about, as `subject_of` spells it; None for the user."""
+
+    @property
+    def key(self) -> str | None:
+        """The key of the fact that it states."""
+        return key_of(self.subject, self.attribute)
+
+    @property
+    def slot(self) -> str | None:
+        """The slot of the user's profile that it fills; what is about others fills none."""
+        return self.attribute if self.subject is None else None
 
     @property
     def is_single(self) -> bool:
-        """Return whether a newer value takes the place of the older one; in a map of a policy, that of its name."""
-        return self.attribute is not None and (is_single(self.attribute) or self.shape in (ONE, BY_NAME))
+        """Return whether a newer value takes the place of the older one; in a map, that of its name.
+
+        Maps of the user's own profile hold what they have: the profile shows the newest of a name.
+        """
+        if self.attribute is None:
+            return False
+        return self.is_by_name or self.shape == ONE or has_one_value(self.subject, self.attribute)
+
+    @property
+    def is_by_name(self) -> bool:
+        """Return whether each name in a map has one value: in one of a policy, and in any about somebody else."""
+        return self.shape == BY_NAME or (self.subject is not None and self.attribute in MAPS)
 
 
 def exact(state: UserState, statement: Statement) -> Iterator[Memory]:
@@ -55,20 +78,20 @@ def exact(state: UserState, statement: Statement) -> Iterator[Memory]:
 
 
 def same_slot(state: UserState, statement: Statement) -> Iterator[Memory]:
-    """Yield the memories of any status whose attribute has the same value."""
-    if statement.attribute is None or statement.value is None:
+    """Yield the memories of any status of the same fact with the same value."""
+    if statement.key is None or statement.value is None:
         return
-    for memory in with_value(state, statement.attribute, statement.value):
+    for memory in with_value(state, statement.key, statement.value):
         if _comparable(memory, statement):
             yield memory
 
 
-def with_value(state: UserState, attribute: str, value: str | None) -> list[Memory]:
-    """Return the memories whose attribute has a value, in the order of forming."""
-    if value is None or attribute not in state.by_attribute:
+def with_value(state: UserState, fact: str, value: str | None) -> list[Memory]:
+    """Return the memories of a fact with a value, in the order of forming."""
+    if value is None or fact not in state.by_attribute:
         return []
-    perhaps = found(state, [statement_keys.of_value(attribute, value)])
-    listed = (state.memories[i] for i in state.by_attribute[attribute] if i in perhaps) if perhaps else ()
+    perhaps = found(state, [statement_keys.of_value(fact, value)])
+    listed = (state.memories[i] for i in state.by_attribute[fact] if i in perhaps) if perhaps else ()
     return [m for m in listed if m.value is not None and same_value(m.value, value)]
 
 
@@ -116,8 +139,14 @@ def first_active(memories: Iterable[Memory], instant: datetime) -> Memory | None
 
 
 def _comparable(memory: Memory, statement: Statement) -> bool:
-    """Return whether one may say what the other says; a document says nothing, and is found by its key alone."""
+    """Return whether one may say what the other says; a document says nothing, and is found by its key alone.
+
+    What is about two says two things, but for a text that is about the user only because nobody told it apart.
+    """
     if DOCUMENT in (memory.kind, statement.kind):
+        return False
+    subjects = {memory.subject, statement.subject}
+    if len(subjects) > 1 and (None not in subjects or memory.slot or statement.slot):
         return False
     return memory.scope == statement.scope and memory.known_to(statement.agent_id)
 

@@ -27,8 +27,8 @@ def keys_of(said: Said) -> Iterator[Hashable]:
     yield from end_keys(words)
     if (back := taken_back(said.content)) is not None:
         yield from map(of_taking_back, back[0])
-    if said.attribute is not None and said.value is not None:
-        yield of_value(said.attribute, said.value)
+    if said.fact is not None and said.value is not None:
+        yield of_value(said.fact, said.value)
     if said.day is not None:
         yield of_day(said.day)
 
@@ -38,9 +38,9 @@ def of_words(words: tuple[str, ...]) -> Hashable:
     return "words", words
 
 
-def of_value(attribute: str, value: str) -> Hashable:
-    """Return the key that memories share whose attribute has the same value."""
-    return "value", attribute, plain_value(value)
+def of_value(fact: str, value: str) -> Hashable:
+    """Return the key that memories share whose fact has the same value."""
+    return "value", fact, plain_value(value)
 
 
 def of_taking_back(attribute: str) -> Hashable:

@@ -42,6 +42,7 @@ CHOSEN: dict[str, Any] = {
     "strength": 0.5,
     "emotion_intensity": 0.25,
     "expires_at": later(days=300),
+    "confirmed": False,
 }
 """Values of fields that do not take any."""
 BY_TYPE: dict[str, Any] = {
@@ -198,7 +199,9 @@ UNDIGESTED = {
 
 @each("name", FIELDS)
 def test_the_digest_says_when_a_field_differs(name: str):
-    other: dict[str, Any] = {name: {"status": "expired", "kind": "semantic"}.get(name, OTHER[type_of(name)])}
+    other: dict[str, Any] = {
+        name: {"status": "expired", "kind": "semantic", "confirmed": True}.get(name, OTHER[type_of(name)])
+    }
     differs = digest(replace(MEMORY, **other)) != digest(MEMORY)
     assert differs == (name not in UNDIGESTED), (
         f"{name}: projections/state/digest.py leaves it out. One with a default is in the digest by itself"

@@ -7,7 +7,7 @@ import pytest
 from support.examples import episode, extracted, forget, happened, later, piece
 from support.given import given
 
-from streams.decisions.key_dialogue import MOST_BYTES, MOST_LINES
+from streams.decisions.entries.key_dialogue import MOST_BYTES, MOST_LINES
 from streams.decisions.parameters import Parameters
 
 GIFT = "用户送给露娜一束红玫瑰"

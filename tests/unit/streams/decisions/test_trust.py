@@ -10,8 +10,8 @@ from support.examples import MONDAY, candidate, episode, extracted, later, piece
 from support.given import Given, given
 from support.tables import each
 
+from streams.decisions.entries.trust import MOST_IMPORTANCE_SHOWN
 from streams.decisions.parameters import Parameters
-from streams.decisions.trust import MOST_IMPORTANCE_SHOWN
 
 if TYPE_CHECKING:
     from schemas.messages.inbox import CandidatesExtracted

@@ -91,8 +91,15 @@ async def test_a_proposal_becomes_a_candidate_with_all_that_it_says():
         key_dialogue=("给你", "谢谢"),
         occurred_on=date(2026, 1, 4),
         sources=(1, 0),
+        about="my mother",
+        speaker="Lena",
+        replaces=("m-1",),
+        ends=("m-2",),
+        confirmed=False,
     )
-    extractor = Saying(Extraction(proposals=(proposal,), answer="raw", tokens_in=5, tokens_out=6, dropped=("bad",)))
+    shown = ("m-1", "m-2")
+    answer = Extraction(proposals=(proposal,), answer="raw", tokens_in=5, tokens_out=6, dropped=("bad",), shown=shown)
+    extractor = Saying(answer)
     item = await ExtractionService(CharacterEmbedder()).extract(WINDOW, extractor)
     assert isinstance(item, CandidatesExtracted)
     [made] = item.candidates
@@ -108,6 +115,8 @@ async def test_a_proposal_becomes_a_candidate_with_all_that_it_says():
     assert orjson.loads(made.key_dialogue.data) == ["给你", "谢谢"]
     assert (made.occurred_on, made.pieces) == ("2026-01-04", ["t-2#0", "t-1#0"])
     assert made.vector.data == stored_vector.vector_bytes(np.frombuffer(vector_of("用户送花"), "<f4"))
+    assert (made.about and made.about.text, made.speaker and made.speaker.text) == ("my mother", "Lena")
+    assert (made.replaces, made.ends, made.confirmed, item.shown) == (["m-1"], ["m-2"], False, ["m-1", "m-2"])
     assert (item.model, item.prompt_hash, item.embedding_model) == ("echo", "echo-1", "test")
     assert (item.answer and item.answer.text, item.tokens_in, item.tokens_out, item.dropped) == ("raw", 5, 6, ["bad"])
     assert (item.session_id, item.source_type, item.source_ref) == ("s1", "chat", "s1")
@@ -248,10 +257,12 @@ async def test_a_piece_with_a_row_of_marks_rejects_its_window_and_nobody_is_aske
 
 
 async def test_rows_of_marks_in_an_answer_are_cut():
-    said = Proposal(content="caf" + "e\u0301" * 99, attribute="likes", value="e" + "\u0301" * 99, sources=(0,))
+    marks = "e" + "\u0301" * 99
+    said = Proposal(content="caf" + "e\u0301" * 99, attribute="likes", value=marks, about=marks, sources=(0,))
     item = await ExtractionService(CharacterEmbedder()).extract(WINDOW, Saying(Extraction(proposals=(said,))))
     assert isinstance(item, CandidatesExtracted)
     [candidate] = item.candidates
     assert candidate.content.text == "caf" + "e\u0301" * 99
     assert candidate.value is not None
-    assert candidate.value.text == "e" + "\u0301" * 30
+    assert candidate.about is not None
+    assert candidate.value.text == candidate.about.text == "e" + "\u0301" * 30

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from projections.profile.visibility import SENSITIVE
 from projections.state.memory import ACTIVE
 from schemas.vocabulary.attributes import MAPS, NICKNAME, OPPOSITES
+from schemas.vocabulary.facts import subject_of
 from streams.decisions import slots
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from streams.decisions.duplicates.matching import Statement
 
 CHAT: Final = "chat"
+ASSISTANTS: Final = frozenset({"assistant", "ai", "ai assistant", "助手", "ai助手"})
+"""Names of speakers whose words are an assistant's."""
 SHOWN: Final = ("photo", "inferred")
 """Source types that are not speech: a screen, an article."""
 MOST_IMPORTANCE_SHOWN: Final = 0.5
@@ -36,6 +39,18 @@ def is_by_user(item: CandidatesExtracted, piece: CoveredPiece) -> bool:
     return piece.by_user and item.source_type == CHAT
 
 
+def is_by_speaker(item: CandidatesExtracted, candidate: Candidate) -> bool:
+    """Return whether somebody else in the conversation said it of themselves; an assistant's name is nobody's."""
+    if item.source_type != CHAT or candidate.speaker is None:
+        return False
+    speaker = subject_of(candidate.speaker.text)
+    return (
+        speaker is not None
+        and speaker not in ASSISTANTS
+        and speaker == subject_of(candidate.about and candidate.about.text)
+    )
+
+
 def bounded(item: CandidatesExtracted, candidate: Candidate) -> Candidate:
     """Return a candidate with the importance that its source can give it."""
     if item.source_type not in SHOWN or candidate.importance <= MOST_IMPORTANCE_SHOWN:
@@ -44,7 +59,7 @@ def bounded(item: CandidatesExtracted, candidate: Candidate) -> Candidate:
 
 
 def needs_user(state: UserState, said: Statement) -> bool:
-    """Return whether only the user can fill the slot that a statement names.
+    """Return whether only the user, or whom it is about, can fill the slot that a statement names.
 
     Slots of one value are such, one for each name in a map too; topics to avoid, which hide other memories; and a like
     or dislike whose opposite is known, since it would take that one's place.

@@ -1,0 +1,44 @@
+"""Facts: whom or what a memory is about, and the key under which one value of it is present.
+
+A fact of the user has its attribute as key, one of anybody else the subject too: so that no other's fact stands in the
+user's profile.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from schemas.text import plain_words
+from schemas.vocabulary.attributes import LISTS, MAPS, is_single
+
+_USER: Final = frozenset({"", "user", "i", "me", "myself", "self", "用户", "我", "本人", "自己", "我自己"})
+"""Names that mean the user."""
+_WHOSE: Final = re.compile(r"(?:(?:my|our|the|user's|users')\s+(?=\S)|(?:我们?|用户)(?:家里?)?的(?=\S))+")
+"""Possessives before a name: `my mother` and `the user's mother` are one."""
+_BETWEEN: Final = "\n"
+"""Between subject and attribute of a key: a folded subject has no line end."""
+
+
+@lru_cache(maxsize=4096)
+def subject_of(about: str | None) -> str | None:
+    """Return whom or what a fact is about, as others spell the same name; None for the user."""
+    if about is None:
+        return None
+    name = plain_words(about.replace("’", "'"))
+    if whose := _WHOSE.match(name):
+        name = name[whose.end() :]
+    return None if name in _USER else name
+
+
+def key_of(subject: str | None, attribute: str | None) -> str | None:
+    """Return the key of a fact about a subject; None for what states no attribute."""
+    if subject is None or attribute is None:
+        return attribute
+    return f"{subject}{_BETWEEN}{attribute}"
+
+
+def has_one_value(subject: str | None, attribute: str) -> bool:
+    """Return whether a newer value of a key takes the place of the older one; of others any that is no list or map."""
+    return is_single(attribute) if subject is None else attribute not in (*LISTS, *MAPS)
