@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemas.redaction import Redaction
-    from streams.extraction.protocol import Extraction, Piece, Proposal, Window
+    from streams.extraction.protocol import Extraction, Known, Piece, Proposal, Window
 
 
 def redacted_window(window: Window, redaction: Redaction) -> tuple[Window, tuple[int, ...], tuple[str, ...]]:
@@ -28,7 +28,9 @@ def redacted_window(window: Window, redaction: Redaction) -> tuple[Window, tuple
             places.append(place)
         except Refused as refused:
             left_out.append(f"piece {place + 1}: {_why(refused)}")
-    return replace(window, pieces=tuple(pieces)), tuple(places), tuple(left_out)
+    replacing = redaction.replacing()
+    known = tuple(_redacted_known(one, replacing) for one in window.known)
+    return replace(window, pieces=tuple(pieces), known=known), tuple(places), tuple(left_out)
 
 
 def redacted_extraction(
@@ -60,9 +62,19 @@ def _redacted_piece(piece: Piece, redaction: Redaction) -> Piece:
     return replace(piece, text=text, name=name, context=context)
 
 
+def _redacted_known(known: Known, replacing: Redaction) -> Known:
+    """Return what is known without what must not be kept; also what would be refused now is replaced, and not counted.
+
+    It may have been kept before there was a redaction.
+    """
+    text, attribute, value, about = replacing.value([known.text, known.attribute, known.value, known.about])
+    return replace(known, text=text, attribute=attribute, value=value, about=about)
+
+
 def _redacted_proposal(proposal: Proposal, redaction: Redaction) -> Proposal:
-    content, value, event_type, emotion, dialogue = redaction.value(
-        [proposal.content, proposal.value, proposal.event_type, proposal.emotion, list(proposal.key_dialogue)]
+    said = [proposal.content, proposal.value, proposal.event_type, proposal.emotion, proposal.about, proposal.speaker]
+    (content, value, event_type, emotion, about, speaker), dialogue = redaction.value(
+        [said, list(proposal.key_dialogue)]
     )
     return replace(
         proposal,
@@ -71,6 +83,8 @@ def _redacted_proposal(proposal: Proposal, redaction: Redaction) -> Proposal:
         event_type=event_type,
         emotion=emotion,
         key_dialogue=tuple(dialogue),
+        about=about,
+        speaker=speaker,
     )
 
 
