@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Embedder, Vectors
     from schemas.log import RecordTooLarge
     from schemas.policy import Policy
-    from streams.extraction.protocol import Extractor, Proposal
+    from streams.extraction.protocol import Extractor, Known, Proposal
 
 _Readable: TypeAlias = tuple[Redaction, Window, tuple[int, ...], tuple[str, ...]]
 """A redaction, and what `redacted_window` returns by it."""
@@ -58,6 +58,11 @@ def _without_policy(_tenant: str, _agent_id: str | None) -> None:
 def _without_redaction(_tenant: str, _agent_id: str | None) -> Redaction:
     """Return the redaction that looks for nothing."""
     return Redaction({})
+
+
+async def know_nothing(_window: Window) -> Sequence[Known]:
+    """Return nothing: no model is shown what is known."""
+    return ()
 
 
 def ignore(_: str) -> None:
@@ -82,6 +87,8 @@ class ExtractionService:
     """Returns what must not be kept of what is said to a tenant's agent."""
     within_budget: Callable[[Window], Awaitable[bool]] | None = None
     """Whether the budgets of a window's policy have tokens left today; None: budgets are not kept."""
+    known_of: Callable[[Window], Awaitable[Sequence[Known]]] = know_nothing
+    """Returns what a model is shown of the user's memories, as they are decided when it is asked."""
     rules: Extractor | None = None
     """Extracts in the place of a model whose budget is spent, or that refuses; None: there is no model."""
     successes: int = 0
@@ -104,6 +111,7 @@ class ExtractionService:
             extractor = self.rules or extractor
         if unreadable := self._unreadable(window):
             return rejection(window, extractor, Rejected(unreadable))
+        window = await self._with_known(window, extractor)  # once: however often it is asked, it is asked the same
         readable = self._readable(window)
         pause = self.make_pauses()
         failures = 0
@@ -179,6 +187,16 @@ class ExtractionService:
         """Return a window with the policy in force, and what its own observations say besides."""
         policy = with_own_instructions(self.policy_of(window.tenant, window.agent_id), window.pieces)
         return window if policy is window.policy else replace(window, policy=policy)
+
+    async def _with_known(self, window: Window, extractor: Extractor) -> Window:
+        """Return a window with what a model is shown of the user's memories; without it where that fails."""
+        if extractor.model in WITHOUT_MODEL:
+            return window
+        try:
+            return replace(window, known=tuple(await self.known_of(window)))
+        except _BUGS:
+            log.exception("what is known was not found for a window of %d pieces", len(window.pieces))
+            return window
 
     async def _is_over_budget(self, window: Window, extractor: Extractor) -> bool:
         """Return whether the window's user, or tenant, has cost as many model tokens today as the policy allows."""
@@ -420,6 +438,7 @@ def _covered(window: Window) -> list[CoveredPiece]:
 
 def _candidate(window: Window, proposal: Proposal, vector: Vectors, redaction: Redaction) -> Candidate:
     dialogue = list(proposal.key_dialogue)
+    is_of_user = proposal.about is None and proposal.speaker is None  # until a candidate says whom it is about
     metadata = carried_metadata((window.pieces[i] for i in sorted(proposal.sources)), redaction)
     return Candidate(
         content=Sealed.clear(proposal.content),
@@ -428,8 +447,8 @@ def _candidate(window: Window, proposal: Proposal, vector: Vectors, redaction: R
         category=proposal.category,
         memory_type=proposal.memory_type,
         importance=float(proposal.importance),
-        attribute=proposal.attribute,
-        value=None if proposal.value is None else Sealed.clear(proposal.value),
+        attribute=proposal.attribute if is_of_user else None,
+        value=None if proposal.value is None or not is_of_user else Sealed.clear(proposal.value),
         event_type=proposal.event_type,
         emotion=proposal.emotion,
         emotion_intensity=proposal.emotion_intensity,
