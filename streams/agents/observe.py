@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from projections.partitions.assignment import NotHeld
+from projections.shard.errors import ShardUnavailable
 from projections.shard.observations import WITHOUT_MODEL
 from projections.state.evolve import is_cut_off, is_decided
 from schemas import codec, telemetry
@@ -419,7 +420,7 @@ class Observe:
         self._done(partition, owner, window.pieces)
         if item is not None and item.model not in WITHOUT_MODEL:
             # Not for ever: the decision may lag, and of an answer that was erased meanwhile there is none.
-            with suppress(TimeoutError):
+            with suppress(TimeoutError, ShardUnavailable):
                 async with asyncio.timeout(self._decision_seconds):
                     await self._decided(owner, item.envelope.event_id)
 

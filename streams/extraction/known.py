@@ -75,8 +75,15 @@ class KnownMemories:
         """Return the memories to show with a window, the nearest to what the user says first. Raises NotHeld.
 
         They are personal, active at the window's time, and visible to its agent. Those whose key or value the user
-        names come before all others. Where neither encoder nor index answers there are none.
+        names come before all others. Where the index or the shard's file is away there are none.
         """
+        try:
+            return await self._found(window)
+        except (IndexUnavailable, ShardUnavailable):
+            return []
+
+    async def _found(self, window: Window) -> list[Known]:
+        """Return the memories to show, as `of`. Raises IndexUnavailable and ShardUnavailable too."""
         owner = Owner.of(window.tenant, window.user_id)
         said = "\n".join(p.text for p in window.pieces if p.speaker != "assistant")[:_CHARACTERS]
         await self._shards.load(owner)
@@ -102,13 +109,10 @@ class KnownMemories:
         words = tuple(dict.fromkeys(terms(said)))
         near: list[tuple[float, str]] = []
         by_words: list[str] = []
-        try:
-            for n, view in enumerate(views or (None,)):
-                legs = await self._index_sync.search(owner, _query(owner, () if n else words, view))
-                near += [(-view.score(hit.score), hit.memory_id) for hit in legs.semantic] if view else []
-                by_words += [hit.memory_id for hit in legs.keyword]
-        except (IndexUnavailable, ShardUnavailable):
-            return []
+        for n, view in enumerate(views or (None,)):
+            legs = await self._index_sync.search(owner, _query(owner, () if n else words, view))
+            near += [(-view.score(hit.score), hit.memory_id) for hit in legs.semantic] if view else []
+            by_words += [hit.memory_id for hit in legs.keyword]
         return list(dict.fromkeys([*(memory_id for _, memory_id in sorted(near)), *by_words]))[:MOST]
 
     def _shows(self, owner: Owner, state: UserState, window: Window) -> Callable[[Memory], bool]:

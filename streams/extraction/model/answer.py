@@ -39,11 +39,9 @@ _FENCE: Final = re.compile(r"```[\w-]*\s(.*)```", re.DOTALL)
 _THOUGHT: Final = re.compile(r"<think>.*?</think>", re.DOTALL)
 _NEXT_ENTRY: Final = re.compile(r"[\s,]*")
 _LINE_NUMBER: Final = re.compile(r"\[?(\d{1,6})\]?", re.ASCII)
-_KNOWN_NUMBER: Final = re.compile(r"^\W*K ?(\d{1,6})\W*$", re.ASCII | re.IGNORECASE)
-_APART: Final = re.compile(r"[,;，、；\s]+(?=\[?K?\d)", re.IGNORECASE)
-_USER_WORDS: Final = frozenset(
-    {"", "user", "the user", "users", "用户", "我", "me", "myself", "i", "null", "none", "assistant"}
-)
+_KNOWN_NUMBER: Final = re.compile(r"[\[(]?K ?(\d{1,6})[\])]?", re.ASCII | re.IGNORECASE)
+_APART: Final = re.compile(r"[,;，、；]")
+_USER_WORDS: Final = frozenset({"", "user", "the user", "users", "用户", "我", "me", "myself", "i", "null", "none"})
 """How a model says that an entry is about the user, or nobody else's."""
 _DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ].*)?", re.ASCII | re.DOTALL)
 # What neither UTF-8 nor a terminal can show; tabs and line breaks stay.
@@ -213,7 +211,7 @@ def _speaker(value: object, sources: tuple[int, ...], window: Window, others: Ma
             return name
         quoted = any(stands_in(plain_words(said), plain_words(window.pieces[i].text)) for i in sources)
         own = {plain_words(p.name or "") for i, p in enumerate(window.pieces) if i not in others} | _USER_WORDS
-        own.add(plain_words(user_name_of(window.known) or ""))
+        own |= {"assistant", plain_words(user_name_of(window.known) or "")}
         if quoted and plain_words(said) not in own:
             return said
     speakers = {others.get(i) for i in sources if window.pieces[i].speaker == "user"}
@@ -224,7 +222,7 @@ def _numbers(value: object) -> list[int]:
     """Return the numbers of known memories: of `[1, 2]`, `2.0`, `"K2"` and `"K1, K2"`, each once."""
     items = value if isinstance(value, list) else [value]
     parts = (part for item in items for part in (_APART.split(item) if isinstance(item, str) else [item]))
-    found = (_line_number(_KNOWN_NUMBER.sub(r"\1", part) if isinstance(part, str) else part) for part in parts)
+    found = (_line_number(_KNOWN_NUMBER.sub(r"\1", part.strip()) if isinstance(part, str) else part) for part in parts)
     return list(dict.fromkeys(number for number in found if number is not None))
 
 

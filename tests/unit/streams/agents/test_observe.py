@@ -257,16 +257,14 @@ async def test_a_users_next_window_waits_for_the_decision_on_the_one_before_but_
 
     async def decided(owner: Owner, item_id: str) -> None:
         assert owner == XIAOMING
-        asked.append((item_id, len(bench.extractor.asked)))
+        asked.append((item_id, len(one.extractor.asked)))
         if len(asked) == 1:
             asyncio.get_running_loop().call_later(0.02, decision.set)
         await (decision.wait() if is_decided else asyncio.Event().wait())
 
-    bench = Workbench(tmp_path / "one", decided=decided, decision_seconds=5.0 if is_decided else 0.01)
-    await bench.observes(
-        await bench.says("t-1"), await bench.ends("e-1"), await bench.says("t-2"), await bench.ends("e-2")
-    )
-    assert asked == [(answer.envelope.event_id, n) for n, answer in enumerate(await bench.answers(), 1)]
+    one = Workbench(tmp_path / "one", decided=decided, decision_seconds=5.0 if is_decided else 0.01)
+    await one.observes(await one.says("t-1"), await one.ends("e-1"), await one.says("t-2"), await one.ends("e-2"))
+    assert asked == [(answer.envelope.event_id, n) for n, answer in enumerate(await one.answers(), 1)]
     assert len(asked) == 2
-    bench.close()
-    assert bench.failures == []
+    one.close()
+    assert one.failures == []
