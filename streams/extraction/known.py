@@ -44,10 +44,10 @@ def rough_tokens(text: str) -> int:
 
 def within(known: Iterable[Known], tokens: int) -> list[Known]:
     """Return those whose lines take at most so many tokens with their heading, in order; too long ones are left out."""
-    left = tokens - rough_tokens(KNOWN)
+    left = tokens - rough_tokens(f"{KNOWN}\n\n")
     kept: list[Known] = []
     for one in known:
-        if (size := rough_tokens(known_line(len(kept) + 1, one))) <= left:
+        if (size := rough_tokens(f"{known_line(len(kept) + 1, one)}\n")) <= left:
             kept.append(one)
             left -= size
     return kept

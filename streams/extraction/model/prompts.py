@@ -105,8 +105,8 @@ The value is the bare word or name, as it was said.
 - importance: 0 to 1; 0.25 is ordinary, 1 extremely important
 - emotion: one word; emotion_intensity: 0 to 1; key_dialogue: sentences worth quoting, word for word
 - occurred_on: the day of an event or a plan, YYYY-MM-DD, where the line names it
-- about: null for the user, else whom or what ("my mother", "the car", "Lena"); attribute is then a short word (city, \
-employer, name, age, price, status, appointment)
+- about: whom or what, if not the user ("my mother", "the car"); attribute is then a short word (name, city, price, \
+status, appointment)
 - replaces: numbers of known memories whose value this takes over; ends: of those no longer so
 
 Rules
