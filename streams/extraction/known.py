@@ -14,6 +14,7 @@ from projections.shard.errors import ShardUnavailable
 from projections.state.memory import ACTIVE
 from projections.text.analyser import terms
 from schemas.identity import Owner
+from schemas.vocabulary.attributes import is_single
 from streams.extraction.model.examples import KNOWN
 from streams.extraction.model.prompts import known_line
 from streams.extraction.protocol import Known
@@ -147,7 +148,13 @@ def _query(owner: Owner, words: tuple[str, ...], view: View | None) -> IndexQuer
 
 
 def _key_words(memory: Memory) -> Sequence[str]:
-    return terms(" ".join(filter(None, (memory.attribute, getattr(memory, "about", None), memory.value))))
+    """Return the words by which what a memory states is named.
+
+    Whoever says "I would like to" names no list of likes: of a list only its values count.
+    """
+    about = getattr(memory, "about", None)
+    attribute = memory.attribute if memory.attribute and (about or is_single(memory.attribute)) else None
+    return terms(" ".join(filter(None, (attribute, about, memory.value))))
 
 
 def _known(memory: Memory) -> Known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from support.examples import XIAOMING
+from support.examples import XIAOMING, said
 from support.tables import each
 from support.windows import piece, window
 from support.workbench import CharacterEmbedder, Workbench
@@ -33,10 +33,10 @@ class Away(CharacterEmbedder):
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncIterator[Workbench]:
     bench = Workbench(tmp_path)
-    said = [
+    turns = [
         await bench.says(f"t-{n}", text) for n, text in enumerate(("用户住在北京", "用户喜欢喝茶", "用户养了两只猫"))
     ]
-    await bench.observes(*said, await bench.ends("e-1"))
+    await bench.observes(*turns, await bench.ends("e-1"))
     await bench.remembers(*await bench.log.read(INBOX.name, 0, 0))
     yield bench
     bench.close()
@@ -63,6 +63,14 @@ async def test_the_nearest_to_what_the_user_says_come_first(bench: Workbench, em
     found = await known_of(bench, embedder=embedder).of(says(bench, "我现在喜欢喝咖啡了"))
     assert found[0].text == "用户喜欢喝茶"
     assert found[0].memory_id in bench.state().memories
+
+
+async def test_what_the_user_names_comes_before_what_is_nearer(bench: Workbench):
+    await bench.decides(said("Drinks tea.", "t-8", attribute="likes", value="tea"))
+    await bench.decides(said("Lives up north.", "t-9", attribute="city", value="Oslo"))
+    tea = await known_of(bench).of(says(bench, "Lives up north, tea"))
+    city = await known_of(bench).of(says(bench, "Drinks. Would like a city."))
+    assert (tea[0].text, city[0].text) == ("Drinks tea.", "Lives up north.")
 
 
 async def test_what_another_agent_knows_or_was_not_yet_or_may_not_be_seen_is_not_shown(bench: Workbench):
