@@ -91,6 +91,7 @@ class Settings(BaseModel):
     llm_max_tokens: Annotated[int, Field(ge=1)] = 2048
     llm_timeout_seconds: Annotated[float, Field(gt=0)] = 60.0
     llm_context_tokens: Annotated[int, Field(ge=1024)] | None = None
+    known_tokens: Annotated[int, Field(ge=0)] = 400
     llm_vision: bool = False
     image_hosts: str | None = None
     llm_concurrency: Annotated[int, Field(ge=1)] = 8

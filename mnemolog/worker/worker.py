@@ -85,7 +85,7 @@ from schemas.instant import SystemClock
 from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, leave_group, make_app, member_id, owners, urls, withhold
 from streams.agents.immediate_decisions import ImmediateDecisions
-from streams.agents.observe import Observe, decide_none
+from streams.agents.observe import Observe, decide_none, decided_at_once
 from streams.agents.project import Project
 from streams.agents.reencode import Reencoder
 from streams.agents.remember import Remember
@@ -96,9 +96,10 @@ from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import RetryingReads, fold_with_retry
 from streams.extraction.assisted import AssistedModel
 from streams.extraction.judge import Judge
+from streams.extraction.known import KnownMemories
 from streams.extraction.policies import Policies
 from streams.extraction.redactions import Redactions
-from streams.extraction.request import ExtractionService
+from streams.extraction.request import ExtractionService, know_nothing
 from streams.extraction.rules.process import RuleProcess
 from streams.extraction.second_model import SecondModel
 from streams.extraction.verbatim import VerbatimExtractor
@@ -342,6 +343,13 @@ class Worker:
         self.remember_pool = KeyedPool(
             WORKED_AT_ONCE, self.fail, partial(metrics.took, "remember"), attrgetter("tenant")
         )
+        known = KnownMemories(
+            self.shards,
+            self.index_sync,
+            self.embedder,
+            visibility=lambda owner, agent_id: self.contexts.visibility(owner, agent_id),  # noqa: PLW0108 - as above
+            tokens=settings.known_tokens,
+        )
         self.observe = Observe(
             log=self._retrying_log,
             shards=self.shards,
@@ -351,6 +359,7 @@ class Worker:
                 vision=settings.vision,
                 policy_of=self.policies.of,
                 redaction_of=self.redactions.of,
+                known_of=known.of if settings.known_tokens else know_nothing,
                 within_budget=lambda window: self.token_budgets.allow(window),  # noqa: PLW0108 - they are built later
                 judge=self._make_judge(),
                 rules=self._rules,
@@ -366,6 +375,9 @@ class Worker:
             decide=(lambda *asked: self.immediate.decide(*asked))  # noqa: PLW0108 - it is built later
             if settings.is_embedded
             else decide_none,
+            decided=(lambda *asked: self.remember.decided(*asked))  # noqa: PLW0108 - as `decide`
+            if settings.known_tokens
+            else decided_at_once,
         )
         self.retention = RetentionTask(self.log, self.shards, self.handled)
         self.remember = Remember(

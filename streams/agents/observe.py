@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from projections.partitions.assignment import NotHeld
+from projections.shard.errors import ShardUnavailable
 from projections.shard.observations import WITHOUT_MODEL
 from projections.state.evolve import is_cut_off, is_decided
 from schemas import codec, telemetry
@@ -50,6 +51,14 @@ if TYPE_CHECKING:
 LONGEST_CHECK_SECONDS: Final = 1.0
 IDLE_CHECKS: Final = 4
 """How often open windows are checked within IDLE_SECONDS."""
+
+
+DECISION_SECONDS: Final = 10.0
+"""A user's next window waits so long for the decision on the one before, so that a model is shown what was decided."""
+
+
+async def decided_at_once(_owner: object, _item_id: object) -> None:
+    """Wait for no decision."""
 
 
 async def decide_none(_item: object, _record: object, _holds: object) -> None:
@@ -105,8 +114,13 @@ class Observe:
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
         extracted: Callable[[CandidatesExtracted | ExtractionRejected, Window], None] = lambda _item, _window: None,
         decide: DecideAtOnce = decide_none,
+        decided: Callable[[Owner, str], Awaitable[None]] = decided_at_once,
+        decision_seconds: float = DECISION_SECONDS,
     ) -> None:
-        """`decide` appends an answer together with the decision on it where it can, as `ImmediateDecisions.decide`."""
+        """`decide` appends an answer together with the decision on it where it can, as `ImmediateDecisions.decide`.
+
+        `decided` returns when an answer is decided on: a user's next window waits for it, so long at most.
+        """
         self._log = log
         self._shards = shards
         self._extraction = extraction
@@ -119,6 +133,8 @@ class Observe:
         self._counted = counted
         self._extracted = extracted
         self._decide = decide
+        self._decided = decided
+        self._decision_seconds = decision_seconds
         self._sessions: dict[_SessionKey, _Session] = {}
         self._erasing: dict[Owner, asyncio.Event] = {}
         self._pending = PendingObservations()
@@ -393,15 +409,20 @@ class Observe:
             for piece in window.pieces:
                 self._pending.waits(partition, owner, piece.event_id, reason)
 
-        left = self._surviving(owner, window.pieces)
+        left, item = self._surviving(owner, window.pieces), None
         while left:
             try:
                 rest = window if len(left) == len(window.pieces) else replace(window, pieces=tuple(left))
-                await self._answer(partition, rest, extractor, waits)
+                item, _ = await self._answer(partition, rest, extractor, waits)
                 break
             except Erased:
                 left = self._surviving(owner, left)
         self._done(partition, owner, window.pieces)
+        if item is not None and item.model not in WITHOUT_MODEL:
+            # Not for ever: the decision may lag, and of an answer that was erased meanwhile there is none.
+            with suppress(TimeoutError, ShardUnavailable):
+                async with asyncio.timeout(self._decision_seconds):
+                    await self._decided(owner, item.envelope.event_id)
 
     async def _keep(self, queued: Sequence[tuple[int, Window]]) -> None:
         """Extract windows of one user that are kept word for word: together, or else one by one."""

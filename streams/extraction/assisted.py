@@ -71,13 +71,14 @@ def with_slots(proposals: tuple[Proposal, ...], read: tuple[Proposal, ...]) -> t
     slot, the rules' own proposal is added: one memory fills one slot.
     """
     found = list(proposals)
-    filled = {proposal.attribute for proposal in proposals}
+    mine = {i for i, proposal in enumerate(proposals) if proposal.about is None and proposal.speaker is None}
+    filled = {proposals[i].attribute for i in mine}
     for slot in read:
         if slot.attribute is None or not slot.value or slot.attribute in filled:
             continue
         value = plain_words(slot.value)
         saying = [i for i, proposal in enumerate(found) if stands_in(value, plain_words(proposal.content))]
-        free = next((i for i in saying if found[i].attribute is None), None)
+        free = next((i for i in saying if i in mine and found[i].attribute is None), None)
         if free is not None:
             sources = tuple(dict.fromkeys((*found[free].sources, *slot.sources)))
             found[free] = replace(found[free], attribute=slot.attribute, value=slot.value, sources=sources)

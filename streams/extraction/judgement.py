@@ -251,7 +251,8 @@ class _Evidence:
             return
         if float(self._lasting[nearest]) < LASTING:
             yield "its line states nothing that lasts"
-        if self._proposal.attribute and not self._proposal.about and float(self._own[nearest]) < OWN:
+        is_of_user = not self._proposal.about and not self._proposal.speaker
+        if self._proposal.attribute and is_of_user and float(self._own[nearest]) < OWN:
             yield OF_ANOTHER
 
     def _has_unsaid_number(self, content: str) -> bool:

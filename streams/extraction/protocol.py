@@ -52,6 +52,21 @@ class Piece:
 
 @fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A memory that a model is shown with a window: what is known already."""
+
+    memory_id: str
+    text: str
+    day: date | None = None
+    """On which it was said, or happened."""
+    attribute: str | None = None
+    value: str | None = None
+    about: str | None = None
+    """As of a Proposal."""
+
+
+@fast_init
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """Pieces that are extracted together: turns of one session, one screenshot, or one article."""
 
@@ -67,6 +82,8 @@ class Window:
     """The version of the decision that took down the window's last rejection, where it is extracted again."""
     policy: Policy | None = None
     """What the tenant wants remembered, and how; None is the default."""
+    known: tuple[Known, ...] = ()
+    """What a model is shown beside it, the nearest first."""
 
 
 @fast_init

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemas.redaction import Redaction
-    from streams.extraction.protocol import Extraction, Piece, Proposal, Window
+    from streams.extraction.protocol import Extraction, Known, Piece, Proposal, Window
 
 
 def redacted_window(window: Window, redaction: Redaction) -> tuple[Window, tuple[int, ...], tuple[str, ...]]:
@@ -28,7 +28,9 @@ def redacted_window(window: Window, redaction: Redaction) -> tuple[Window, tuple
             places.append(place)
         except Refused as refused:
             left_out.append(f"piece {place + 1}: {_why(refused)}")
-    return replace(window, pieces=tuple(pieces)), tuple(places), tuple(left_out)
+    replacing = redaction.replacing()
+    known = tuple(_redacted_known(one, replacing) for one in window.known)
+    return replace(window, pieces=tuple(pieces), known=known), tuple(places), tuple(left_out)
 
 
 def redacted_extraction(
@@ -58,6 +60,15 @@ def _redacted_piece(piece: Piece, redaction: Redaction) -> Piece:
         mood, scene, gift = around
         context = TurnContext(intimacy=context.intimacy, mood=mood, scene=scene, gift=gift)
     return replace(piece, text=text, name=name, context=context)
+
+
+def _redacted_known(known: Known, replacing: Redaction) -> Known:
+    """Return what is known without what must not be kept; also what would be refused now is replaced, and not counted.
+
+    It may have been kept before there was a redaction.
+    """
+    text, attribute, value, about = replacing.value([known.text, known.attribute, known.value, known.about])
+    return replace(known, text=text, attribute=attribute, value=value, about=about)
 
 
 def _redacted_proposal(proposal: Proposal, redaction: Redaction) -> Proposal:

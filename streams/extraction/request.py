@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Embedder, Vectors
     from schemas.log import RecordTooLarge
     from schemas.policy import Policy
-    from streams.extraction.protocol import Extractor, Proposal
+    from streams.extraction.protocol import Extractor, Known, Proposal
 
 _Readable: TypeAlias = tuple[Redaction, Window, tuple[int, ...], tuple[str, ...]]
 """A redaction, and what `redacted_window` returns by it."""
@@ -58,6 +58,11 @@ def _without_policy(_tenant: str, _agent_id: str | None) -> None:
 def _without_redaction(_tenant: str, _agent_id: str | None) -> Redaction:
     """Return the redaction that looks for nothing."""
     return Redaction({})
+
+
+async def know_nothing(_window: Window) -> Sequence[Known]:
+    """Return nothing: no model is shown what is known."""
+    return ()
 
 
 def ignore(_: str) -> None:
@@ -86,6 +91,8 @@ class ExtractionService:
     """Tells what a model's answer surely stems from, and what is doubtful (`judgement.judged`); None: all is believed.
 
     Raises EmbedderUnavailable."""
+    known_of: Callable[[Window], Awaitable[Sequence[Known]]] = know_nothing
+    """Returns what a model is shown of the user's memories, as they are decided when it is asked."""
     rules: Extractor | None = None
     """Extracts in the place of a model whose budget is spent, or that refuses; None: there is no model."""
     successes: int = 0
@@ -108,6 +115,7 @@ class ExtractionService:
             extractor = self.rules or extractor
         if unreadable := self._unreadable(window):
             return rejection(window, extractor, Rejected(unreadable))
+        window = await self._with_known(window, extractor)  # once: however often it is asked, it is asked the same
         readable = self._readable(window)
         pause = self.make_pauses()
         failures = 0
@@ -190,6 +198,16 @@ class ExtractionService:
         """Return a window with the policy in force, and what its own observations say besides."""
         policy = with_own_instructions(self.policy_of(window.tenant, window.agent_id), window.pieces)
         return window if policy is window.policy else replace(window, policy=policy)
+
+    async def _with_known(self, window: Window, extractor: Extractor) -> Window:
+        """Return a window with what a model is shown of the user's memories; without it where that fails."""
+        if extractor.model in WITHOUT_MODEL:
+            return window
+        try:
+            return replace(window, known=tuple(await self.known_of(window)))
+        except _BUGS:
+            log.exception("what is known was not found for a window of %d pieces", len(window.pieces))
+            return window
 
     async def _is_over_budget(self, window: Window, extractor: Extractor) -> bool:
         """Return whether the window's user, or tenant, has cost as many model tokens today as the policy allows."""

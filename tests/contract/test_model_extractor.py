@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from contract.scripted_model import Mode, ScriptedModel, completion
@@ -10,7 +11,7 @@ from support.windows import talk
 
 from streams.extraction.model.extractor import ModelExtractor
 from streams.extraction.model.prompts import PROMPT_HASH
-from streams.extraction.protocol import Outage, Rejected
+from streams.extraction.protocol import Known, Outage, Rejected
 
 COFFEE, TEA = "用户喜欢喝咖啡", "He prefers tea"
 
@@ -222,3 +223,27 @@ async def test_an_answer_that_goes_round_in_a_circle_is_read_up_to_there(
     extraction = await extractor.extract(WINDOW)
     assert [p.content for p in extraction.proposals] == [COFFEE, TEA]
     assert extraction.dropped == ("entry 3: from here on the answer repeats itself up to the token limit",)
+
+
+async def test_what_was_shown_is_recorded_and_what_a_memory_replaces_is_one_of_it(
+    model: ScriptedModel, extractor: ModelExtractor
+):
+    model.memories = lambda lines: [
+        {
+            "content": text,
+            "sources": [number],
+            "replaces": [number],
+            "about": "Lena",
+            "attribute": "drink",
+            "value": "tea",
+        }
+        for number, text in lines
+    ]
+    known = (Known(memory_id="m1", text="likes coffee"),)
+    extraction = await extractor.extract(replace(WINDOW, known=known))
+    assert extraction.shown == ("m1",)
+    assert [(p.about, p.attribute, p.value, p.replaces) for p in extraction.proposals] == [
+        ("Lena", None, None, ("m1",)),  # its line says nothing of tea
+        ("Lena", "drink", "tea", ()),
+    ]
+    assert "memory 2: K2 was not shown" in extraction.dropped

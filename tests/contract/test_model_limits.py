@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +12,7 @@ from support.windows import talk
 
 from streams.extraction.model.extractor import ModelExtractor
 from streams.extraction.model.fitting import tokens_of
-from streams.extraction.protocol import Outage, Rejected
+from streams.extraction.protocol import Known, Outage, Rejected
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -147,6 +148,17 @@ async def test_a_window_that_does_not_fit_the_context_that_is_set_is_never_sent_
     extraction = await made.extract(talk(*texts))
     assert [p.sources for p in extraction.proposals] == [(0,), (1,), (2,), (3,)]
     assert max(tokens_of(r["messages"]) + r["max_tokens"] for r in model.requests) <= 2_000
+    await made.aclose()
+
+
+async def test_what_is_known_is_left_out_where_the_context_cannot_hold_it_with_the_shortest_window(
+    model: ScriptedModel,
+):
+    made = make(model, context_tokens=1_600)
+    known = tuple(Known(memory_id=f"m{n}", text=f"Ines likes tea number {n}") for n in range(50))
+    extraction = await made.extract(replace(talk("Ines likes tea"), known=known))
+    assert (len(extraction.proposals), extraction.shown) == (1, ())
+    assert "K1" not in str(model.requests[-1]["messages"])
     await made.aclose()
 
 

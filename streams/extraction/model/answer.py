@@ -10,10 +10,12 @@ from datetime import date
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
 
 from projections.profile.attribute_values import fault_of
+from schemas.text import plain_words, stands_in
 from schemas.visible_text import visible
 from schemas.vocabulary.words import Category
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.protocol import Proposal
+from streams.extraction.speakers import others_of, user_name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +28,7 @@ MAX_CONTENT: Final = 6_000
 """Characters, as many as a window holds: a longer content repeats itself, and is cut."""
 MAX_VALUE: Final = 500
 MAX_WORD: Final = 64
+MAX_NAME: Final = 120
 MAX_QUOTES: Final = 10
 MAX_QUOTE: Final = 500
 DEFAULT_IMPORTANCE: Final = 0.5
@@ -36,6 +39,10 @@ _FENCE: Final = re.compile(r"```[\w-]*\s(.*)```", re.DOTALL)
 _THOUGHT: Final = re.compile(r"<think>.*?</think>", re.DOTALL)
 _NEXT_ENTRY: Final = re.compile(r"[\s,]*")
 _LINE_NUMBER: Final = re.compile(r"\[?(\d{1,6})\]?", re.ASCII)
+_KNOWN_NUMBER: Final = re.compile(r"[\[(]?K ?(\d{1,6})[\])]?", re.ASCII | re.IGNORECASE)
+_APART: Final = re.compile(r"[,;，、；]")
+_USER_WORDS: Final = frozenset({"", "user", "the user", "users", "用户", "我", "me", "myself", "i", "null", "none"})
+"""How a model says that an entry is about the user, or nobody else's."""
 _DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ].*)?", re.ASCII | re.DOTALL)
 # What neither UTF-8 nor a terminal can show; tabs and line breaks stay.
 _UNSPEAKABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -72,6 +79,7 @@ def read_answer(text: str, window: Window, *, cut_off: bool = False) -> Answer:
     """
     proposals: list[Proposal] = []
     dropped: list[str] = []
+    others = others_of(window.pieces, user_name_of(window.known))
     if cut_off:
         entries = _before_circling(text)
         if not entries:
@@ -81,9 +89,12 @@ def read_answer(text: str, window: Window, *, cut_off: bool = False) -> Answer:
         entries = _entries(_document(text))
     for number, entry in enumerate(entries[:MAX_ENTRIES], 1):
         try:
-            proposals.append(_proposal(entry, window))
+            proposal, not_shown = _proposal(entry, window, others)
         except _BadEntryError as error:
             dropped.append(f"entry {number}: {error}")
+            continue
+        proposals.append(proposal)
+        dropped.extend(f"memory {number}: K{wrong} was not shown" for wrong in not_shown)
     dropped.extend(f"entry {number}: more than {MAX_ENTRIES}" for number in range(MAX_ENTRIES + 1, len(entries) + 1))
     return Answer(tuple(proposals), tuple(dropped))
 
@@ -135,7 +146,8 @@ def _entries(document: object) -> list[object]:
     return entries
 
 
-def _proposal(entry: object, window: Window) -> Proposal:
+def _proposal(entry: object, window: Window, others: Mapping[int, str]) -> tuple[Proposal, list[int]]:
+    """Return a proposal, and the numbers of known memories that it names and that were not shown."""
     if not isinstance(entry, dict):
         raise _BadEntryError("it is not an object")
     fields = cast("Mapping[str, object]", entry)
@@ -152,7 +164,11 @@ def _proposal(entry: object, window: Window) -> Proposal:
         importance = episode_importance(event_type, intensity, newest_intimacy(sources, window))
     attribute, value = _word(fields.get("attribute")), _value(fields.get("value"))
     fills = attribute is not None and value is not None and fault_of(attribute, value) is None
-    return Proposal(
+    replaced, ended = _numbers(fields.get("replaces")), _numbers(fields.get("ends"))
+    shown = {number: known.memory_id for number, known in enumerate(window.known, 1)}
+    speaker = _speaker(fields.get("speaker"), sources, window, others)
+    about = _about(fields.get("about"), window)
+    proposal = Proposal(
         content=content,
         kind=kind,
         category=category if category in get_args(Category) else "fact",
@@ -166,7 +182,48 @@ def _proposal(entry: object, window: Window) -> Proposal:
         key_dialogue=_quotes(fields.get("key_dialogue")),
         occurred_on=_day(fields.get("occurred_on")),
         sources=sources,
+        about=None if about is not None and about == speaker else about,
+        speaker=speaker,
+        replaces=tuple(shown[number] for number in replaced if number in shown),
+        ends=tuple(shown[number] for number in ended if number in shown and number not in replaced),
     )
+    return proposal, [number for number in dict.fromkeys((*replaced, *ended)) if number not in shown]
+
+
+def _about(value: object, window: Window) -> str | None:
+    """Return whom or what else an entry is about; None where that is the user."""
+    about = _text(value, MAX_WORD)
+    if about is None or plain_words(about) in _USER_WORDS:
+        return None
+    name = user_name_of(window.known)
+    return None if name is not None and plain_words(name) == plain_words(about) else about
+
+
+def _speaker(value: object, sources: tuple[int, ...], window: Window, others: Mapping[int, str]) -> str | None:
+    """Return the other person who says an entry: as the answer has it, if its lines name them, else by their speaker.
+
+    A name is spelt as its turns have it.
+    """
+    said = _text(value, MAX_NAME)
+    if said is not None:
+        name = next((name for name in others.values() if plain_words(name) == plain_words(said)), None)
+        if name is not None:
+            return name
+        quoted = any(stands_in(plain_words(said), plain_words(window.pieces[i].text)) for i in sources)
+        own = {plain_words(p.name or "") for i, p in enumerate(window.pieces) if i not in others} | _USER_WORDS
+        own |= {"assistant", plain_words(user_name_of(window.known) or "")}
+        if quoted and plain_words(said) not in own:
+            return said
+    speakers = {others.get(i) for i in sources if window.pieces[i].speaker == "user"}
+    return speakers.pop() if len(speakers) == 1 else None
+
+
+def _numbers(value: object) -> list[int]:
+    """Return the numbers of known memories: of `[1, 2]`, `2.0`, `"K2"` and `"K1, K2"`, each once."""
+    items = value if isinstance(value, list) else [value]
+    parts = (part for item in items for part in (_APART.split(item) if isinstance(item, str) else [item]))
+    found = (_line_number(_KNOWN_NUMBER.sub(r"\1", part.strip()) if isinstance(part, str) else part) for part in parts)
+    return list(dict.fromkeys(number for number in found if number is not None))
 
 
 def _text(value: object, limit: int) -> str | None:

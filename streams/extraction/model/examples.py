@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 Language: TypeAlias = Literal["zh", "en"]
 _Entry: TypeAlias = "Mapping[str, str | list[int] | None]"
 
+KNOWN: Final = "Known already (do not repeat):"
+"""Before what is known, which stands before the observations."""
+
 
 class Example(NamedTuple):
     """Observations as numbered lines, and the answer to them as JSON."""
@@ -38,9 +41,10 @@ def _event(sources: list[int], content: str, category: str, event_type: str, emo
     }
 
 
-def _example(lines: list[str], *memories: _Entry) -> Example:
+def _example(lines: list[str], *memories: _Entry, known: str = "") -> Example:
     answer = json.dumps({"memories": memories}, ensure_ascii=False, separators=(",", ":"))
-    return Example("\n".join(f"[{number}] {line}" for number, line in enumerate(lines, 1)), answer)
+    before = f"{KNOWN}\nK1 {known}\n\n" if known else ""
+    return Example(before + "\n".join(f"[{number}] {line}" for number, line in enumerate(lines, 1)), answer)
 
 
 EXAMPLES: Final[Mapping[Language, tuple[Example, ...]]] = {
@@ -58,7 +62,7 @@ EXAMPLES: Final[Mapping[Language, tuple[Example, ...]]] = {
             _entry([1], "The user is a geography teacher.", "fact", "occupation", "geography teacher"),
             _entry([1], "The user works at Northgate School.", "people", "employer", "Northgate School"),
             _entry([1], "The user is allergic to eggs.", "preference", "allergies", "eggs"),
-            _entry([3], "The user's brother Dev arrives next Saturday.", "schedule"),
+            {**_entry([3], "The user's brother Dev arrives next Saturday.", "schedule"), "about": "my brother Dev"},
         ),
         _example(
             [
@@ -71,7 +75,7 @@ EXAMPLES: Final[Mapping[Language, tuple[Example, ...]]] = {
             [
                 (
                     "2024-12-09 17:05 user: Rob brought me tulips yesterday, I was so touched! I paint every Sunday "
-                    "and can't stand loud places."
+                    "now, and can't stand loud places."
                 ),
             ],
             _event(
@@ -81,8 +85,9 @@ EXAMPLES: Final[Mapping[Language, tuple[Example, ...]]] = {
                 "gift",
                 "touched",
             ),
-            _entry([1], "The user paints every Sunday.", "habit"),
+            {**_entry([1], "The user paints every Sunday.", "habit"), "replaces": [1]},
             _entry([1], "The user can't stand loud places.", "preference", "dislikes", "loud places"),
+            known="2024-10-05 The user paints every Friday.",
         ),
     ),
     "zh": (
@@ -96,7 +101,7 @@ EXAMPLES: Final[Mapping[Language, tuple[Example, ...]]] = {
             _entry([1], "用户是地理老师。", "fact", "occupation", "地理老师"),
             _entry([1], "用户在北辰中学工作。", "people", "employer", "北辰中学"),
             _entry([1], "用户对鸡蛋过敏。", "preference", "allergies", "鸡蛋"),
-            _entry([3], "用户的弟弟下周六来看用户。", "schedule"),
+            {**_entry([3], "用户的弟弟下周六来看用户。", "schedule"), "about": "我弟弟"},
         ),
         _example(
             [
@@ -106,10 +111,11 @@ EXAMPLES: Final[Mapping[Language, tuple[Example, ...]]] = {
             ],
         ),
         _example(
-            ["2024-12-09 17:05 user: 阿哲昨天送了我一束郁金香，我好感动！我每个星期天都画画，受不了吵闹的地方。"],
+            ["2024-12-09 17:05 user: 阿哲昨天送了我一束郁金香，我好感动！我现在每个星期天画画，受不了吵闹的地方。"],
             _event([1], "阿哲昨天送了用户一束郁金香，用户很感动。", "people", "gift", "感动"),
-            _entry([1], "用户每个星期天都画画。", "habit"),
+            {**_entry([1], "用户每个星期天画画。", "habit"), "replaces": [1]},
             _entry([1], "用户受不了吵闹的地方。", "preference", "dislikes", "吵闹的地方"),
+            known="2024-10-05 用户每个星期五画画。",
         ),
     ),
 }

@@ -168,6 +168,7 @@ class ModelExtractor:
             tokens_in=sum(one.tokens_in for one in found),
             tokens_out=sum(one.tokens_out for one in found),
             dropped=tuple(reason for one in found for reason in one.dropped),
+            shown=tuple(dict.fromkeys(memory_id for one in found for memory_id in one.shown)),
         )
 
     async def _extract(self, part: Part) -> Extraction:
@@ -209,6 +210,7 @@ class ModelExtractor:
             tokens_in=completion.tokens_in,
             tokens_out=completion.tokens_out,
             dropped=answer.dropped,
+            shown=tuple(known.memory_id for known in part.window.known),
         )
 
     async def _ask(

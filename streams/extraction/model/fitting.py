@@ -85,7 +85,7 @@ class Fitting:
             return [bare]
         halves = _halves(window, indexes)
         if not halves:
-            return [bare]
+            return [_part(replace(window, known=()), indexes, examples=False)]
         return [part for half, places in halves for part in self._parts(half, places)]
 
     def _fits(self, part: Part) -> bool:

@@ -221,6 +221,9 @@ class _Reading:
         return tuple(q for q in proposal.key_dialogue if wording.letters(q) and wording.letters(q) in said)
 
     def _with_slot(self, proposal: Proposal) -> Proposal:
+        if proposal.about is not None:  # a slot of the profile is the user's own
+            fills = any(self._holds(i, proposal.attribute or "", proposal.value or "") for i in proposal.sources)
+            return proposal if fills else replace(proposal, attribute=None, value=None)
         if proposal.attribute is None or self._fills(proposal, proposal.attribute, proposal.value or ""):
             return proposal
         return replace(proposal, attribute=None, value=None)
@@ -284,10 +287,15 @@ def _sentences(text: str) -> list[str]:
 
 
 _LINE: Final = re.compile(r"\[\d{1,3}\] \S{10} \S{5} (?:user|assistant): (.*)")
+_KNOWN_LINE: Final = re.compile(r"^K1 \S{10} (.*)", re.MULTILINE)
 _EXAMPLES: Final = frozenset(
     wording.letters(content)
     for examples in EXAMPLES.values()
     for example in examples
-    for said in (re.findall(r'"content":"([^"]*)"', example.answer), *map(_sentences, _LINE.findall(example.lines)))
+    for said in (
+        re.findall(r'"content":"([^"]*)"', example.answer),
+        *map(_sentences, _LINE.findall(example.lines)),
+        _KNOWN_LINE.findall(example.lines),
+    )
     for content in said
 )

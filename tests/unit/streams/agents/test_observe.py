@@ -245,3 +245,26 @@ async def test_a_record_that_waited_over_a_rebalance_is_left_to_come_again_in_it
     await bench.shards.hold(0)
     await late
     assert bench.observe.open_sessions() == []
+
+
+@pytest.mark.parametrize("is_decided", [True, False])
+async def test_a_users_next_window_waits_for_the_decision_on_the_one_before_but_not_for_ever(
+    tmp_path: Path,
+    is_decided: bool,  # noqa: FBT001 - a table
+):
+    asked: list[tuple[str, int]] = []
+    decision = asyncio.Event()
+
+    async def decided(owner: Owner, item_id: str) -> None:
+        assert owner == XIAOMING
+        asked.append((item_id, len(one.extractor.asked)))
+        if len(asked) == 1:
+            asyncio.get_running_loop().call_later(0.02, decision.set)
+        await (decision.wait() if is_decided else asyncio.Event().wait())
+
+    one = Workbench(tmp_path / "one", decided=decided, decision_seconds=5.0 if is_decided else 0.01)
+    await one.observes(await one.says("t-1"), await one.ends("e-1"), await one.says("t-2"), await one.ends("e-2"))
+    assert asked == [(answer.envelope.event_id, n) for n, answer in enumerate(await one.answers(), 1)]
+    assert len(asked) == 2
+    one.close()
+    assert one.failures == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from support.windows import piece, window
 
 from schemas.messages.observations import TurnContext
 from streams.extraction.model.answer import MAX_CONTENT, MAX_ENTRIES, UnusableAnswerError, read_answer
-from streams.extraction.protocol import Proposal, Window
+from streams.extraction.protocol import Known, Proposal, Window
 
 if TYPE_CHECKING:
     from streams.extraction.protocol import Speaker
@@ -35,6 +36,84 @@ def read(*entries: object) -> tuple[Proposal, ...]:
 def read_one(**fields: Any) -> Proposal:
     (proposal,) = read({"content": "x", **fields})
     return proposal
+
+
+SHOWN = replace(TALK, known=(Known(memory_id="m1", text="a"), Known(memory_id="m2", text="b")))
+
+
+@each(
+    ("given", "expected"),
+    [
+        ([2], ("m2",)),
+        ("K2", ("m2",)),
+        ("2", ("m2",)),
+        (2.0, ("m2",)),
+        (["K1", "[K2]"], ("m1", "m2")),
+        ("K1, K2", ("m1", "m2")),
+        ([1, 1], ("m1",)),
+        (None, ()),
+        ([True, {}, "the old one", "m1"], ()),
+    ],
+)
+def test_what_a_memory_replaces_or_ends_is_named_by_number_and_becomes_an_id(given: object, expected: tuple[str, ...]):
+    entry = {"content": "x", "sources": [1]}
+    answer = read_answer(json.dumps([{**entry, "replaces": given}, {**entry, "ends": given}]), SHOWN)
+    assert [(p.replaces, p.ends) for p in answer.proposals] == [(expected, ()), ((), expected)]
+    assert answer.dropped == ()
+
+
+def test_a_number_that_was_not_shown_is_dropped_and_said():
+    entries = [COFFEE, COFFEE, {**COFFEE, "replaces": [9, 1], "ends": ["K9", "K1", 2]}]
+    answer = read_answer(json.dumps(entries), SHOWN)
+    assert (answer.proposals[2].replaces, answer.proposals[2].ends) == (("m1",), ("m2",))
+    assert answer.dropped == ("memory 3: K9 was not shown",)
+
+
+@each(
+    ("given", "expected"),
+    [
+        ("my mother", "my mother"),
+        (" the car ", "the car"),
+        ("the user", None),
+        ("用户", None),
+        ("Amy", None),
+        (3, None),
+    ],
+)
+def test_whom_it_is_about_is_kept_unless_it_is_the_user(given: object, expected: str | None):
+    amy = replace(TALK, known=(Known(memory_id="m1", text="Amy", attribute="user_name", value="Amy"),))
+    [proposal] = read_answer(json.dumps([{**COFFEE, "about": given}]), amy).proposals
+    assert proposal.about == expected
+
+
+def test_of_whom_else_it_is_about_any_word_may_be_an_attribute():
+    proposal = read_one(about="the car", attribute="price", value=9000)
+    assert (proposal.about, proposal.attribute, proposal.value) == ("the car", "price", "9000")
+
+
+GROUP = window(piece(0), piece(1, "Lena: I ski.", name="Bob"), piece(2, name="Bob"), piece(3, speaker="assistant"))
+
+
+@each(
+    ("sources", "given", "expected"),
+    [
+        ([1], None, None),
+        ([2, 3, 4], None, "Bob"),
+        ([1, 2], None, None),
+        ([1, 2], "bob", "Bob"),
+        ([2], "Lena", "Lena"),
+        ([1], "Zoe", None),
+        ([1], "the user", None),
+    ],
+)
+def test_who_else_says_it_is_known_by_the_answer_or_by_the_lines(sources: list[int], given: str, expected: str | None):
+    [proposal] = read_answer(json.dumps([{"content": "x", "sources": sources, "speaker": given}]), GROUP).proposals
+    assert proposal.speaker == expected
+
+
+def test_what_others_say_of_themselves_is_about_nobody_else():
+    [proposal] = read_answer(json.dumps([{"content": "x", "sources": [2], "about": "Bob"}]), GROUP).proposals
+    assert (proposal.about, proposal.speaker) == (None, "Bob")
 
 
 OBJECT, ARRAY = json.dumps({"memories": [COFFEE]}), json.dumps([COFFEE], ensure_ascii=False)

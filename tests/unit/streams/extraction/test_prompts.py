@@ -15,7 +15,7 @@ from schemas.messages.observations import TurnContext
 from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE
 from schemas.vocabulary.words import Category
 from streams.extraction.model.answer import read_answer
-from streams.extraction.model.examples import EXAMPLES
+from streams.extraction.model.examples import EXAMPLES, KNOWN
 from streams.extraction.model.grounding import grounded
 from streams.extraction.model.prompts import (
     ASSISTANT_LINES,
@@ -27,7 +27,7 @@ from streams.extraction.model.prompts import (
     messages,
     repair,
 )
-from streams.extraction.protocol import Piece
+from streams.extraction.protocol import Known, Piece
 
 if TYPE_CHECKING:
     from streams.extraction.model.examples import Language
@@ -146,11 +146,12 @@ def test_the_schema_requires_what_a_small_model_would_leave_out_and_no_day():
     assert list(entry["properties"])[:2] == ["sources", "content"]  # a grammar writes them in this order
 
 
-def test_an_attribute_is_a_word_of_the_closed_list_or_null():
+def test_an_attribute_is_a_word_of_the_closed_list_or_null_or_any_word_of_something_else():
     entry: Any = SCHEMA["properties"]["memories"]["items"]  # type: ignore[index]
-    words, nothing = entry["properties"]["attribute"]["anyOf"]
+    words, nothing, any_word = entry["properties"]["attribute"]["anyOf"]
     assert words == {"type": "string", "enum": [*SINGLE, *(n for n in LISTS if n != "usage_patterns"), *MAPS]}
-    assert nothing == {"type": "null"}
+    assert (nothing, any_word) == ({"type": "null"}, {"type": "string"})
+    assert {"about", "speaker", "replaces", "ends"} < set(entry["properties"])
 
 
 @each(
@@ -171,18 +172,37 @@ def test_the_examples_are_in_the_language_of_most_of_the_users_words(text: str, 
 
 @pytest.mark.parametrize("spoken", ["zh", "en"])
 def test_examples_are_answers_that_the_product_reads_as_they_stand_and_one_of_each_language_is_empty(spoken: Language):
-    counts = []
+    counts, replaced = [], list[str]()
     for example in EXAMPLES[spoken]:
-        lines = [re.fullmatch(r"\[\d+\] (\S+ \S+) (user|assistant): (.*)", text) for text in example.lines.split("\n")]
+        known = tuple(
+            Known(memory_id="k", text=text) for text in re.findall(r"^K1 \S+ (.*)", example.lines, re.MULTILINE)
+        )
+        said = [text for text in example.lines.split("\n") if text.startswith("[")]
+        lines = [re.fullmatch(r"\[\d+\] (\S+ \S+) (user|assistant): (.*)", text) for text in said]
         pieces = [piece(m[3], speaker=m[2], occurred_at=datetime.fromisoformat(f"{m[1]}+00:00")) for m in lines if m]
         assert len(pieces) == len(lines)
-        asked = window(*pieces)
+        asked = window(*pieces, known=known)
         plain = read_answer(example.answer, asked)
         kept = grounded(plain, asked)
         assert plain.dropped == ()
         assert [(p.attribute, p.value) for p in kept.proposals] == [(p.attribute, p.value) for p in plain.proposals]
         counts.append(len(kept.proposals))
+        replaced += [one for proposal in kept.proposals for one in proposal.replaces]
     assert sorted(map(bool, counts)) == [False, True, True]
+    assert replaced == ["k"]
+
+
+def test_what_is_known_stands_before_the_lines_a_memory_a_line_with_its_day_and_key():
+    mother = Known(memory_id="m", text="Lives in\nRome [2]", day=EIGHT.date(), attribute="city", about="my mother")
+    *_, last = messages(window(piece("one"), known=(mother, Known(memory_id="n", text="Likes tea"))))
+    assert last["content"] == (
+        f"{KNOWN}\nK1 2026-01-05 (my mother: city) Lives in Rome (2)\nK2 Likes tea\n\n[1] 2026-01-05 08:00 user: one"
+    )
+
+
+def test_the_model_is_told_which_lines_are_the_users_where_others_speak_too():
+    system, *_ = messages(window(piece("a"), piece("b", name="Bob"), piece("c", speaker="assistant"), piece("d")))
+    assert "Spoken by the user: 1, 4. By others: 2 (Bob)." in str(system["content"])
 
 
 def test_without_examples_the_question_is_rules_and_lines():

@@ -11,7 +11,8 @@ from support.workbench import CharacterEmbedder
 from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
 from schemas.messages.observations import TurnContext
 from schemas.redaction import Redaction, actions_of
-from streams.extraction.protocol import Extraction, Outage, Piece, Proposal, Rejected, Window
+from streams.extraction.protocol import Extraction, Known, Outage, Piece, Proposal, Rejected, Window
+from streams.extraction.redacted_window import redacted_window
 from streams.extraction.request import ExtractionService
 
 if TYPE_CHECKING:
@@ -133,3 +134,13 @@ async def test_what_is_found_is_counted_once_however_often_the_model_is_asked():
     asked.make_pauses = lambda: lambda: 0.0
     await asked.extract(window("a", CARD), Reading(at_last))
     assert counted == [("card", "redact", 3)]
+
+
+def test_what_is_known_is_read_without_what_must_not_be_kept_also_where_it_would_be_refused():
+    """It may be older than the redaction. It is no word of the window: nothing of it is counted or left out."""
+    counted: list[tuple[str, str, int]] = []
+    known = Known(memory_id="m1", text=f"pays with {CARD}", attribute="card", value=CARD, about=f"holder of {CARD}")
+    refusing = Redaction(actions_of("card=refuse"), lambda *found: counted.append(found))
+    read, _, left_out = redacted_window(replace(window("t"), known=(known,)), refusing)
+    hidden = replace(known, text="pays with [card]", value="[card]", about="holder of [card]")
+    assert (read.known, left_out, counted) == ((hidden,), (), [])

@@ -17,7 +17,7 @@ from projections.embedding import stored_vector
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from schemas import codec
 from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
-from streams.extraction.protocol import Extraction, Outage, Piece, Proposal, Rejected, Window
+from streams.extraction.protocol import Extraction, Known, Outage, Piece, Proposal, Rejected, Window
 from streams.extraction.request import MAX_FAILURES, ExtractionService
 
 if TYPE_CHECKING:
@@ -213,6 +213,46 @@ async def test_a_model_that_says_when_to_come_back_is_not_asked_before(slept: li
     busy = (Outage("busy", retry_after=77.0), Outage("busy", retry_after=0.001))
     await ExtractionService(CharacterEmbedder()).extract(WINDOW, Saying(Extraction(proposals=()), *busy))
     assert slept == [77.0, 0.2]
+
+
+async def test_a_model_is_shown_what_is_known_once_however_often_it_is_asked():
+    known, asked = Known(memory_id="m1", text="用户喜欢茶"), list[Window]()
+
+    async def known_of(window: Window) -> list[Known]:
+        asked.append(window)
+        return [known] if len(asked) == 1 else []
+
+    extractor = Saying(Extraction(proposals=()), Outage("busy"))
+    await ExtractionService(CharacterEmbedder(), known_of=known_of).extract(WINDOW, extractor)
+    assert [window.known for window in extractor.windows] == [(known,), (known,)]
+    assert [window.known for window in asked] == [()]
+
+
+async def test_who_asks_no_model_looks_for_nothing_known():
+    async def known_of(_window: Window) -> list[Known]:
+        raise AssertionError("nobody is shown anything")
+
+    extractor = EchoExtractor()
+    extractor.model = "rules"
+    await ExtractionService(CharacterEmbedder(), known_of=known_of).extract(WINDOW, extractor)
+    assert [window.known for window in extractor.windows] == [()]
+
+
+async def test_a_window_is_asked_about_without_what_is_known_where_that_cannot_be_found():
+    async def known_of(_window: Window) -> list[Known]:
+        raise ValueError("an odd word")
+
+    extractor = EchoExtractor()
+    await ExtractionService(CharacterEmbedder(), known_of=known_of).extract(WINDOW, extractor)
+    assert [window.known for window in extractor.windows] == [()]
+
+
+async def test_of_what_others_say_or_something_else_no_slot_of_the_user_is_filled():
+    slot = Proposal(content="x", attribute="city", value="Rome", sources=(0,))
+    said = (slot, replace(slot, about="my mother"), replace(slot, speaker="Bob"))
+    item = await ExtractionService(CharacterEmbedder()).extract(WINDOW, Saying(Extraction(proposals=said)))
+    assert isinstance(item, CandidatesExtracted)
+    assert [candidate.attribute for candidate in item.candidates] == ["city", None, None]
 
 
 async def test_an_embedder_that_cannot_be_reached_is_an_outage_too():

@@ -1,0 +1,168 @@
+"""What is known: the memories that a model is shown with a window, so that it says which of them change."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Final
+
+from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.embedding.serving import views_of
+from projections.index.protocol import IndexQuery, IndexUnavailable
+from projections.profile.visibility import NAME, SENSITIVE, Topics, Visibility
+from projections.shard.errors import ShardUnavailable
+from projections.state.memory import ACTIVE
+from projections.text.analyser import terms
+from schemas.identity import Owner
+from schemas.vocabulary.attributes import is_single
+from streams.extraction.model.examples import KNOWN
+from streams.extraction.model.prompts import known_line
+from streams.extraction.protocol import Known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from projections.embedding.embedder import Embedder
+    from projections.embedding.languages import View
+    from projections.index.sync import IndexSync
+    from projections.partitions.shards import Shards
+    from projections.state.memory import Memory, UserState
+    from streams.extraction.protocol import Window
+
+MOST: Final = 200
+"""Memories that are looked at for one window."""
+_CHARACTERS: Final = 2_000
+"""Of what the user says, by which memories are looked for."""
+_CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef]")
+_LETTERS_A_TOKEN: Final = 4
+
+
+def rough_tokens(text: str) -> int:
+    """Return about how many tokens a text is: one for each Chinese, Japanese or Korean character, or four letters."""
+    characters = len(_CJK.findall(text))
+    return characters + math.ceil((len(text) - characters) / _LETTERS_A_TOKEN)
+
+
+def within(known: Iterable[Known], tokens: int) -> list[Known]:
+    """Return those whose lines take at most so many tokens with their heading, in order; too long ones are left out."""
+    left = tokens - rough_tokens(f"{KNOWN}\n\n")
+    kept: list[Known] = []
+    for one in known:
+        if (size := rough_tokens(f"{known_line(len(kept) + 1, one)}\n")) <= left:
+            kept.append(one)
+            left -= size
+    return kept
+
+
+class KnownMemories:
+    """Finds what is known already of what a window's user says."""
+
+    def __init__(
+        self,
+        shards: Shards,
+        index_sync: IndexSync,
+        embedder: Embedder,
+        visibility: Callable[[Owner, str | None], Visibility],
+        tokens: int,
+    ) -> None:
+        """`visibility` returns what an agent may see of a user; `tokens` bounds what is shown."""
+        self._shards = shards
+        self._index_sync = index_sync
+        self._embedder = embedder
+        self._visibility = visibility
+        self._tokens = tokens
+
+    async def of(self, window: Window) -> list[Known]:
+        """Return the memories to show with a window, the nearest to what the user says first. Raises NotHeld.
+
+        They are personal, active at the window's time, and visible to its agent. Those whose key or value the user
+        names come before all others. Where the index or the shard's file is away there are none.
+        """
+        try:
+            return await self._found(window)
+        except (IndexUnavailable, ShardUnavailable):
+            return []
+
+    async def _found(self, window: Window) -> list[Known]:
+        """Return the memories to show, as `of`. Raises IndexUnavailable and ShardUnavailable too."""
+        owner = Owner.of(window.tenant, window.user_id)
+        said = "\n".join(p.text for p in window.pieces if p.speaker != "assistant")[:_CHARACTERS]
+        await self._shards.load(owner)
+        if not said.strip() or not self._shards.state(owner).memories:
+            return []
+        ids = await self._nearest(owner, said)
+        state = self._shards.state(owner)
+        is_shown = self._shows(owner, state, window)
+        words = frozenset(terms(said))
+        found = [m for i in ids if (m := state.memories.get(i)) is not None and is_shown(m)]
+        found.sort(key=lambda m: not words.isdisjoint(_key_words(m)), reverse=True)  # stable: the nearest first
+        if any(p.name for p in window.pieces if p.speaker == "user"):  # their speakers are held against it
+            names = (state.memories[i] for i in state.by_attribute.get(NAME, ()))
+            found = list(dict.fromkeys([*(m for m in names if is_shown(m)), *found]))
+        return within(map(_known, found), self._tokens)
+
+    async def _nearest(self, owner: Owner, said: str) -> list[str]:
+        """Return the memories that are nearest to a text, by their meaning, then by their words: at most MOST."""
+        try:
+            views = await views_of(self._embedder, said)
+        except (EmbedderUnavailable, EmbedderRefused):
+            views = ()
+        words = tuple(dict.fromkeys(terms(said)))
+        near: list[tuple[float, str]] = []
+        by_words: list[str] = []
+        for n, view in enumerate(views or (None,)):
+            legs = await self._index_sync.search(owner, _query(owner, () if n else words, view))
+            near += [(-view.score(hit.score), hit.memory_id) for hit in legs.semantic] if view else []
+            by_words += [hit.memory_id for hit in legs.keyword]
+        return list(dict.fromkeys([*(memory_id for _, memory_id in sorted(near)), *by_words]))[:MOST]
+
+    def _shows(self, owner: Owner, state: UserState, window: Window) -> Callable[[Memory], bool]:
+        """Return the test whether a memory may be shown with a window."""
+        at = max(piece.occurred_at for piece in window.pieces)
+        visibility = self._visibility(owner, window.agent_id)
+        topics = Topics(state.memories[i].value or "" for i in state.by_attribute.get(SENSITIVE, ()))
+
+        def is_shown(memory: Memory) -> bool:
+            if memory.status_at(at) != ACTIVE or memory.formed_at > at or not memory.visible_to(window.agent_id):
+                return False
+            match visibility:
+                case Visibility.NAME_ONLY:
+                    return memory.attribute == NAME
+                case Visibility.NOTHING_SENSITIVE:
+                    return not topics.touch(memory)
+                case Visibility.EVERYTHING:
+                    return True
+
+        return is_shown
+
+
+def _query(owner: Owner, words: tuple[str, ...], view: View | None) -> IndexQuery:
+    return IndexQuery(
+        tenant=owner.tenant,
+        user_id=owner.user_id,
+        tokens=words,
+        vector=None if view is None else view.vector,
+        embedding_model=None if view is None else view.model,
+        limit=MOST,
+    )
+
+
+def _key_words(memory: Memory) -> Sequence[str]:
+    """Return the words by which what a memory states is named.
+
+    Whoever says "I would like to" names no list of likes: of a list only its values count.
+    """
+    about = getattr(memory, "about", None)
+    attribute = memory.attribute if memory.attribute and (about or is_single(memory.attribute)) else None
+    return terms(" ".join(filter(None, (attribute, about, memory.value))))
+
+
+def _known(memory: Memory) -> Known:
+    return Known(
+        memory_id=memory.memory_id,
+        text=memory.content,
+        day=memory.occurred_at.date(),
+        attribute=memory.attribute,
+        value=memory.value,
+        about=getattr(memory, "about", None),
+    )
