@@ -351,6 +351,7 @@ class Worker:
             reencoder=Reencoder(self._retrying_log, self.shards.partition, self.registry, self.fail, metrics.counted),
             limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
             memorize=settings.memorize,
+            zone=settings.zone,
             counted=metrics.counted,
             extracted=self._count_extracted,
             decide=(lambda *asked: self.immediate.decide(*asked))  # noqa: PLW0108 - it is built later

@@ -49,6 +49,7 @@ from schemas.identity import derived_id
 from schemas.inputs.nesting import check_depth
 from schemas.instant import END_OF_DAY, instant, read_instant
 from schemas.messages.observations import EXPIRES_AT
+from schemas.zone import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -637,10 +638,11 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def _said_at(body: Body) -> str | None:
-    """Return the time of the messages, given as seconds since 1970, a time or a date."""
+    """Return the time of the messages, given as seconds since 1970, which tell no offset, a time or a date."""
     for name in ("timestamp", "observation_datetime", "observation_date"):
-        if body.get(name) is not None:
-            return _reference(body[name])
+        if (given := body.get(name)) is not None:
+            said_at = _reference(given)
+            return given if isinstance(given, str) else said_at and said_at.replace("Z", UNKNOWN)
     return None
 
 

@@ -1,0 +1,99 @@
+"""Everybody lives in their own time: days and hours are those of who speaks, wherever the server stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+from contract.front_door import FrontDoor, front_door
+from contract.scripted_model import ScriptedModel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+DENTIST = "I have a dentist appointment tomorrow."
+LOS_ANGELES = {"timezone": "America/Los_Angeles"}
+BEFORE_MIDNIGHT = {"occurred_at": "2026-03-09T23:30:00-08:00"}
+AFTER_MIDNIGHT = {"occurred_at": "2026-03-10T00:30:00+09:00"}
+
+
+@pytest.fixture
+async def door(tmp_path: Path) -> AsyncIterator[FrontDoor]:
+    async with front_door(tmp_path) as opened:
+        yield opened
+
+
+async def say(door: FrontDoor, *messages: dict[str, Any], user_id: str = "u1") -> list[dict[str, Any]]:
+    """Return what is remembered of a user who has said this."""
+    said = [{"role": "user"} | message for message in messages]
+    response = await door.http.post(
+        "/v1/conversations?wait=30", json={"user_id": user_id, "session_id": "s1", "messages": said}
+    )
+    assert response.status_code == 200, response.text
+    return (await door.get("/v1/memories", user_id=user_id)).json()["items"]
+
+
+SAID: list[tuple[dict[str, Any], str]] = [
+    ({"content": DENTIST} | BEFORE_MIDNIGHT, "2026-03-10"),
+    ({"content": DENTIST} | AFTER_MIDNIGHT, "2026-03-11"),
+    ({"content": "我明天要去看牙医。"} | BEFORE_MIDNIGHT, "2026-03-10"),
+    ({"content": "我明天要去看牙医。"} | AFTER_MIDNIGHT, "2026-03-11"),
+    ({"content": "我昨天去看了牙医。"} | BEFORE_MIDNIGHT, "2026-03-08"),
+    ({"content": DENTIST, "occurred_at": "2026-03-10T07:30:00Z"}, "2026-03-11"),
+    # In summer time, since 2026-03-08, it is half past midnight of the 10th; before, half past eleven of the 7th.
+    ({"content": DENTIST, "occurred_at": "2026-03-10T07:30:00Z", "metadata": LOS_ANGELES}, "2026-03-11"),
+    ({"content": DENTIST, "occurred_at": "2026-03-08T07:30:00Z", "metadata": LOS_ANGELES}, "2026-03-08"),
+    ({"content": DENTIST, "metadata": {"timezone": "-08:00"}} | AFTER_MIDNIGHT, "2026-03-10"),
+]
+
+
+async def test_tomorrow_is_that_of_who_says_it(door: FrontDoor):
+    for number, (said, day) in enumerate(SAID):
+        (memory,) = await say(door, said, user_id=f"u{number}")
+        assert memory["occurred_at"] == f"{day}T00:00:00Z", said
+        assert day in memory["content"]
+        assert memory["metadata"] == {}, "where it was said is no part of what is remembered"
+
+
+async def test_without_an_offset_the_setting_counts_and_the_offset_z_is_one(tmp_path: Path):
+    async with front_door(tmp_path, timezone="Asia/Shanghai") as door:
+        (memory,) = await say(door, {"content": DENTIST, "occurred_at": "2026-03-09T20:00:00-00:00"})
+        assert memory["occurred_at"] == "2026-03-11T00:00:00Z"
+        (memory,) = await say(door, {"content": DENTIST, "occurred_at": "2026-03-09T20:00:00Z"}, user_id="u2")
+        assert memory["occurred_at"] == "2026-03-10T00:00:00Z"
+
+
+async def test_a_turn_shows_the_offset_that_it_came_with_and_its_instant_in_utc(door: FrontDoor):
+    await say(door, {"content": DENTIST} | BEFORE_MIDNIGHT, {"content": "Hi", "occurred_at": "2026-03-10T07:31:00Z"})
+    turns = (await door.get("/v1/sessions/s1/turns", user_id="u1")).json()["items"]
+    assert [(t["occurred_at"], t["metadata"]) for t in turns] == [
+        ("2026-03-10T07:30:00Z", {"timezone": "-08:00"}),
+        ("2026-03-10T07:31:00Z", {}),
+    ]
+
+
+async def test_a_model_is_shown_each_line_by_its_own_clock(tmp_path: Path):
+    def remembered(lines: list[tuple[int, str]]) -> list[dict[str, Any]]:
+        return [{"content": text, "memory_type": "long_term", "sources": [number]} for number, text in lines]
+
+    with ScriptedModel(remembered) as model:
+        async with front_door(tmp_path, extractor="model", llm_base_url=model.base_url) as door:
+            (memory,) = await say(door, {"content": DENTIST} | BEFORE_MIDNIGHT)
+        lines = orjson.dumps(model.requests).decode()
+        assert "[1] 2026-03-09 23:30-08:00 user: I have a dentist appointment tomorrow." in lines
+        assert memory["content"] == "The user has a dentist appointment tomorrow (2026-03-10)."
+        assert memory["occurred_at"] == "2026-03-10T00:00:00Z"
+
+
+async def test_messages_of_mem0_have_the_offset_of_their_time(door: FrontDoor):
+    said = {
+        "messages": [{"role": "user", "content": DENTIST}],
+        "user_id": "u1",
+        "timestamp": AFTER_MIDNIGHT["occurred_at"],
+    }
+    await door.post("/v1/memories/", said)
+    await door.post("/v1/admin/drain")
+    (memory,) = (await door.get("/v1/memories", user_id="u1")).json()["items"]
+    assert memory["occurred_at"] == "2026-03-11T00:00:00Z"
