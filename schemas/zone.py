@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -19,6 +19,7 @@ _GIVEN: Final = re.compile(r"[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?P<offset>Z|[+-]\d\d:\
 UNKNOWN: Final = "-00:00"
 """How RFC 3339 writes a time of a place that is not known."""
 ZERO: Final = "+00:00"
+_MIDNIGHT: Final = time()
 
 
 @lru_cache(maxsize=1024)
@@ -58,6 +59,23 @@ def local(moment: datetime, zone: tzinfo) -> datetime:
         return moment.astimezone(zone)
     except OverflowError:  # from a producer that writes to the topic
         return moment
+
+
+def begin_of(day: date, zone: tzinfo) -> datetime:
+    """Return the instant at which a day begins by the clock of a zone."""
+    return datetime.combine(day, _MIDNIGHT, zone).astimezone(UTC)
+
+
+def at_midnight(moment: datetime) -> bool:
+    """Return whether a memory's `occurred_at` is a day, without an hour: it is its midnight in UTC."""
+    return moment.astimezone(UTC).time() == _MIDNIGHT
+
+
+def local_time(moment: datetime, zone: tzinfo) -> datetime:
+    """Return when a memory's `occurred_at` is by the clock of a zone; of a day, its beginning by that clock."""
+    if at_midnight(moment):
+        return datetime.combine(moment.astimezone(UTC).date(), _MIDNIGHT, zone)
+    return local(moment, zone)
 
 
 def offset_given(time: object) -> str | None:

@@ -294,7 +294,11 @@ class Worker:
         self._exits.push_async_callback(self.reembedder.close)
         self.reembedder.open()
         self.queries = Queries(
-            self.shards, self.index_sync, self.embedder, makes_turn_vectors=settings.makes_turn_vectors
+            self.shards,
+            self.index_sync,
+            self.embedder,
+            makes_turn_vectors=settings.makes_turn_vectors,
+            zone=settings.zone,
         )
         self._exits.push_async_callback(self.queries.close)
 

@@ -97,3 +97,28 @@ async def test_messages_of_mem0_have_the_offset_of_their_time(door: FrontDoor):
     await door.post("/v1/admin/drain")
     (memory,) = (await door.get("/v1/memories", user_id="u1")).json()["items"]
     assert memory["occurred_at"] == "2026-03-11T00:00:00Z"
+
+
+async def test_yesterday_is_that_of_where_the_user_was_last(door: FrontDoor):
+    await say(door, {"content": "I bought a red bicycle.", "occurred_at": "2026-03-09T23:30:00-08:00"})
+    await say(door, {"content": "I bought a blue bicycle.", "occurred_at": "2026-03-08T23:30:00-08:00"})
+    asked = {"user_id": "u1", "query": "Which bicycle did I buy yesterday?", "as_of": "2026-03-10T20:00:00Z"}
+    found = (await door.post("/v1/search", asked)).json()["results"]
+    assert "red" in found[0]["content"]
+    moved = {"content": "Good evening!", "occurred_at": "2026-03-12T20:00:00+09:00"}
+    await say(door, moved)
+    found = (await door.post("/v1/search", asked | {"as_of": "2026-03-10T14:59:00Z"})).json()["results"]
+    assert "blue" in found[0]["content"]
+
+
+async def test_what_is_planned_for_today_lies_ahead_until_the_day_is_over_where_the_user_is(door: FrontDoor):
+    await say(door, {"content": DENTIST} | BEFORE_MIDNIGHT)
+    for at, dates in (("2026-03-11T07:59:00Z", ["2026-03-10"]), ("2026-03-11T08:00:00Z", [])):
+        ahead = (await door.get("/v1/users/u1/upcoming", as_of=at)).json()["items"]
+        assert [one["date"] for one in ahead] == dates
+
+
+async def test_habits_are_counted_by_the_users_clock(door: FrontDoor):
+    await say(door, {"content": "I like tea."} | BEFORE_MIDNIGHT)
+    profile = (await door.get("/v1/users/u1/profile")).json()
+    assert profile["usage_patterns"][0] == "talks mostly in the evening (1 of 1 turns)"
