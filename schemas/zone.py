@@ -20,6 +20,7 @@ UNKNOWN: Final = "-00:00"
 """How RFC 3339 writes a time of a place that is not known."""
 ZERO: Final = "+00:00"
 _MIDNIGHT: Final = time()
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 @lru_cache(maxsize=1024)
@@ -69,6 +70,15 @@ def begin_of(day: date, zone: tzinfo) -> datetime:
 def at_midnight(moment: datetime) -> bool:
     """Return whether a memory's `occurred_at` is a day, without an hour: it is its midnight in UTC."""
     return moment.astimezone(UTC).time() == _MIDNIGHT
+
+
+def instant_of(day: date, hour: time, zone: tzinfo) -> datetime:
+    """Return a time of a day by the clock of a zone as an instant that `at_midnight` takes for no day.
+
+    Midnight in UTC itself is a microsecond later: 08:00 in Shanghai, and 16:00 in Los Angeles in winter.
+    """
+    moment = datetime.combine(day, hour, zone).astimezone(UTC)
+    return moment + _MICROSECOND if at_midnight(moment) else moment
 
 
 def local_time(moment: datetime, zone: tzinfo) -> datetime:

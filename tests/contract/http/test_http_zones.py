@@ -32,7 +32,8 @@ async def say(door: FrontDoor, *messages: dict[str, Any], user_id: str = "u1") -
         "/v1/conversations?wait=30", json={"user_id": user_id, "session_id": "s1", "messages": said}
     )
     assert response.status_code == 200, response.text
-    return (await door.get("/v1/memories", user_id=user_id)).json()["items"]
+    found: list[dict[str, Any]] = (await door.get("/v1/memories", user_id=user_id)).json()["items"]
+    return found
 
 
 SAID: list[tuple[dict[str, Any], str]] = [
@@ -122,3 +123,40 @@ async def test_habits_are_counted_by_the_users_clock(door: FrontDoor):
     await say(door, {"content": "I like tea."} | BEFORE_MIDNIGHT)
     profile = (await door.get("/v1/users/u1/profile")).json()
     assert profile["usage_patterns"][0] == "talks mostly in the evening (1 of 1 turns)"
+
+
+PLANS: list[tuple[dict[str, Any], str, str]] = [
+    (
+        {"content": "I have a dentist appointment tomorrow at 3pm."} | BEFORE_MIDNIGHT,
+        "2026-03-10",
+        "2026-03-10T23:00:00Z",
+    ),
+    ({"content": "我明天下午三点要去看牙医。"} | AFTER_MIDNIGHT, "2026-03-11", "2026-03-11T06:00:00Z"),
+    # Summer time begins in the night between.
+    (
+        {
+            "content": "I have a dentist appointment tomorrow at 15:00.",
+            "occurred_at": "2026-03-07T20:00:00Z",
+            "metadata": LOS_ANGELES,
+        },
+        "2026-03-08",
+        "2026-03-08T22:00:00Z",
+    ),
+    # A plan at midnight in UTC is no day without an hour.
+    (
+        {"content": "我明天早上八点要去看牙医。", "occurred_at": "2026-03-10T20:00:00+08:00"},
+        "2026-03-11",
+        "2026-03-11T00:00:00.000001Z",
+    ),
+]
+
+
+async def test_a_plan_keeps_its_hour_and_the_text_its_day(door: FrontDoor):
+    for number, (said, day, at) in enumerate(PLANS):
+        (memory,) = await say(door, said, user_id=f"u{number}")
+        assert memory["occurred_at"] == at, said
+        assert day in memory["content"]
+        ahead = (await door.get(f"/v1/users/u{number}/upcoming", as_of=at)).json()["items"]
+        assert [(one["date"], one["at"]) for one in ahead] == [(day, at)]
+    rebuilt = (await door.post("/v1/admin/rebuild")).json()
+    assert rebuilt["equal"]
