@@ -19,8 +19,8 @@ from projections.index.registry import INDEXES
 from schemas.disclosure import masked
 from schemas.inputs.faults import plain
 from schemas.inputs.images import VisionPolicy
+from schemas.inputs.zone import zone_named
 from schemas.redaction import actions_of
-from schemas.zone import zone_named
 from streams.decisions.decay_policies.registry import POLICIES, PolicyName
 
 if TYPE_CHECKING:

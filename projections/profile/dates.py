@@ -9,8 +9,8 @@ from datetime import MAXYEAR, UTC, date, tzinfo
 from typing import TYPE_CHECKING, Final
 
 from projections.state.memory import ACTIVE
+from schemas.inputs.zone import at_midnight, local, local_time
 from schemas.vocabulary.attributes import name_and_date, plain_value
-from schemas.zone import at_midnight, local, local_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -20,8 +20,8 @@ from projections.state.lifetime import count_over, is_over
 from projections.state.memory import ACTIVE, UserState
 from projections.state.provenance import provenance_of
 from projections.turns import in_turns, stepwise, to_end
+from schemas.inputs.zone import local, local_time
 from schemas.vocabulary.words import DOCUMENT
-from schemas.zone import local, local_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping

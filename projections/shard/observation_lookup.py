@@ -14,9 +14,9 @@ from projections.shard.turn_statistics import USER_ROLE
 from projections.state.lifetime import sql_instant
 from schemas import codec
 from schemas.identity import Owner
+from schemas.inputs.zone import zone_in
 from schemas.log import Position
 from schemas.messages.observations import TIMEZONE, TurnRecorded
-from schemas.zone import zone_in
 
 if TYPE_CHECKING:
     import sqlite3

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from schemas.zone import local, zone_of
+from schemas.inputs.zone import local, zone_of
 
 if TYPE_CHECKING:
     from datetime import datetime

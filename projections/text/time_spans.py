@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from schemas.zone import at_midnight, begin_of, local
+from schemas.inputs.zone import at_midnight, begin_of, local
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,6 +24,7 @@ from schemas.inputs.faults import found, path_of, plain
 from schemas.inputs.images import image_faults
 from schemas.inputs.nesting import check_depth
 from schemas.inputs.strict_object import StrictObject
+from schemas.inputs.zone import ZERO, offset_given
 from schemas.instant import read_instant
 from schemas.messages.envelope import Envelope
 from schemas.messages.observations import (
@@ -37,7 +38,6 @@ from schemas.messages.observations import (
     TurnRecorded,
 )
 from schemas.text import refuse_marks
-from schemas.zone import ZERO, offset_given
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

@@ -7,7 +7,7 @@ from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from schemas.fast_init import fast_init
-from schemas.zone import local
+from schemas.inputs.zone import local
 
 if TYPE_CHECKING:
     from datetime import date, datetime

@@ -19,6 +19,7 @@ from schemas import codec, telemetry
 from schemas.disclosure import describe
 from schemas.identity import derived_id
 from schemas.inputs.images import VisionPolicy
+from schemas.inputs.zone import instant_of
 from schemas.instant import YEARS
 from schemas.log import NewRecord
 from schemas.messages.envelope import Envelope, Sealed
@@ -27,14 +28,13 @@ from schemas.policy import RULES
 from schemas.redaction import Redaction
 from schemas.text import MAX_MARKS, has_many_marks, without_many_marks
 from schemas.topics import INBOX
-from schemas.zone import instant_of
 from streams.delivery.fair_slots import FairSlots
 from streams.delivery.retry import pauses
 from streams.extraction.carried_metadata import carried_metadata
+from streams.extraction.hours import time_of_day
 from streams.extraction.own_instructions import with_own_instructions
 from streams.extraction.protocol import Extraction, Outage, Rejected, Window
 from streams.extraction.redacted_window import redacted_extraction, redacted_window
-from streams.extraction.rules.hours import time_of_day
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

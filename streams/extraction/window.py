@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from schemas.identity import piece_id
 from schemas.inputs.decoding import effective_time
 from schemas.inputs.pieces import MAX_PIECE_CHARACTERS, image_of, piece_texts
+from schemas.inputs.zone import zone_of
 from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
-from schemas.zone import zone_of
 from streams.extraction.protocol import Piece, Window
 from streams.extraction.recalled_text import without_recalled
 

@@ -47,9 +47,9 @@ from mnemolog.http.own_routes import Answered, Requested, ask
 from mnemolog.http.problems import Problem
 from schemas.identity import derived_id
 from schemas.inputs.nesting import check_depth
+from schemas.inputs.zone import UNKNOWN
 from schemas.instant import END_OF_DAY, instant, read_instant
 from schemas.messages.observations import EXPIRES_AT
-from schemas.zone import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping

@@ -1,6 +1,6 @@
 """Spoken dates, resolved against the day on which they were said; None where that would take a guess.
 
-The day is that of the observation's effective time by the clock of its speaker (`schemas/zone.py`). A month and day
+The day is that of the observation's effective time by its speaker's clock (`schemas/inputs/zone.py`). A month and day
 without a year mean the next such day; `下周三` and `next Wednesday` both mean the week after the present one (from
 Monday), `周三` and `on Wednesday` the next Wednesday from today on, or that of the week after where `下周` or
 `next week` stands apart from it.

@@ -10,8 +10,8 @@ import pytest
 from support.tables import each
 
 from schemas.inputs.input_events import new_event, parse_event
+from schemas.inputs.zone import local, offset_given, zone_named, zone_of
 from schemas.messages.observations import TurnRecorded
-from schemas.zone import local, offset_given, zone_named, zone_of
 
 NOW = datetime(2026, 3, 10, 7, 30, tzinfo=UTC)
 TURN = {"type": "TurnRecorded", "session_id": "s1", "role": "user", "content": "hi"}
