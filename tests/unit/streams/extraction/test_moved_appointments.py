@@ -15,7 +15,7 @@ WEDNESDAY = datetime(2026, 11, 25, 20, tzinfo=UTC)  # and Thursday in Shanghai
 
 def told(text: str, zone: str = "UTC") -> list[tuple[str, str, str | None]]:
     found = read_window(windows.window(windows.piece(0, text, occurred_at=WEDNESDAY, zone=ZoneInfo(zone))))
-    return [(p.content, p.category, p.occurred_on and str(p.occurred_on)) for p in found.proposals]
+    return [(p.content, p.category, str(p.occurred_on) if p.occurred_on else None) for p in found.proposals]
 
 
 @each(
