@@ -83,7 +83,7 @@ class RoutedTool(Tool):
 
 
 def line(memory: Answer) -> str:
-    """Return a memory or a turn as one line: its day or minute, what it is, its words, where they are from, and its id."""
+    """Return a memory or a turn as one line: its day or minute, what it is, its words, where these are from, its id."""
     words = marked(memory.get("memory") or memory["content"], memory["provenance"])
     subject = f" (id {memory['memory_id']})" if memory.get("memory_id") else ""
     day = shown_day(memory["occurred_at"], memory.get("formed_at"))
