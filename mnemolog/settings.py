@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import UTC, tzinfo
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
@@ -18,6 +19,7 @@ from projections.index.registry import INDEXES
 from schemas.disclosure import masked
 from schemas.inputs.faults import plain
 from schemas.inputs.images import VisionPolicy
+from schemas.inputs.zone import zone_named
 from schemas.redaction import actions_of
 from streams.decisions.decay_policies.registry import POLICIES, PolicyName
 
@@ -55,6 +57,12 @@ def _is_text(secret: SecretStr) -> SecretStr:
 
 def _is_redaction(given: str) -> str:
     actions_of(given)
+    return given
+
+
+def _is_zone(given: str) -> str:
+    if zone_named(given) is None:
+        raise ValueError("must be a time zone: a name such as Asia/Shanghai, or an offset such as +08:00")
     return given
 
 
@@ -103,6 +111,7 @@ class Settings(BaseModel):
     user_profile: bool = True
     save_every_turns: Annotated[int, Field(ge=1)] = 5
     idle_seconds: Annotated[float, Field(gt=0)] = 30.0
+    timezone: Annotated[str, AfterValidator(_is_zone)] = "UTC"
     episode_merge_hours: Annotated[float, Field(ge=0)] = 24.0
     keyword_overlap: Annotated[float, Field(ge=0, le=1)] = 0.6
     profile_conflict: Literal["supersede", "keep"] = "supersede"
@@ -164,6 +173,11 @@ class Settings(BaseModel):
         if self.extractor is not None:
             return self.extractor
         return "model" if self.has_model else "rules"
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone of whoever names none."""
+        return zone_named(self.timezone) or UTC
 
     @property
     def levels(self) -> tuple[float, float]:

@@ -12,6 +12,8 @@ YEARS: Final = range(1000, 9001)
 END_OF_DAY: Final = "T23:59:59Z"
 """After a date: its last second, where somebody gives the day until which something holds."""
 _DATE_CHARACTERS: Final = len("2026-01-05")
+_MINUTE: Final = len("2026-01-05T08:00")
+_MIDNIGHT: Final = "T00:00:00Z"
 _WANTED: Final = (
     "must be an RFC 3339 time with an offset, such as 2026-01-05T08:00:00Z, or a date (its beginning in UTC)"
 )
@@ -52,3 +54,11 @@ def read_instant(value: object) -> datetime:
 def instant(moment: datetime | None) -> str | None:
     """Return a time as RFC 3339 in UTC, ending in Z; None stays None."""
     return None if moment is None else moment.isoformat().replace("+00:00", "Z")
+
+
+def shown_day(occurred_at: str, formed_at: str | None) -> str:
+    """Return the day of an answer's `occurred_at`, of a plan with an hour the minute too: both are those of UTC."""
+    is_plan = formed_at is not None and occurred_at > formed_at
+    if is_plan and occurred_at[_DATE_CHARACTERS:] != _MIDNIGHT:
+        return f"{occurred_at[:_MINUTE]}Z"
+    return occurred_at[:_DATE_CHARACTERS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from projections.state.provenance import marked
+from schemas.instant import shown_day
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,4 +20,5 @@ def as_text(answer: Mapping[str, Any]) -> str:
 
 def _line(memory: Mapping[str, Any]) -> str:
     words = marked(memory.get("memory") or memory["content"], memory["provenance"])
-    return f"- {memory['occurred_at'][:10]} [{memory['category']}] {words} (id {memory['memory_id']})"
+    day = shown_day(memory["occurred_at"], memory.get("formed_at"))
+    return f"- {day} [{memory['category']}] {words} (id {memory['memory_id']})"

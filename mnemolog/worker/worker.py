@@ -296,7 +296,11 @@ class Worker:
         self._exits.push_async_callback(self.reembedder.close)
         self.reembedder.open()
         self.queries = Queries(
-            self.shards, self.index_sync, self.embedder, makes_turn_vectors=settings.makes_turn_vectors
+            self.shards,
+            self.index_sync,
+            self.embedder,
+            makes_turn_vectors=settings.makes_turn_vectors,
+            zone=settings.zone,
         )
         self._exits.push_async_callback(self.queries.close)
 
@@ -370,6 +374,7 @@ class Worker:
             reencoder=Reencoder(self._retrying_log, self.shards.partition, self.registry, self.fail, metrics.counted),
             limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
             memorize=settings.memorize,
+            zone=settings.zone,
             counted=metrics.counted,
             extracted=self._count_extracted,
             decide=(lambda *asked: self.immediate.decide(*asked))  # noqa: PLW0108 - it is built later

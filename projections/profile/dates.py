@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from calendar import isleap
 from dataclasses import dataclass
-from datetime import MAXYEAR, UTC, date, time
+from datetime import MAXYEAR, UTC, date, tzinfo
 from typing import TYPE_CHECKING, Final
 
 from projections.state.memory import ACTIVE
+from schemas.inputs.zone import at_midnight, local, local_time
 from schemas.vocabulary.attributes import name_and_date, plain_value
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ IMPORTANT: Final = "important_dates"
 ANNIVERSARY: Final = "anniversary"
 SCHEDULE: Final = "schedule"
 
-_MIDNIGHT: Final = time()
-"""The time of a plan that was said without an hour."""
 _ONES: Final = {character: n for n, character in enumerate("一二三四五六七八九", 1)}
 _NAMES: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS: Final = {name: number for number, name in enumerate(_NAMES, 1)}
@@ -69,6 +68,8 @@ class Ahead:
     """Something that lies ahead."""
 
     day: date
+    at: datetime | None = None
+    """Of a plan that was said with an hour."""
     kind: str
     """plan, or yearly."""
     name: str | None
@@ -111,27 +112,32 @@ def names_day(text: str) -> bool:
     return any(pattern.search(text) for pattern in _SPELLINGS)
 
 
-def upcoming(memories: Iterable[Memory], as_of: datetime, days: int, agent_id: str | None = None) -> list[Ahead]:
-    """Return what lies at most so many days ahead of an instant (UTC), the nearest first.
+def upcoming(
+    memories: Iterable[Memory], as_of: datetime, days: int, agent_id: str | None = None, zone: tzinfo = UTC
+) -> list[Ahead]:
+    """Return what lies at most so many days ahead of an instant, the nearest first; days are those of a zone.
 
     A plan is a memory whose day lies after it was formed, or is a day of its own (of category schedule). Yearly are the
     birthday, the important dates (of each name the newest) and the anniversaries that have been.
     """
-    today = as_of.astimezone(UTC).date()
+    today = local(as_of, zone).date()
     shown = [m for m in memories if m.status_at(as_of) == ACTIVE and m.visible_to(agent_id)]
-    found = [one for one in (*_plans(shown, today), *_yearly(shown, today)) if (one.day - today).days <= days]
+    found = [
+        one for one in (*_plans(shown, today, zone), *_yearly(shown, today, zone)) if (one.day - today).days <= days
+    ]
     return sorted(found, key=lambda one: (one.day, one.kind, one.memory.memory_id))
 
 
-def _plans(memories: Iterable[Memory], today: date) -> Iterator[Ahead]:
+def _plans(memories: Iterable[Memory], today: date, zone: tzinfo) -> Iterator[Ahead]:
     for memory in memories:
-        at = memory.occurred_at.astimezone(UTC)
-        is_day = memory.category == SCHEDULE and at.time().replace(tzinfo=None) == _MIDNIGHT
-        if at.date() >= today and (is_day or memory.occurred_at > memory.formed_at):
-            yield Ahead(day=at.date(), kind="plan", name=None, years=None, memory=memory)
+        at, is_day = local_time(memory.occurred_at, zone), at_midnight(memory.occurred_at)
+        is_plan = at > memory.formed_at or (is_day and memory.category == SCHEDULE)
+        if at.date() >= today and is_plan:
+            hour = None if is_day else memory.occurred_at
+            yield Ahead(day=at.date(), at=hour, kind="plan", name=None, years=None, memory=memory)
 
 
-def _yearly(memories: list[Memory], today: date) -> Iterator[Ahead]:
+def _yearly(memories: list[Memory], today: date, zone: tzinfo) -> Iterator[Ahead]:
     newest: dict[tuple[str, str], tuple[str, YearlyDay | None, Memory]] = {}
     for memory in sorted(memories, key=lambda m: (m.formed_at, m.memory_id)):
         if memory.slot == BIRTHDAY and memory.value:
@@ -140,7 +146,7 @@ def _yearly(memories: list[Memory], today: date) -> Iterator[Ahead]:
             label, day = name_and_date(memory.value)
             newest[IMPORTANT, plain_value(label)] = (label, yearly_day(day), memory)
         elif memory.kind == "episodic" and memory.event_type == ANNIVERSARY:
-            was = memory.occurred_at.astimezone(UTC).date()
+            was = local_time(memory.occurred_at, zone).date()
             if was < today:
                 newest[ANNIVERSARY, memory.memory_id] = (
                     ANNIVERSARY,

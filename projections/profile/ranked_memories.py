@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, field
+from datetime import UTC
 from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -19,11 +20,12 @@ from projections.state.lifetime import count_over, is_over
 from projections.state.memory import ACTIVE, UserState
 from projections.state.provenance import provenance_of
 from projections.turns import in_turns, stepwise, to_end
+from schemas.inputs.zone import local, local_time
 from schemas.vocabulary.words import DOCUMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     from projections.state.memory import Memory
     from schemas.identity import Owner
@@ -154,14 +156,27 @@ class RankedMemories:
         return list(islice(self._shown("episodes", at, agent_id, visibility, without, meets=meets), limit))
 
     def coming(
-        self, at: datetime, until: datetime, agent_id: str | None, visibility: Visibility, limit: int
+        self,
+        at: datetime,
+        until: datetime,
+        agent_id: str | None,
+        visibility: Visibility,
+        limit: int,
+        *,
+        zone: tzinfo = UTC,
     ) -> list[Memory]:
-        """Return the plans for a day between two instants, or for the day of the first, the soonest first."""
-        today = at.replace(hour=0, minute=0, second=0, microsecond=0)
+        """Return the plans for a day between two instants, or for the day of the first, the soonest first.
+
+        Days are those of a zone.
+        """
+        today = local(at, zone).date()
+
+        def is_ahead(memory: Memory) -> bool:
+            moment = local_time(memory.occurred_at, zone)
+            return today <= moment.date() and memory.said_at < moment <= until
+
         shown = self._shown("ranked", at, agent_id, visibility, ())
-        plans = [
-            m for m in shown if m.category == PLANNED and today <= m.occurred_at <= until and m.occurred_at > m.said_at
-        ]
+        plans = [m for m in shown if m.category == PLANNED and is_ahead(m)]
         return sorted(plans, key=lambda m: (m.occurred_at, m.memory_id))[:limit]
 
     def said_since(

@@ -84,7 +84,7 @@ def filling(
 
 def was_then(memory: Memory, span: Span) -> bool:
     """Return whether a memory is of a span of time: by the year or date that it names, else by when it was said."""
-    named = named_span(memory.content, memory.occurred_at) if _YEAR.search(memory.content) else None
+    named = named_span(memory.content, memory.occurred_at, span.zone) if _YEAR.search(memory.content) else None
     return span.overlaps(named) if named is not None else span.holds(memory.occurred_at)
 
 

@@ -114,7 +114,8 @@ class Contexts:
         """
         visibility = self.visibility(owner, agent_id)
         ranked = await self._queries.ranked(owner, now, visibility=visibility)
-        plans = ranked.coming(now, now + SOON, agent_id, visibility, MOST_NEWS)
+        zone = self._queries.zone_of(owner)
+        plans = ranked.coming(now, now + SOON, agent_id, visibility, MOST_NEWS, zone=zone)
         newest = ranked.newest(now, agent_id, visibility, 2 * MOST_NEWS)
         known = {plan.memory_id for plan in plans}
         events = [m for m in newest if now - LATELY <= m.occurred_at <= now and m.memory_id not in known]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from projections.profile.habits import patterns
@@ -29,7 +30,7 @@ from schemas.topics import INBOX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     from projections.embedding.embedder import Embedder
     from projections.index.sync import IndexSync
@@ -50,11 +51,17 @@ class Queries:
     """Answers about users whose partitions this worker holds; others raise NotHeld."""
 
     def __init__(
-        self, shards: Shards, index_sync: IndexSync, embedder: Embedder, *, makes_turn_vectors: bool = False
+        self,
+        shards: Shards,
+        index_sync: IndexSync,
+        embedder: Embedder,
+        *,
+        makes_turn_vectors: bool = False,
+        zone: tzinfo = UTC,
     ) -> None:
-        """`makes_turn_vectors` as for IndexSearch."""
+        """`makes_turn_vectors` and `zone` as for IndexSearch."""
         self._shards = shards
-        self.index_search = IndexSearch(shards, index_sync, embedder, makes_turn_vectors=makes_turn_vectors)
+        self.index_search = IndexSearch(shards, index_sync, embedder, makes_turn_vectors=makes_turn_vectors, zone=zone)
         self._ranked = RankedMemoriesByUser()
 
     async def close(self) -> None:
@@ -186,6 +193,10 @@ class Queries:
             return self.ranked_now(owner).shows(visibility)
         self._shards.of(owner)
         return sees_all if visibility is Visibility.EVERYTHING else lambda _: False
+
+    def zone_of(self, owner: Owner) -> tzinfo:
+        """Return by which clock a user lives now. Raises NotHeld."""
+        return self.index_search.zone_of(owner)
 
     def turns(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
         """Return a session's most recent turns, of all or of those with an agent, oldest first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from datetime import UTC
 from functools import partial, reduce
 from itertools import chain, islice, repeat
 from operator import attrgetter
@@ -31,14 +32,14 @@ from projections.state.memory import FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
 from projections.text.forms import forms_asked, forms_of
-from projections.text.time_spans import named_span
+from projections.text.time_spans import may_name_time, named_span
 from projections.turns import in_turns
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
+    from datetime import datetime, tzinfo
 
     from projections.embedding.embedder import Embedder, Vectors
     from projections.embedding.languages import View
@@ -287,9 +288,19 @@ class IndexSearch:
     """Search by words and by meaning. Hits give ids; text, importance and status come from the shard."""
 
     def __init__(
-        self, shards: Shards, index_sync: SearchedIndex, embedder: Embedder, *, makes_turn_vectors: bool = False
+        self,
+        shards: Shards,
+        index_sync: SearchedIndex,
+        embedder: Embedder,
+        *,
+        makes_turn_vectors: bool = False,
+        zone: tzinfo = UTC,
     ) -> None:
-        """`makes_turn_vectors`: turns in another language than a question are found by their meaning."""
+        """`makes_turn_vectors`: turns in another language than a question are found by their meaning.
+
+        `zone` is that of users of whom no turn names one.
+        """
+        self._zone = zone
         self._shards = shards
         self._index_sync = index_sync
         self._embedder = embedder
@@ -301,6 +312,10 @@ class IndexSearch:
         self._memory_rows = MemoryRowsByUser()
         self._past_states = asyncio.Semaphore(1)
         """Held while one is made: several threads that compute take the interpreter's lock from the event loop."""
+
+    def zone_of(self, owner: Owner) -> tzinfo:
+        """Return by which clock a user lives now: that of the newest turn that names one, else the default."""
+        return self._shards.of(owner).observations.last_zone(owner) or self._zone
 
     async def views(self, query: str) -> Sequence[View]:
         """Return what a query means in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
@@ -355,7 +370,9 @@ class IndexSearch:
                 except EmbedderUnavailable as error:  # it went away between the two: all is found by words
                     self._questions.missed(error)
                     views = ()
-        span = named_span(question.text, at) if question.understand_time else None
+        span = None
+        if question.understand_time and may_name_time(question.text):
+            span = named_span(question.text, at, self.zone_of(owner))
         asked = Asked(question, words, views, now, past, span, slot_asked(question.text))
         found, deepest = await self._hits(owner, asked, turns, sees, meanings)
         slots = dict[str, float]()

@@ -10,15 +10,18 @@ import orjson
 
 from projections.shard.rows.memories import decision_of_row
 from projections.shard.tables import PROVISIONAL, REJECTED, name_of
+from projections.shard.turn_statistics import USER_ROLE
 from projections.state.lifetime import sql_instant
 from schemas import codec
 from schemas.identity import Owner
+from schemas.inputs.zone import zone_in
 from schemas.log import Position
-from schemas.messages.observations import TurnRecorded
+from schemas.messages.observations import TIMEZONE, TurnRecorded
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import tzinfo
 
     from projections.shard.dead_letters import DeadLettersFold
     from schemas.messages.decision import Decision, Outcome
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 MAX_RECENT: Final = 4096
 """First records kept in memory."""
 OBSERVATIONS_AT_ONCE: Final = 250
+TURNS_FOR_A_ZONE: Final = 50
+"""The newest turns of a user that may say in which time zone the user is."""
 NOT_WORTH_REMEMBERING: Final = "nothing in it is worth remembering"
 WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused"})
 """Actions that leave no memory behind."""
@@ -301,6 +306,16 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
             (name_of(owner), offset, limit),
         ).fetchall()
         return [(place, Turn(codec.decode_as(t, TurnRecorded), datetime.fromisoformat(at))) for place, t, at in rows]
+
+    def last_zone(self, owner: Owner) -> tzinfo | None:
+        """Return the zone that the newest of a user's last turns names, of those that name one and the user said."""
+        rows = self._connection.execute(
+            "select turn from (select turn, offset from observations where owner=? and turn is not null "
+            "order by offset desc limit ?) where instr(turn, cast(? as blob)) order by offset desc",
+            (name_of(owner), TURNS_FOR_A_ZONE, TIMEZONE),
+        ).fetchall()
+        turns = (codec.decode_as(turn, TurnRecorded) for (turn,) in rows)
+        return next((zone for turn in turns if turn.role == USER_ROLE and (zone := zone_in(turn.metadata))), None)
 
     def offset_of_newest(self, owner: Owner, count: int) -> int:
         """Return the offset after which a user has at most `count` turns; -1 where there are no more of them."""

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from functools import lru_cache
-from typing import Final
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING, Final
 
-import orjson
+from schemas.inputs.zone import local, zone_of
 
-from schemas.messages.observations import TIMEZONE
+if TYPE_CHECKING:
+    from datetime import datetime
 
 _HAN: Final = "\u3400-\u9fff\uf900-\ufaff"
 _WORD: Final = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+(?:['’][^\W{_HAN}]+)*")
 _SENTENCE_END: Final = re.compile(r"[。！？!?…\n]+|\.(?=\s|$)")
-_LONGEST_ZONE: Final = 255
-"""Characters: no file, and so no zone, has a longer name."""
-_OFFSET: Final = re.compile(r"(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>[0-5]\d)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +36,4 @@ def measure(text: str) -> TurnMeasure:
 
 def hour_of(effective: datetime, metadata: str) -> int:
     """Return the hour of a turn: in the `timezone` of its metadata, an IANA name or `+08:00`, else in UTC."""
-    try:
-        return effective.astimezone(_zone(metadata) if TIMEZONE in metadata else UTC).hour
-    except OverflowError:  # at either end of the calendar, from a producer that writes to the topic
-        return effective.hour
-
-
-def _zone(metadata: str) -> tzinfo:
-    try:
-        document = orjson.loads(metadata)
-    except orjson.JSONDecodeError:  # a producer of Avro may write anything there
-        return UTC
-    name = document.get(TIMEZONE) if isinstance(document, dict) else None
-    return _zone_named(name) if isinstance(name, str) and len(name) <= _LONGEST_ZONE else UTC
-
-
-@lru_cache(maxsize=1024)
-def _zone_named(name: str) -> tzinfo:
-    if (m := _OFFSET.fullmatch(name)) and int(m["hours"]) < 24:  # noqa: PLR2004 - hours of a day
-        span = timedelta(hours=int(m["hours"]), minutes=int(m["minutes"]))
-        return timezone(-span if m["sign"] == "-" else span)
-    try:
-        return ZoneInfo(name)
-    except (LookupError, ValueError, OSError):  # also for names of folders of the database
-        return UTC
+    return local(effective, zone_of(metadata)).hour

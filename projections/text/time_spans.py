@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+from schemas.inputs.zone import at_midnight, begin_of, local
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,13 +54,16 @@ _ZH_COUNT: Final = r"(?P<count>\d{1,3}|[一二两三四五六七八九十几半]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From an instant to before another, UTC."""
+    """From an instant to before another, UTC: days by the clock of a zone."""
 
     since: datetime
     until: datetime
+    zone: tzinfo = UTC
 
     def holds(self, moment: datetime) -> bool:
-        """Return whether an instant lies within."""
+        """Return whether an instant lies within, or a day, which midnight in UTC stands for."""
+        if at_midnight(moment):
+            moment = begin_of(moment.date(), self.zone)
         return self.since <= moment < self.until
 
     def overlaps(self, other: Span) -> bool:
@@ -66,29 +71,37 @@ class Span:
         return self.since < other.until and other.since < self.until
 
 
-def named_span(query: str, at: datetime) -> Span | None:
-    """Return the span that a query names, seen from an instant; None where it names none, or one of no calendar."""
-    if not _SIGNS.search(query):
+def may_name_time(query: str) -> bool:
+    """Return whether a query has a word of those that name a time."""
+    return _SIGNS.search(query) is not None
+
+
+def named_span(query: str, at: datetime, zone: tzinfo = UTC) -> Span | None:
+    """Return the span that a query names, seen from an instant and by the clock of a zone.
+
+    None where it names none, or one of no calendar.
+    """
+    if not may_name_time(query):
         return None
-    today = at.astimezone(UTC).date()
+    today = local(at, zone).date()
     for pattern, read in _READERS:
         if found := pattern.search(query):
             try:
                 first, end = read(found, today)
             except (ValueError, OverflowError):
                 return None
-            return _open(query, found, Span(_midnight(first), _midnight(end)))
+            return _open(query, found, Span(begin_of(first, zone), begin_of(end, zone), zone))
     return None
 
 
 def _open(query: str, found: re.Match[str], span: Span) -> Span:
     """Return all that is before a span, or from it on, where the words beside it say so."""
     if _BEFORE.search(query, 0, _begin(found)) or (_IS_DATE.search(found[0]) and _ZH_BEFORE.match(query, found.end())):
-        return Span(_EARLIEST, span.since)
+        return Span(_EARLIEST, span.since, span.zone)
     if _AFTER.search(query, 0, _begin(found)) or (_IS_DATE.search(found[0]) and _ZH_AFTER.match(query, found.end())):
-        return Span(span.until, _LATEST)
+        return Span(span.until, _LATEST, span.zone)
     if _SINCE.search(query, 0, _begin(found)):
-        return Span(span.since, _LATEST)
+        return Span(span.since, _LATEST, span.zone)
     return span
 
 
@@ -96,10 +109,6 @@ def _begin(found: re.Match[str]) -> int:
     """Return where a date begins, after the preposition that is read with it."""
     lead = _LEAD.match(found[0])
     return found.start() + (lead.end() if lead else 0)
-
-
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
 
 
 def _month_of(year: int, month: int) -> tuple[date, date]:

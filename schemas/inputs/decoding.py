@@ -184,7 +184,7 @@ def _of_json(record: Record, tenant: str) -> Observation:
     except orjson.JSONDecodeError as error:
         raise codec.Undecodable(f"neither single-object Avro nor JSON: {error}") from None
     event_id = derived_id("record", first_position(record))
-    return parse_event(raw, tenant=tenant, accepted_at=record.recorded_at, event_id=event_id)
+    return parse_event(raw, tenant=tenant, accepted_at=record.recorded_at, event_id=event_id, timezone=None)
 
 
 def digest_of(message: Observation) -> bytes:

@@ -24,10 +24,12 @@ from schemas.inputs.faults import found, path_of, plain
 from schemas.inputs.images import image_faults
 from schemas.inputs.nesting import check_depth
 from schemas.inputs.strict_object import StrictObject
+from schemas.inputs.zone import ZERO, offset_given
 from schemas.instant import read_instant
 from schemas.messages.envelope import Envelope
 from schemas.messages.observations import (
     APP_ID,
+    TIMEZONE,
     ArticleInferred,
     Observation,
     ScreenshotAnalysed,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 MAX_CONTENT_BYTES: Final = 64 * 1024
 MAX_ID_CHARACTERS: Final = 256
 DEFAULT_USER: Final = "owner"
+UTC_NAME: Final = "UTC"
 OR_THE_OWNER: Final = f", or leave it out for `{DEFAULT_USER}`"
 
 Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS)]
@@ -106,9 +109,11 @@ class _OfApp(_Event):
     app_id: Annotated[Id, AfterValidator(no_controls)] | None = None
     metadata: _Metadata = {}
 
-    @property
-    def kept_metadata(self) -> str:
+    def kept_metadata(self, timezone: str | None) -> str:
+        """Return the metadata with what was given beside them; `timezone` counts where they name none."""
         metadata = self.metadata if self.app_id is None else self.metadata | {APP_ID: self.app_id}
+        if timezone is not None and TIMEZONE not in metadata:
+            metadata = metadata | {TIMEZONE: timezone}
         return orjson.dumps(metadata).decode() if metadata else "{}"
 
 
@@ -171,10 +176,15 @@ def body_digest(fields: dict[str, Any]) -> bytes:
     return blake2b(orjson.dumps(given, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
 
 
-def parse_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: str) -> Observation:
+def parse_event(
+    raw: object, *, tenant: str, accepted_at: datetime, event_id: str, timezone: str | None = UTC_NAME
+) -> Observation:
     """Check one input event and return it as an observation.
 
-    `event_id` is used where the event has none, `accepted_at` where it has no `occurred_at`. Raises InvalidEvent.
+    `event_id` is used where the event has none, `accepted_at` where it has no `occurred_at`. The offset of
+    `occurred_at`, which an instant does not hold, is kept as the `timezone` of the metadata where these name none;
+    where there is no offset either, `timezone` is, which None says is not known. UTC is not written where it is UTC.
+    Raises InvalidEvent.
     """
     if not isinstance(raw, dict):
         raise InvalidEvent([Fault("$", "an event must be a JSON object")])
@@ -201,15 +211,26 @@ def parse_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: st
         agent_id=event.agent_id,
         occurred_at=occurred_at,
     )
-    return _observation(event, envelope, digest)
+    return _observation(event, envelope, digest, _zone_kept(raw.get("occurred_at"), timezone))
 
 
-def new_event(raw: object, *, tenant: str, accepted_at: datetime, event_id: str) -> Observation:
+def _zone_kept(occurred_at: object, timezone: str | None) -> str | None:
+    """Return by which clock an event is to be read, None where that need not be written."""
+    offset = offset_given(occurred_at)
+    if timezone == UTC_NAME:
+        return None if offset == ZERO else offset
+    return offset or timezone
+
+
+def new_event(
+    raw: object, *, tenant: str, accepted_at: datetime, event_id: str, timezone: str = UTC_NAME
+) -> Observation:
     """Check one input event that is to be appended: its texts have no rows of marks, its ids no control characters.
 
-    The log may hold such events from before these limits, so readers must not refuse them. Raises InvalidEvent.
+    The log may hold such events from before these limits, so readers must not refuse them. `timezone` as for
+    parse_event. Raises InvalidEvent.
     """
-    message = parse_event(raw, tenant=tenant, accepted_at=accepted_at, event_id=event_id)
+    message = parse_event(raw, tenant=tenant, accepted_at=accepted_at, event_id=event_id, timezone=timezone)
     if faults := [*_mark_faults(message), *_id_faults(message)]:
         raise InvalidEvent(faults)
     return message
@@ -243,7 +264,9 @@ def _screenshot_faults(event: _Screenshot) -> Iterator[Fault]:
     yield from (Fault(*f) for f in image_faults(event.text or "", event.image, event.image_url))
 
 
-def _observation(event: _Turn | _End | _Screenshot | _Article, envelope: Envelope, digest: bytes) -> Observation:
+def _observation(
+    event: _Turn | _End | _Screenshot | _Article, envelope: Envelope, digest: bytes, timezone: str | None
+) -> Observation:
     match event:
         case _Turn():
             context = TurnContext(**event.context.model_dump()) if event.context else None
@@ -255,7 +278,7 @@ def _observation(event: _Turn | _End | _Screenshot | _Article, envelope: Envelop
                 content=event.content,
                 infer=event.infer,
                 context=context,
-                metadata=event.kept_metadata,
+                metadata=event.kept_metadata(timezone),
                 body_digest=digest,
             )
         case _End():
@@ -269,7 +292,7 @@ def _observation(event: _Turn | _End | _Screenshot | _Article, envelope: Envelop
                 app=event.app,
                 title=event.title,
                 relevance=event.relevance,
-                metadata=event.kept_metadata,
+                metadata=event.kept_metadata(timezone),
                 body_digest=digest,
                 image=event.image,
                 image_url=event.image_url,
@@ -280,7 +303,7 @@ def _observation(event: _Turn | _End | _Screenshot | _Article, envelope: Envelop
                 article_id=event.article_id or envelope.event_id,
                 title=event.title,
                 content=event.content,
-                metadata=event.kept_metadata,
+                metadata=event.kept_metadata(timezone),
                 body_digest=digest,
             )
 

@@ -51,7 +51,7 @@ class Candidate:
     key_dialogue: Sealed | None = None
     """A JSON list of strings."""
     occurred_on: str | None = None
-    """ISO date."""
+    """ISO date; of a plan that was said with an hour, the instant in UTC."""
     pieces: list[str]
     """The pieces that it cites, of those covered; never empty."""
     shape: str | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import UTC
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from projections.partitions.assignment import NotHeld
@@ -29,6 +30,7 @@ from streams.extraction.window import OpenWindow, closes_before, pieces_of, wind
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from contextlib import AbstractContextManager
+    from datetime import tzinfo
 
     from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
@@ -111,13 +113,16 @@ class Observe:
         reencoder: Reencoder,
         limits: WindowLimits,
         memorize: bool = True,
+        zone: tzinfo = UTC,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
         extracted: Callable[[CandidatesExtracted | ExtractionRejected, Window], None] = lambda _item, _window: None,
         decide: DecideAtOnce = decide_none,
         decided: Callable[[Owner, str], Awaitable[None]] = decided_at_once,
         decision_seconds: float = DECISION_SECONDS,
     ) -> None:
-        """`decide` appends an answer together with the decision on it where it can, as `ImmediateDecisions.decide`.
+        """`zone` is that of observations that name none.
+
+        `decide` appends an answer together with the decision on it where it can, as `ImmediateDecisions.decide`.
 
         `decided` returns when an answer is decided on: a user's next window waits for it, so long at most.
         """
@@ -130,6 +135,7 @@ class Observe:
         self.reencoder = reencoder
         self._limits = limits
         self.memorizes = memorize
+        self._zone = zone
         self._counted = counted
         self._extracted = extracted
         self._decide = decide
@@ -229,7 +235,7 @@ class Observe:
         if self._pending.join(partition, owner, event_id, delivery.ack):
             self._counted("observe", "repeated")
             return
-        pieces = _pieces_of(message, delivery.record)
+        pieces = self._pieces_of(message, delivery.record)
         extracted = self._shards.at(partition).observations.extracted(owner, [p.piece_id for p in pieces])
         pieces = [p for p in pieces if p.piece_id not in extracted]
         if not pieces:
@@ -386,7 +392,7 @@ class Observe:
             if record is None:
                 continue
             message = observation_of_record(record)
-            pieces = [p for p in _pieces_of(message, record) if p.piece_id in piece_ids]
+            pieces = [p for p in self._pieces_of(message, record) if p.piece_id in piece_ids]
             event_id = message.envelope.event_id
             if self._pending.has(partition, owner, event_id):
                 continue
@@ -462,7 +468,7 @@ class Observe:
         meanwhile is left out. Returns None where nothing is left.
         """
         messages = [(observation_of_record(record), record) for record in records]
-        found = [p for message, r in messages for p in _pieces_of(message, r)]
+        found = [p for message, r in messages for p in self._pieces_of(message, r)]
         last, _ = messages[-1]
         window = replace(window_of(last, ()), rejected_at=version)
         owner = Owner.of(window.tenant, window.user_id)
@@ -537,17 +543,16 @@ class Observe:
             and end.envelope.agent_id in (None, key.agent_id)
         ]
 
+    def _pieces_of(self, message: Observation, record: Record) -> list[Piece]:
+        """Return the pieces of an observation, each with the trace that its record came with."""
+        carrier = telemetry.carried(record.headers)
+        traceparent = None if carrier is None else carrier[telemetry.TRACEPARENT]
+        return pieces_of(message, record.recorded_at, record.position, traceparent, self._zone)
+
     async def _put_aside(self, delivery: Delivery, reason: str, detail: str) -> None:
         await put_aside(self._log, delivery.record, reason, detail)
         self._counted("observe", "dead")
         delivery.ack()
-
-
-def _pieces_of(message: Observation, record: Record) -> list[Piece]:
-    """Return the pieces of an observation, each with the trace that its record came with."""
-    carrier = telemetry.carried(record.headers)
-    traceparent = None if carrier is None else carrier[telemetry.TRACEPARENT]
-    return pieces_of(message, record.recorded_at, record.position, traceparent)
 
 
 def _traceparent(window: Window) -> str | None:

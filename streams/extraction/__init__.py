@@ -4,5 +4,6 @@
 `rules` reads without one, `verbatim` keeps each piece word for word. `window` cuts a session into windows, as a
 function of the log alone; `recalled_text` takes out what an agent had recalled into the prompt.
 `request.ExtractionService` calls the extractor, embeds the proposals and makes the inbox item; it waits while model or
-embedder are down. `event_importance` is Luna's importance for episodes that come without one.
+embedder are down; `hours` reads the time of day of a plan. `event_importance` is Luna's importance for episodes that
+come without one.
 """

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from schemas.fast_init import fast_init
+from schemas.inputs.zone import local
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -48,6 +50,18 @@ class Piece:
     """That of its observation, a JSON object."""
     instructions: str | None = None
     """What a model is told about its extraction, behind the policy."""
+    zone: tzinfo = UTC
+    """By which clock it was said."""
+
+    @property
+    def said_at(self) -> datetime:
+        """When it was said, by that clock."""
+        return local(self.occurred_at, self.zone)
+
+    @property
+    def today(self) -> date:
+        """The day on which it was said, by that clock."""
+        return self.said_at.date()
 
 
 @fast_init

@@ -13,11 +13,14 @@ import orjson
 
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.embedding.stored_vector import vector_bytes
+from projections.profile.dates import SCHEDULE
 from projections.shard.observations import WITHOUT_MODEL
 from schemas import codec, telemetry
 from schemas.disclosure import describe
 from schemas.identity import derived_id
 from schemas.inputs.images import VisionPolicy
+from schemas.inputs.zone import instant_of
+from schemas.instant import YEARS
 from schemas.log import NewRecord
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected, ModelTokens
@@ -28,6 +31,7 @@ from schemas.topics import INBOX
 from streams.delivery.fair_slots import FairSlots
 from streams.delivery.retry import pauses
 from streams.extraction.carried_metadata import carried_metadata
+from streams.extraction.hours import time_of_day
 from streams.extraction.own_instructions import with_own_instructions
 from streams.extraction.protocol import Extraction, Outage, Rejected, Window
 from streams.extraction.redacted_window import redacted_extraction, redacted_window
@@ -449,6 +453,19 @@ def _covered(window: Window) -> list[CoveredPiece]:
     ]
 
 
+def _when(window: Window, proposal: Proposal) -> str | None:
+    """Return the day of a proposal; of a plan that names an hour the instant, by the clock of who made it."""
+    day = proposal.occurred_on
+    if day is None:
+        return None
+    hour = time_of_day(proposal.content) if proposal.category == SCHEDULE and day.year in YEARS else None
+    if hour is None:
+        return day.isoformat()
+    cited = [window.pieces[i] for i in proposal.sources]
+    said_in = next((piece for piece in cited if piece.speaker == "user"), cited[0])
+    return instant_of(day, hour, said_in.zone).isoformat()
+
+
 def _candidate(window: Window, proposal: Proposal, vector: Vectors, redaction: Redaction) -> Candidate:
     dialogue = list(proposal.key_dialogue)
     metadata = carried_metadata((window.pieces[i] for i in sorted(proposal.sources)), redaction)
@@ -465,7 +482,7 @@ def _candidate(window: Window, proposal: Proposal, vector: Vectors, redaction: R
         emotion=proposal.emotion,
         emotion_intensity=proposal.emotion_intensity,
         key_dialogue=Sealed.clear(orjson.dumps(dialogue)) if dialogue else None,
-        occurred_on=proposal.occurred_on.isoformat() if proposal.occurred_on else None,
+        occurred_on=_when(window, proposal),
         pieces=[window.pieces[i].piece_id for i in proposal.sources],
         shape=window.policy.shape_of(proposal.attribute) if window.policy else None,
         metadata=None if metadata is None else Sealed.clear(metadata),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final
 
 from schemas.identity import piece_id
 from schemas.inputs.decoding import effective_time
 from schemas.inputs.pieces import MAX_PIECE_CHARACTERS, image_of, piece_texts
+from schemas.inputs.zone import zone_of
 from schemas.messages.observations import ArticleInferred, ScreenshotAnalysed, SessionEnded, TurnRecorded
 from streams.extraction.protocol import Piece, Window
 from streams.extraction.recalled_text import without_recalled
@@ -68,9 +69,17 @@ def closes_before(window: OpenWindow, piece: Piece, limits: WindowLimits) -> boo
 
 
 def pieces_of(
-    message: Observation, recorded_at: datetime, position: Position | None = None, traceparent: str | None = None
+    message: Observation,
+    recorded_at: datetime,
+    position: Position | None = None,
+    traceparent: str | None = None,
+    zone: tzinfo = UTC,
 ) -> list[Piece]:
-    """Return an observation's pieces, without the text that an agent had recalled into a turn."""
+    """Return an observation's pieces, without the text that an agent had recalled into a turn.
+
+    They are of `zone` where the observation names none.
+    """
+    metadata = "{}" if isinstance(message, SessionEnded) else message.metadata
     speaker, name = _speaker(message)
     context = message.context if isinstance(message, TurnRecorded) else None
     texts = piece_texts(message)
@@ -90,7 +99,8 @@ def pieces_of(
             by=message.envelope.by,
             position=position,
             traceparent=traceparent,
-            metadata="{}" if isinstance(message, SessionEnded) else message.metadata,
+            metadata=metadata,
+            zone=zone_of(metadata, zone),
             instructions=message.instructions if isinstance(message, TurnRecorded) else None,
         )
         for number, text in enumerate(texts)

@@ -17,6 +17,7 @@ from mnemolog.http.own_routes import Requested
 from mnemolog.http.tool_definitions import ADD, SEARCH, Tool, text
 from projections.state.memory import SUPERSEDED
 from projections.state.provenance import marked
+from schemas.instant import shown_day
 from schemas.text import on_one_line
 from schemas.vocabulary.words import Category, MemoryType
 
@@ -82,10 +83,11 @@ class RoutedTool(Tool):
 
 
 def line(memory: Answer) -> str:
-    """Return a memory or a turn as one line: its day, what it is, its words, where they are from, and its id."""
+    """Return a memory or a turn as one line: its day or minute, what it is, its words, where these are from, its id."""
     words = marked(memory.get("memory") or memory["content"], memory["provenance"])
     subject = f" (id {memory['memory_id']})" if memory.get("memory_id") else ""
-    return f"- {memory['occurred_at'][:10]} [{_kind(memory)}] {words}{subject}"
+    day = shown_day(memory["occurred_at"], memory.get("formed_at"))
+    return f"- {day} [{_kind(memory)}] {words}{subject}"
 
 
 def _word(value: object) -> str:

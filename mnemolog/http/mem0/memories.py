@@ -47,6 +47,7 @@ from mnemolog.http.own_routes import Answered, Requested, ask
 from mnemolog.http.problems import Problem
 from schemas.identity import derived_id
 from schemas.inputs.nesting import check_depth
+from schemas.inputs.zone import UNKNOWN
 from schemas.instant import END_OF_DAY, instant, read_instant
 from schemas.messages.observations import EXPIRES_AT
 
@@ -637,10 +638,11 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def _said_at(body: Body) -> str | None:
-    """Return the time of the messages, given as seconds since 1970, a time or a date."""
+    """Return the time of the messages, given as seconds since 1970, which tell no offset, a time or a date."""
     for name in ("timestamp", "observation_datetime", "observation_date"):
-        if body.get(name) is not None:
-            return _reference(body[name])
+        if (given := body.get(name)) is not None:
+            said_at = _reference(given)
+            return given if isinstance(given, str) else said_at and said_at.replace("Z", UNKNOWN)
     return None
 
 

@@ -74,9 +74,13 @@ class Emotions(Shape):
 
 
 class Ahead(Shape):
-    """Something that lies ahead; `kind` is plan or yearly, `name` and `years` are of a yearly day."""
+    """Something that lies ahead; `kind` is plan or yearly, `name` and `years` are of a yearly day.
+
+    `at` is the instant of a plan that was said with an hour.
+    """
 
     date: str
+    at: str | None
     kind: str
     name: str | None
     years: int | None

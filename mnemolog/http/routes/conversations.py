@@ -50,6 +50,7 @@ async def converse(
         raise Problem(HTTPStatus.FORBIDDEN, NOT_TO_INSTRUCT)
     session_id = body.session_id or derived_id("session", tenant, body.user_id, body.agent_id or "")
     now, redaction = worker.clock.now(), worker.redactions.of(tenant, body.agent_id)
+    timezone = worker.settings.timezone
     instructions = redacted_fields(redaction, {"instructions": body.instructions}, ["instructions"])["instructions"]
     events: list[Observation] = []
     faults: list[Fault] = []
@@ -60,7 +61,7 @@ async def converse(
         try:
             turn, counted = redacted_event(redaction, raw)
             event_id = _id(worker.sealing.word_ids, turn, body.agent_id, session_id, occurrences)
-            event = new_event(turn, tenant=tenant, accepted_at=at, event_id=event_id)
+            event = new_event(turn, tenant=tenant, accepted_at=at, event_id=event_id, timezone=timezone)
             events.append(_instructed(with_counts(event, counted), instructions))
         except InvalidEvent as error:
             root = f"$.messages[{place}]"

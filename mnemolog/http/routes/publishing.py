@@ -69,7 +69,7 @@ async def publish(
 ) -> Response:
     """Accept one event, an array of events, or NDJSON. All are checked first: one bad event refuses the request."""
     raws, many = await read_events(await request.body(), request.headers.get("content-type", ""), MAX_EVENTS)
-    now, vision = worker.clock.now(), worker.settings.vision
+    now, vision, timezone = worker.clock.now(), worker.settings.vision, worker.settings.timezone
     events: list[Observation] = []
     faults: list[Fault] = []
     async for place, raw in in_slices(enumerate(raws)):
@@ -81,7 +81,7 @@ async def publish(
             redacted, counted = redacted_event(worker.redactions.of(tenant, agent_of(raw)), raw)
             if derived_ids and isinstance(redacted, dict) and isinstance(redacted.get("event_id"), str):
                 redacted = redacted | {"event_id": worker.sealing.word_ids.hide(redacted["event_id"])}
-            event = new_event(redacted, tenant=tenant, accepted_at=now, event_id=event_id)
+            event = new_event(redacted, tenant=tenant, accepted_at=now, event_id=event_id, timezone=timezone)
             _check_vision(event, vision)
             events.append(with_counts(event, counted))
         except InvalidEvent as error:

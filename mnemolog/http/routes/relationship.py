@@ -44,11 +44,13 @@ async def emotions(
 async def upcoming(
     user_id: str, query: Annotated[UpcomingAsked, Query()], worker: CurrentWorker, tenant: Tenant
 ) -> Response:
-    """Return dated plans and days that come back every year, the nearest first; days are those of UTC."""
+    """Return dated plans and days that come back every year, the nearest first; days are those of where the user is."""
     owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
     at = query.as_of or now
+    await fold_turns(worker.log, worker.shards, owner)  # the last one may say where that is
     memories = (await worker.queries.state(owner, now, query.as_of)).memories
-    dates = await aside(len(memories), ahead_of, memories.values(), at, query.days, query.agent_id)
+    zone = worker.queries.zone_of(owner)
+    dates = await aside(len(memories), ahead_of, memories.values(), at, query.days, query.agent_id, zone)
     items = [_ahead(ahead) for ahead in dates[: query.limit]]
     return answer({"items": items, "total": len(dates), "as_of": instant(at)})
 
@@ -70,6 +72,7 @@ async def report(
 def _ahead(ahead: Ahead) -> dict[str, Any]:
     return {
         "date": ahead.day.isoformat(),
+        "at": instant(ahead.at),
         "kind": ahead.kind,
         "name": ahead.name,
         "years": ahead.years,

@@ -163,7 +163,7 @@ def with_day(proposal: Proposal, window: Window) -> Proposal:
     if day is None:
         given = proposal.occurred_on
         others = given is not None and given in _days_of_clauses(lines)
-        idle = proposal.kind == "semantic" and any(given == p.occurred_at.date() for p in lines)
+        idle = proposal.kind == "semantic" and any(given == p.today for p in lines)
         if others or (idle and not any(_TODAY.search(piece.text) for piece in lines)):
             return replace(proposal, occurred_on=None)
         return proposal
@@ -179,7 +179,7 @@ def with_day(proposal: Proposal, window: Window) -> Proposal:
 def _day(proposal: Proposal, lines: list[Piece]) -> tuple[date | None, date | None]:
     """Return the day of an entry, and what today was on its line where its own words name the day."""
     for piece in lines:
-        today = piece.occurred_at.date()
+        today = piece.today
         if dated := named_day(proposal.content, today):
             return dated.day, today
     terms = wording.terms(proposal.content)
@@ -213,7 +213,7 @@ def _clauses(piece: Piece) -> list[_Clause]:
         led: date | None = None
         parts = [part for part in _CLAUSE.split(sentence) if part.strip()]
         for index, part in enumerate(parts):
-            dated = named_day(part, piece.occurred_at.date())
+            dated = named_day(part, piece.today)
             if dated is not None:
                 led = dated.day if dated.start <= _LEADING else None
                 alone = not wording.terms(part[: dated.start] + part[dated.end :])

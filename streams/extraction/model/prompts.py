@@ -7,7 +7,6 @@ import copy
 import hashlib
 import json
 import re
-from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, cast, get_args
 
 from schemas.inputs.images import media_type
@@ -69,8 +68,9 @@ ASKED_SLOTS: Final = (*SINGLE, *ASKED_LISTS, *MAPS)
 
 SYSTEM: Final = f"""\
 You keep the long memory of an assistant. The last message lists observations, one a line: `[number] date time \
-speaker: text`, in UTC. They are turns of a conversation, a screenshot that the user took, or an article about the \
-user. Write down what is worth remembering about the user, the people around the user, and what they share.
+speaker: text`, in UTC, or in local time with its offset from UTC behind it. They are turns of a conversation, a \
+screenshot that the user took, or an article about the user. Write down what is worth remembering about the user, the \
+people around the user, and what they share.
 
 What to remember
 - Names of people and companies -> long_term, people
@@ -297,8 +297,14 @@ def repair(question: list[Message], answer: str, wrong: str) -> list[Message]:
 
 
 def line(number: int, piece: Piece) -> str:
-    """Return a piece on one line: `[1] 2026-01-05 08:00 张三: text (mood: happy)`, in UTC."""
-    when = piece.occurred_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+    """Return a piece on one line: `[1] 2026-01-05 08:00 张三: text (mood: happy)`, by its own clock.
+
+    Where that is not UTC, the offset stands behind the time: `2026-01-05 08:00+09:00`.
+    """
+    when = piece.said_at.strftime("%Y-%m-%d %H:%M")
+    if piece.said_at.utcoffset():
+        offset = piece.said_at.strftime("%z")
+        when += f"{offset[:3]}:{offset[3:5]}"
     who = speaker_name(piece.name or "") or piece.speaker
     text = " ".join(part for part in (one_line(piece.text), SEE_PICTURE if piece.image is not None else "") if part)
     return f"[{number}] {when} {who}: {text}{_context(piece.context)}"

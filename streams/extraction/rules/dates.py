@@ -1,6 +1,6 @@
 """Spoken dates, resolved against the day on which they were said; None where that would take a guess.
 
-The day is the UTC date of the observation's effective time: the speaker's time zone is not known. A month and day
+The day is that of the observation's effective time by its speaker's clock (`schemas/inputs/zone.py`). A month and day
 without a year mean the next such day; `下周三` and `next Wednesday` both mean the week after the present one (from
 Monday), `周三` and `on Wednesday` the next Wednesday from today on, or that of the week after where `下周` or
 `next week` stands apart from it.
@@ -110,6 +110,17 @@ _EN_SPAN = re.compile(
     r"(?P<of>days?|weeks?|months?) (?P<way>ago|from now)\b)",
     re.IGNORECASE,
 )
+_MOVED = re.compile(
+    r"(?P<zh>(?:改|推迟|提前|挪|延期|延后|移|调)(?:到|至|成|在))"
+    r"|\b(?:moved|pushed|postponed|rescheduled|delayed|shifted|put off"
+    r"|brought forward)(?: (?:my|our|the) [\w' ]{2,40}?)?(?: back| forward| up)? (?:to|until|till|for)(?= )",
+    re.IGNORECASE,
+)
+_NOT_MOVED = re.compile(r"(?:没有?|不[会能用要]?|别)[改推提挪延移调]|\b(?:not|never)\b|n't\b", re.IGNORECASE)
+_NAME = re.compile(r" [A-Z]")
+"""What follows a day that begins a name: Friday Harbor."""
+_BETWEEN: Final = len(" the ")
+"""Characters between what moved something and its new day: who moved to Oslo on Friday moved no appointment."""
 _SATURDAY: Final = 5
 _FURTHEST: Final = 400
 """Days, weeks or months: more are not counted so."""
@@ -274,6 +285,18 @@ def spoken(text: str, day: date, today: date) -> Dated | None:
     """Return where a text of either language, said on `today`, names a day; None where it does not."""
     dates = (chinese_date(text, today), english_date(text, today), days_ago(text, today))
     return next((dated for dated in dates if dated is not None and dated.day == day), None)
+
+
+def moved_to(text: str, today: date) -> Dated | None:
+    """Return the day to which a text of either language says that something was moved, today at the earliest."""
+    m = _MOVED.search(text)
+    if m is None or _NOT_MOVED.search(text, 0, m.end()):
+        return None
+    tail = text[m.end() :]
+    dated = chinese_date(tail, today) if m["zh"] else english_date(tail, today)
+    if dated is None or dated.day < today or dated.start > _BETWEEN or _NAME.match(tail, dated.end):
+        return None
+    return Dated(dated.day, m.end() + dated.start, m.end() + dated.end)
 
 
 def days_ago(text: str, today: date) -> Dated | None:

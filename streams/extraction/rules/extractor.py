@@ -60,7 +60,7 @@ def read_window(window: Window) -> Extraction:
 
 
 def _read(piece: Piece, dropped: Callable[[str], None], *, of_another: bool) -> Iterator[Finding]:
-    today = piece.occurred_at.date()
+    today = piece.today
     match piece.speaker:
         case "user":
             yield from _gift(piece)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import ValidationError
@@ -434,6 +435,13 @@ def test_an_encoder_that_cannot_be_used_is_refused(encoder: str, advice: str):
 def test_an_encoder_on_this_machine_needs_no_endpoint():
     for encoder in ("onnx:/a?pooling=cls", "fastembed:BAAI/bge-small-en-v1.5", "en=onnx:/a,zh=onnx:/b"):
         assert from_environment({"MNEMOLOG_EMBEDDING_MODEL": encoder}).embedding_model == encoder
+
+
+def test_a_time_zone_is_a_name_or_an_offset():
+    assert from_environment({}).zone == ZoneInfo("UTC")
+    assert from_environment({"MNEMOLOG_TIMEZONE": "Asia/Shanghai"}).zone == ZoneInfo("Asia/Shanghai")
+    with pytest.raises(SettingsError, match=r"MNEMOLOG_TIMEZONE must be a time zone.*Mars/Olympus"):
+        from_environment({"MNEMOLOG_TIMEZONE": "Mars/Olympus"})
 
 
 def test_a_redaction_that_says_nothing_known_is_refused():

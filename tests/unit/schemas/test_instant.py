@@ -12,7 +12,7 @@ from support.tables import each
 from mnemolog.cli.options import instant
 from mnemolog.http.models.requests import TickDue
 from schemas.inputs.input_events import InvalidEvent, parse_event
-from schemas.instant import read_instant
+from schemas.instant import read_instant, shown_day
 
 MORNING = datetime(2026, 1, 5, 8, tzinfo=UTC)
 SENTENCE = "must be an RFC 3339 time with an offset, such as 2026-01-05T08:00:00Z, or a date (its beginning in UTC)"
@@ -79,3 +79,17 @@ def test_what_lies_outside_the_years_in_utc_says_so(text: str):
 def test_what_is_no_text_is_no_time(value: object):
     with pytest.raises(ValueError, match="RFC 3339"):
         read_instant(value)
+
+
+@each(
+    ("occurred_at", "formed_at", "shown"),
+    [
+        ("2026-03-10T23:00:00Z", "2026-03-10T07:30:00Z", "2026-03-10T23:00Z"),
+        ("2026-03-11T00:00:00.000001Z", "2026-03-10T07:30:00Z", "2026-03-11T00:00Z"),
+        ("2026-03-11T00:00:00Z", "2026-03-10T07:30:00Z", "2026-03-11"),
+        ("2026-03-10T07:30:00Z", "2026-03-10T07:30:00Z", "2026-03-10"),
+        ("2026-03-10T07:30:00Z", None, "2026-03-10"),
+    ],
+)
+def test_a_plan_with_an_hour_is_shown_with_it(occurred_at: str, formed_at: str | None, shown: str):
+    assert shown_day(occurred_at, formed_at) == shown

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.chinese.about_self import keeps_birthday
 from streams.extraction.rules.chinese.clauses import without_idioms, without_particles
-from streams.extraction.rules.dates import chinese_date, span_ahead
+from streams.extraction.rules.dates import chinese_date, moved_to, span_ahead
 from streams.extraction.rules.finding import Finding, plan
 from streams.extraction.rules.places import chinese_city
 
@@ -81,6 +81,9 @@ _PLACES = re.compile(
 
 def life(clause: Clause, today: date) -> Iterator[Finding]:
     """Yield plans, habits, money, projects and whereabouts. `today` is the day on which the clause was said."""
+    if moved := moved_to(clause.text, today):
+        yield plan(_third_person(without_particles(clause.text)), moved.day, today)
+        return
     if clause.past:
         return
     money = list(_money(clause))

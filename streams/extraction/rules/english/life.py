@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from streams.extraction.rules.dates import english_date, span_ahead
+from streams.extraction.rules.dates import english_date, moved_to, span_ahead
 from streams.extraction.rules.finding import Finding, plan
 
 if TYPE_CHECKING:
@@ -120,6 +120,9 @@ _THIRD: Final = {
 
 def life(clause: Clause, today: date) -> Iterator[Finding]:
     """Yield plans, habits, money, projects and whereabouts. `today` is the day on which the clause was said."""
+    if moved := moved_to(clause.text, today):
+        yield plan(third_person(clause), moved.day, today)
+        return
     if clause.past:
         return
     if money := list(_money(clause)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 
 from support.examples import MONDAY, candidate, episode, extracted, later, piece, remember
 from support.given import Given, given
@@ -65,6 +65,21 @@ def test_a_plan_lies_ahead_until_its_day_is_over():
     assert ahead(known, later(days=10)) == []
     assert ahead(known, days=8) == []
     assert ahead(known, agent_id="aria") == []
+
+
+@each(
+    ("at", "offset", "shown"),
+    [
+        ("2026-01-15T07:59:00Z", -8, 1),
+        ("2026-01-15T08:00:00Z", -8, 0),
+        ("2026-01-14T14:59:00Z", 9, 1),
+        ("2026-01-14T15:00:00Z", 9, 0),
+    ],
+)
+def test_the_day_of_a_plan_is_over_at_the_users_midnight(at: str, offset: int, shown: int):
+    memories = planned("项目评审会议", "t-1", "2026-01-14").state.memories.values()
+    found = upcoming(memories, datetime.fromisoformat(at), 30, zone=timezone(timedelta(hours=offset)))
+    assert [(str(one.day), one.at) for one in found] == [("2026-01-14", None)] * shown
 
 
 def test_what_is_planned_for_the_day_itself_lies_ahead_and_what_happened_does_not():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,18 @@ from support.tables import each
 from projections.text.time_spans import named_span
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)  # a Monday
+
+
+def test_days_are_those_of_a_zone_and_a_day_without_an_hour_lies_within_its_own():
+    evening = datetime(2026, 3, 10, 2, tzinfo=UTC)  # of the 9th in Los Angeles
+    yesterday = named_span("what did I do yesterday?", evening, ZoneInfo("America/Los_Angeles"))
+    assert yesterday is not None
+    summer_time_began = (datetime(2026, 3, 8, 8, tzinfo=UTC), datetime(2026, 3, 9, 7, tzinfo=UTC))
+    assert (yesterday.since, yesterday.until) == summer_time_began
+    assert yesterday.holds(datetime(2026, 3, 9, 6, 59, tzinfo=UTC))
+    assert not yesterday.holds(datetime(2026, 3, 8, 1, tzinfo=UTC))
+    assert yesterday.holds(datetime(2026, 3, 8, tzinfo=UTC))
+    assert not yesterday.holds(datetime(2026, 3, 9, tzinfo=UTC))
 
 
 @each(

@@ -60,6 +60,8 @@ def piece(text: str = "我喜欢喝咖啡", **changes: Any) -> Piece:
             piece(occurred_at=EIGHT.astimezone(timezone(timedelta(hours=9)))),
             "[1] 2026-01-05 08:00 user: 我喜欢喝咖啡",
         ),
+        (piece(zone=timezone(timedelta(hours=9))), "[1] 2026-01-05 17:00+09:00 user: 我喜欢喝咖啡"),
+        (piece(zone=timezone(timedelta(hours=-8.5))), "[1] 2026-01-04 23:30-08:30 user: 我喜欢喝咖啡"),
         (
             piece("Team lunch\n12:30", speaker="screenshot", name="Calendar"),
             "[1] 2026-01-05 08:00 Calendar: Team lunch 12:30",
