@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from projections.partitions.assignment import NotHeld
 from projections.shard.observations import WITHOUT_MODEL
 from projections.state.evolve import is_cut_off, is_decided
+from projections.text.wishes import wishes_of
 from schemas import codec, telemetry
 from schemas.identity import Owner, derived_id
 from schemas.inputs.decoding import ForeignKey, InRegistryAvro, digest_of, observation_of_record
@@ -387,6 +388,17 @@ class Observe:
         for piece in pieces:
             self._pending.piece_done(partition, owner, piece.event_id, piece.piece_id)
 
+    def _with_turn_before(self, owner: Owner, window: Window) -> Window:
+        """Return a window that names the turn before it, where its user takes that back."""
+        first = next((piece for piece in window.pieces if piece.speaker == "user"), None)
+        if first is None or first.position is None or window.session_id is None or window.source_type != "chat":
+            return window
+        if not wishes_of(first.text).is_withdrawal:
+            return window
+        observations, offset = self._shards.of(owner).observations, first.position.offset
+        before = observations.said_before(owner, window.session_id, window.agent_id, offset)
+        return replace(window, before=before)
+
     async def _extract(self, partition: int, owner: Owner, window: Window, extractor: Extractor) -> None:
         def waits(reason: str) -> None:
             self._counted("extract", "waiting")
@@ -394,6 +406,7 @@ class Observe:
                 self._pending.waits(partition, owner, piece.event_id, reason)
 
         left = self._surviving(owner, window.pieces)
+        window = self._with_turn_before(owner, window)
         while left:
             try:
                 rest = window if len(left) == len(window.pieces) else replace(window, pieces=tuple(left))

@@ -31,6 +31,7 @@ from streams.extraction.carried_metadata import carried_metadata
 from streams.extraction.own_instructions import with_own_instructions
 from streams.extraction.protocol import Extraction, Outage, Rejected, Window
 from streams.extraction.redacted_window import redacted_extraction, redacted_window
+from streams.extraction.wished_window import kept_window, readable_window, with_wishes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -46,6 +47,8 @@ _Readable: TypeAlias = tuple[Redaction, Window, tuple[int, ...], tuple[str, ...]
 log = logging.getLogger("mnemolog")
 _BUGS: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
 """Errors of a rule on words that it was not made for: they reject the window and do not stop the worker."""
+VERBATIM: Final = "verbatim"
+"""Names the extractor that keeps what it is told to, word for word."""
 DEFAULT_SLOTS: Final = 8
 MAX_FAILURES: Final = 8
 """A window is rejected when it has failed so often while others succeeded: it is poison, not an outage."""
@@ -104,7 +107,8 @@ class ExtractionService:
             extractor = self.rules or extractor
         if unreadable := self._unreadable(window):
             return rejection(window, extractor, Rejected(unreadable))
-        readable = self._readable(window)
+        kept = window if extractor.model == VERBATIM else kept_window(window)
+        readable = self._readable(readable_window(kept))
         pause = self.make_pauses()
         failures = 0
         successes = self.successes
@@ -112,7 +116,9 @@ class ExtractionService:
         while True:
             try:
                 async with self.slots.slot(window.tenant):
-                    extraction = extraction or await _redacted(readable, extractor)
+                    extraction = extraction or self._with_wishes(
+                        await _redacted(readable, extractor), window, kept, extractor
+                    )
                     vectors = await self._vectors(extraction)
             except Rejected as rejected:
                 rules = self._rules_after(window, extractor)
@@ -147,6 +153,13 @@ class ExtractionService:
         """Return what an extractor may read of a window; what is found is counted."""
         redaction = self.redaction_of(window.tenant, window.agent_id)
         return redaction, *redacted_window(window, redaction)
+
+    def _with_wishes(self, extraction: Extraction, window: Window, kept: Window, extractor: Extractor) -> Extraction:
+        """Return an answer with what the user asked to remember and to forget, as far as it may be kept."""
+        if extractor.model == VERBATIM:
+            return extraction
+        _, read, places, _ = self._readable(kept)
+        return _allowed(window, with_wishes(extraction, window, read, places))
 
     async def extract_together(
         self, windows: Sequence[Window], extractor: Extractor
@@ -225,6 +238,8 @@ class ExtractionService:
 async def _redacted(readable: _Readable, extractor: Extractor) -> Extraction:
     """Return the answer to what may be read of a window. Raises Outage and Rejected."""
     redaction, window, places, left_out = readable
+    if not any(piece.text.strip() or piece.image is not None for piece in window.pieces):
+        return Extraction(proposals=(), dropped=left_out)
     if redaction.is_idle:
         return await _extracted(window, extractor)
     if not places:
