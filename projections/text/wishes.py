@@ -26,7 +26,8 @@ _THIS: Final = (
     r"(?:this|that|it|these|those|any(?:thing)? of (?:this|that|it)|anything|the following|what i|my|the last|the next)"
 )
 _START: Final = (
-    r"(?:^|[,;:.!?()—–-]\s*|\b(?:please|pls|so|and|but|also|ok|okay|just|hey|or|btw|though|because)[, ]{1,2})"
+    r"(?:^|[,;:.!?()—–-]\s*|\b(?:please|pls|so|and|but|also|ok|okay|just|hey|or|btw|though|because|wait|oh|um|no"
+    r"|actually)[, ]{1,2})"
 )
 _LEAD: Final = r"(?:(?:please|pls|can you|could you|would you|you|can we|let's|ever|just|also) ){0,3}"
 
@@ -35,7 +36,8 @@ _NOT_KEEP: Final = tuple(
     for pattern in (
         rf"{_START}{_LEAD}{_NOT} (?:ever )?{_KEEP} (?:down )?(?:a (?:note|record) of )?{_THIS}\b",
         rf"\b(?:please|can you|could you) (?:not|don'?t) {_KEEP} {_THIS}\b",
-        r"\boff the record\b|\bnot for (?:the record|your (?:memory|records|notes))\b",
+        r"\boff the record\b(?! (?:player|store|label|shop|book|deal))",
+        r"\bnot for (?:the record|your (?:memory|records|notes))\b",
         (
             r"\b(?:keep|leave) (?:this|that|it|what i \w{1,9}) (?:out of|off|away from) (?:your "
             r"|the )?(?:memory|record|notes|log)"
@@ -73,10 +75,11 @@ _NOT_KEEP: Final = tuple(
 )
 _FILLER: Final = re.compile(
     r"\b(?:please|pls|ok|okay|this|that|it|any|of|anywhere|anything|though|just|so|by the way|btw|and|but|or|in|into|to"
-    r"|your"
-    r"|memory|memories|notes?|records?|down|thanks|thank|you|sorry|actually|hey|for|me|at|all|what|i|said|told|mentioned|the"
+    r"|your|wait|next|bit|sentences?|words|hold on|hang on|that's|ah|um|uh|no|yeah"
+    r"|memory|memories|notes?|records?|down|thanks|thank|you|sorry|actually|hey|for|me|at|all|what|i|said"
+    r"|told|mentioned|the"
     r"|following|haha|lol|stays?|is|one|thing|part|bit|last|message|about|ever|oh|well|also|my|strictly)\b"
-    r"|[这那个些你请哦啊吧了刚才刚说的我话事件句下来千万先可以吗谢好嗯不过但是它任何东西以上以下内容条段消息进去到记忆里就把给只在都也还哈呢一录存住]"
+    r"|[等一面句这那个些你请哦啊吧了刚才刚说的我话事件句下来千万先可以吗谢好嗯不过但是它任何东西以上以下内容条段消息进去到记忆里就把给只在都也还哈呢一录存住]"
     r"|\W|_",
     re.IGNORECASE,
 )
@@ -91,37 +94,50 @@ _REMEMBER: Final = tuple(
             r"|note(?: this)? down"
             r"|(?:save|store|add|put|commit) (?:this|that|it)? ?(?:to|in|into) (?:your )?memory"
             r"|memori[sz]e(?: this| that)?"
-            r"|(?:save|store|write) (?:this|that)(?: down)?(?= ?[:：,-])|for the record"
+            r"|(?:save|store|write|keep) (?:this|that)(?: \w{1,9}){0,3}(?= ?[:：,–—-])|for the record"
             r"|for future reference)\s*[:：,—–-]?\s+(?P<what>\S.*)"
         ),
         (
             r"^\W*(?:请|麻烦|你|要|一定要|一定|给我|帮我|替我|也|还有|那|，){0,4}(?:记住|记一下|记下来?|备注一下|备忘|记着|记录一下"
-            r"|(?:记得|别忘了|不要忘记|别忘记)(?=我|咱|他|她))(?:一下|这个|这点|这件事|哦|了|啊)?\s*[：:，,]?\s*(?P<what>[^？?]{2,})$"
+            r"|(?:记得|别忘了|不要忘记|别忘记)(?=我|咱|他|她|[^，。！？\n带拿买去打]{1,6}(?:不|是|有|在|会|叫|对|喜欢|过敏)))(?:一下|这个|这点|这件事|哦|了"
+            r"|啊)?\s*[：:，,]?\s*(?P<what>[^？?]{2,})$"
         ),
     )
+)
+_ABOUT: Final = (
+    r"(?:everything|anything|all|the (?:bit|part|thing|stuff|fact|memory|note|info(?:rmation)?)s?)"
+    r"(?: (?:i|that i) (?:told|said)(?: to)?(?: you)?)?(?: you (?:know|have|saved|stored))?(?: about| on| that| of)"
 )
 _FORGET: Final = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
         (
-            r"^\W*(?:(?:please|pls|also|and|hey|ok|okay|so|actually|can you|could you|you can"
+            r"^\W*(?:(?:please|pls|also|and|hey|ok|okay|so|actually|can you|could you|would you|you can"
             r"|i want you to)[, ]{1,2}){0,3}"
-            r"(?:forget|delete|erase|remove|drop|unlearn)(?: (?:that|about|everything about|the fact that"
-            r"|the memory (?:that|of|about)"
-            r"|(?:what|everything|anything) i (?:told|said)(?: to)?(?: you)?(?: about)?|what you know about)"
-            r"| (?=my ))"
-            r"\s+(?P<what>(?!it\b|that\b|this\b|him\b|her\b|them\b)\S.*)"
+            rf"(?:forget|delete|erase|remove|wipe|scrub|drop|unlearn)(?: (?:that|about|{_ABOUT}|what i (?:told"
+            rf"|said)(?: to)?(?: you)?"
+            r"(?: about)?|what you know about)|(?= my ))\s+(?P<what>(?!it\b|that\b|this\b|him\b|her\b"
+            r"|them\b)[^,;?!\n]+?)"
+            r"(?: (?:from|in) (?:your |the )?(?:memory|records?|notes?|whatever\b[^,;?!\n]*))?(?: thing"
+            r"| stuff)?\s*(?:[,;?!\n].*)?$"
         ),
         (
-            r"^\W*(?:请|麻烦|你|可以|帮我|给我|替我|那就){0,3}(?:忘掉|忘记|删掉|删除|清除"
-            r"|忘了(?=.{2,40}吧\W*$))(?:关于)?(?P<what>[^？?]{2,}?)"
-            r"(?:的?(?:这件事|记忆|事情?))?(?:吧|了)?\W*$"
+            r"^\W*(?:请|麻烦|你|可以|帮我|给我|替我|那就){0,3}(?:忘掉|忘记|删掉|删除|清除|删去|忘了(?=.{2,40}吧\W*$))(?:一下)?(?:关于)?"
+            r"(?:我(?:刚才|之前)?[说讲提]过?的)?(?P<what>[^？?，,]{1,40}?)(?:的?(?:这件事|那件事|那段|相关的?|记忆|事情?|信息|记录))?(?:吧|了|都)?\W*$"
         ),
         (
-            r"^\W*(?:请|麻烦|你|可以|帮我|给我){0,3}把(?:关于)?(?P<what>[^？?]{2,40}?)(?:的?(?:这件事|记忆|事情?))?(?:都|给|从记忆里)?"
-            r"(?:忘掉|忘了|忘记|删掉|删除|删了|清除)"
+            r"(?:^|[，,。])\W*(?:请|麻烦|你|可以|帮我|给我){0,3}把(?:关于)?(?:我(?:刚才|之前)?[说讲提]过?的?)?(?P<what>[^？?，,]{1,40}?)"
+            r"(?:的?(?:这件事|那件事|那段|那句|相关的?|记忆|事情?|信息|记录|部分))*(?:都|全|全部|给|从记忆里)*(?:忘掉|忘了|忘记|删掉|删除|删了|清除|清掉)"
         ),
+        r"^\W*(?P<what>[^？?，,]{1,30}?)(?:的?(?:这件事|那件事|这事|那事|那段|这段))(?:你|就|请|都){0,3}(?:忘了|忘掉|忘记|删了|删掉)吧?",
     )
+)
+_REQUEST: Final = re.compile(r"^\W*(?:please |hey |ok )?(?:can|could|would) you\b", re.IGNORECASE)
+_BACK: Final = re.compile(
+    rf"^\W*(?:(?:wait|hey|please|pls|oh|no|sorry|actually|um"
+    rf"|hmm)[, ]{{1,2}}){{0,3}}{_NOT} (?:ever )?{_KEEP} (?:down )?(?:that|what i)\b"
+    r"|^\W*(?:等等|等一下|哎|呃|对了|那个)?[，,]?\s*(?:刚才|刚刚|那句|那个|上面)",
+    re.IGNORECASE,
 )
 _SENTENCE: Final = re.compile(r"[^。！？!?\n.]+(?:\.(?=\S)[^。！？!?\n.]*)*[。！？!?\n.]*\s*")
 _ASKS: Final = re.compile(r"[?？]\W*$")
@@ -159,7 +175,8 @@ def wishes_of(text: str) -> Wishes:
         before = [at for at in others if at < place]
         spared |= {before[-1]} if before else set(others)
     kept = [at for at in range(len(said)) if at not in spared]
-    is_withdrawal = all(cue == _BARE or _is_bare(one) for cue, one in zip(cues, said, strict=True))
+    is_bare = all(cue == _BARE or _is_bare(one) for cue, one in zip(cues, said, strict=True))
+    is_withdrawal = is_bare or (cues[0] is not None and _BACK.search(said[0]) is not None)
     return replace(_wishes(text, sentences, said, kept), is_withdrawal=is_withdrawal)
 
 
@@ -219,8 +236,8 @@ def _is_bare(text: str) -> bool:
 
 
 def _what(patterns: Sequence[re.Pattern[str]], sentence: str) -> str | None:
-    if _ASKS.search(sentence):
+    if _ASKS.search(sentence) and not _REQUEST.search(sentence):
         return None
     found = next(filter(None, (pattern.search(sentence) for pattern in patterns)), None)
-    what = found["what"].strip(" \t\n。.!！，,") if found else ""
-    return what if len(what) > 1 and not _is_bare(what) else None
+    what = found["what"].strip(" \t\n。.!！，,?？") if found else ""
+    return None if not what or (len(what) == 1 and what.isascii()) or _is_bare(what) else what

@@ -24,6 +24,7 @@ from streams.agents.pending_observations import PendingObservations
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import append_with_retry, catch_up
 from streams.extraction.request import answer_records, too_large
+from streams.extraction.rules.repairs import takes_back
 from streams.extraction.window import OpenWindow, closes_before, pieces_of, window_of
 
 if TYPE_CHECKING:
@@ -389,15 +390,18 @@ class Observe:
             self._pending.piece_done(partition, owner, piece.event_id, piece.piece_id)
 
     def _with_turn_before(self, owner: Owner, window: Window) -> Window:
-        """Return a window that names the turn before it, where its user takes that back."""
+        """Return a window with the turn before it, where its user takes that back, or a word of it."""
         first = next((piece for piece in window.pieces if piece.speaker == "user"), None)
         if first is None or first.position is None or window.session_id is None or window.source_type != "chat":
             return window
-        if not wishes_of(first.text).is_withdrawal:
+        is_withdrawal, is_repair = wishes_of(first.text).is_withdrawal, takes_back(first.text)
+        if not (is_withdrawal or is_repair):
             return window
         observations, offset = self._shards.of(owner).observations, first.position.offset
         before = observations.said_before(owner, window.session_id, window.agent_id, offset)
-        return replace(window, before=before)
+        told = observations.told(owner, before) if is_repair and before else None
+        said_before = None if told is None else told.message.content
+        return replace(window, before=before if is_withdrawal else None, said_before=said_before)
 
     async def _extract(self, partition: int, owner: Owner, window: Window, extractor: Extractor) -> None:
         def waits(reason: str) -> None:

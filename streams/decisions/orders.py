@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from streams.decisions.draft import Draft
     from streams.decisions.duplicates.matching import Statement
 
+_OWN: Final = re.compile(r"^(?:my |i am |i'm |i |我们?的?|咱们?的?)", re.IGNORECASE)
 LEAST_SHARE: Final = 0.5
 """Of the words of the order that a memory must have to be meant, with all of its names and numbers."""
 _NAMED: Final = re.compile(r"[A-Z][^\W_]+|\d+")
@@ -47,10 +48,11 @@ def carry_out(draft: Draft, said: Statement, subject: str, order: Candidate, vec
 
 def _meant(said: Statement, active: list[Memory], vectors: Mapping[str, bytes]) -> list[Memory]:
     """Return the memories with most of the words, one of them where it is clearly the nearest."""
-    words = matching.cached_keywords(said.content)
+    what = _OWN.sub("", said.content).casefold()
+    words = matching.cached_keywords(_OWN.sub("", said.content)) or matching.cached_keywords(said.content)
     named = matching.cached_keywords(" ".join(_NAMED.findall(said.content))) & words
     shares = {
-        m.memory_id: len(words & has) / max(1, len(words))
+        m.memory_id: 1.0 if what in m.content.casefold() else len(words & has) / max(1, len(words))
         for m in active
         if named <= (has := matching.cached_keywords(m.content))
     }

@@ -67,6 +67,8 @@ class Window:
     """The version of the decision that took down the window's last rejection, where it is extracted again."""
     policy: Policy | None = None
     """What the tenant wants remembered, and how; None is the default."""
+    said_before: str | None = None
+    """What the user said before the window's first words, where those take some of it back."""
     before: str | None = None
     """The user's turn before the window's first, where that asks only not to keep what was said before it."""
 

@@ -107,8 +107,8 @@ class ExtractionService:
             extractor = self.rules or extractor
         if unreadable := self._unreadable(window):
             return rejection(window, extractor, Rejected(unreadable))
-        kept = window if extractor.model == VERBATIM else kept_window(window)
-        readable = self._readable(readable_window(kept))
+        kept = None if extractor.model == VERBATIM else kept_window(window)
+        readable = self._readable(kept or window)
         pause = self.make_pauses()
         failures = 0
         successes = self.successes
@@ -116,9 +116,7 @@ class ExtractionService:
         while True:
             try:
                 async with self.slots.slot(window.tenant):
-                    extraction = extraction or self._with_wishes(
-                        await _redacted(readable, extractor), window, kept, extractor
-                    )
+                    extraction = extraction or await self._heeded(window, kept, readable, extractor)
                     vectors = await self._vectors(extraction)
             except Rejected as rejected:
                 rules = self._rules_after(window, extractor)
@@ -154,12 +152,18 @@ class ExtractionService:
         redaction = self.redaction_of(window.tenant, window.agent_id)
         return redaction, *redacted_window(window, redaction)
 
-    def _with_wishes(self, extraction: Extraction, window: Window, kept: Window, extractor: Extractor) -> Extraction:
-        """Return an answer with what the user asked to remember and to forget, as far as it may be kept."""
-        if extractor.model == VERBATIM:
-            return extraction
-        _, read, places, _ = self._readable(kept)
-        return _allowed(window, with_wishes(extraction, window, read, places))
+    async def _heeded(
+        self, window: Window, kept: Window | None, readable: _Readable, extractor: Extractor
+    ) -> Extraction:
+        """Return the answer to what may be read, with what the user asked to remember and to forget.
+
+        Without `kept` nothing is asked for: the words are kept as they are. Raises Outage and Rejected.
+        """
+        if kept is None:
+            return await _redacted(readable, extractor)
+        redaction, read, places, left_out = readable
+        extraction = await _redacted((redaction, readable_window(read), places, left_out), extractor)
+        return _allowed(window, with_wishes(extraction, window, kept, read, places))
 
     async def extract_together(
         self, windows: Sequence[Window], extractor: Extractor

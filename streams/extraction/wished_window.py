@@ -35,20 +35,22 @@ def readable_window(kept: Window) -> Window:
     return kept if pieces == kept.pieces else replace(kept, pieces=pieces)
 
 
-def with_wishes(extraction: Extraction, window: Window, kept: Window, places: Sequence[int]) -> Extraction:
+def with_wishes(
+    extraction: Extraction, window: Window, kept: Window, read: Window, places: Sequence[int]
+) -> Extraction:
     """Return an answer with what the user asked for in the window, and without orders of the extractor's own.
 
-    `places` are those of the kept pieces in the window.
+    `read` is what may be read of the kept window, and `places` are those of its pieces in it.
     """
     own = tuple(replace(p, event_type=None) if p.event_type in _ORDERS else p for p in extraction.proposals)
     added: list[Proposal] = []
     dropped = list(extraction.dropped)
-    for place, piece in zip(places, kept.pieces, strict=True):
-        if piece.speaker != "user":
-            continue
+    for place, piece in enumerate(kept.pieces):
         if piece.text != window.pieces[place].text:
             dropped.append(f"piece {place + 1}: {NOT_TO_KEEP}")
-        added += _asked_for(piece, place, own)
+    for place, piece in zip(places, read.pieces, strict=True):
+        if piece.speaker == "user":
+            added += _asked_for(piece, place, own)
     first = next((p for p in window.pieces if p.speaker == "user"), None)
     if window.before is not None and first is not None:
         added.append(_order(ASKED_TO_WITHDRAW, window.before, window.pieces.index(first)))
