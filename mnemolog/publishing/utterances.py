@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from projections.partitions.shards import Shards
-    from projections.shard.session_turns import SaidTurn, SessionEnds, SessionTurns
+    from projections.shard.rows.session_turns import SaidTurn, SessionEnds, SessionTurns
     from schemas.identity import Owner
     from schemas.messages.observations import Observation
 

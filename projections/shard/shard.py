@@ -19,7 +19,7 @@ from projections.shard.ledger import LedgerFold
 from projections.shard.log_position import are_of, ends_of, record_digest
 from projections.shard.observation_lookup import ObservationLookup
 from projections.shard.observations import ObservationsFold, remove_before
-from projections.shard.session_turns import SessionTurns
+from projections.shard.rows.session_turns import SessionTurns
 from projections.shard.tables import begin_build, connect, end_build
 from projections.shard.turn_statistics import TurnStatistics
 from projections.shard.turn_vectors import TurnVectors

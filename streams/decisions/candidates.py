@@ -22,7 +22,7 @@ from schemas.messages.events import MemoryFormed, MemoryReinforced, MemoryRevise
 from schemas.messages.observations import EXPIRES_AT
 from schemas.text import content_hash
 from schemas.vocabulary.attributes import NICKNAME
-from streams.decisions import key_dialogue, orders, slots, statements, trust
+from streams.decisions import commands, key_dialogue, slots, statements, trust
 from streams.decisions.duplicates import matching, statement_keys
 from streams.decisions.duplicates.similarity import overlap
 
@@ -110,7 +110,7 @@ def decide_candidates(
             entry = _entry(draft, item, candidate, cited, fresh=fresh, subject=subject, memory_id=memory_id)
             if candidate.event_type in (ASKED_TO_FORGET, ASKED_TO_WITHDRAW):
                 if entry.by_user:
-                    orders.carry_out(draft, entry.said, subject, candidate, vectors)
+                    commands.carry_order(draft, entry.said, subject, candidate, vectors)
                 continue
             _decide_entry(draft, item, entry, seen, parameters)
             formed_here[memory_id] = candidate.vector.data

@@ -9,7 +9,7 @@ import pytest_asyncio
 from contract.front_door import FrontDoor, front_door
 
 from mnemolog.publishing.states import NOT_TO_KEEP
-from streams.decisions.orders import NONE_MEANT, SEVERAL_MEANT
+from streams.decisions.commands import NONE_MEANT, SEVERAL_MEANT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
