@@ -20,7 +20,7 @@ MESSAGE_FIELDS: Final = ("role", "content", "event_id", "occurred_at")
 """Fields of a message that are sent; agents' own fields are not."""
 
 
-def add(
+def add(  # noqa: PLR0913 - one for each field of the request
     conversation: Iterable[Mapping[str, Any]],
     user_id: str,
     agent_id: str | None = None,
@@ -32,15 +32,17 @@ def add(
     app_id: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     instructions: str | None = None,
+    key: str | None = None,
 ) -> Call[Json]:
     """Publish a conversation `[{role, content}]`; sending a whole context again adds only what is new.
 
-    The same words in the same session are not new: who sends only the newest messages gives each conversation a
-    `session_id`, or each message an `event_id`. A request has at most 1,000 messages. Those of other roles than user
+    Words that are said again in a later call are a new turn. A call with the `key` of a former one is that call, sent
+    again. A request has at most 1,000 messages. Those of other roles than user
     and assistant, and those whose content is not text, are left out; with none left nothing is sent, and
     `session_id` is the one given here. `metadata` are those of each message, and of what is remembered of it; an
     `expires_at` in them is when that expires. `instructions` are words for the model about these messages, behind the
-    policy; they want a key of all users and agents. Returns `{accepted, session_id}`; `wait_seconds` (at most 60)
+    policy; they want a key of all users and agents. Returns `{accepted, session_id}`, `known` in each that was
+    accepted before; `wait_seconds` (at most 60)
     waits for the final states. Raises Refused for what is no list of messages.
     """
     messages = [
@@ -57,8 +59,9 @@ def add(
         path="/v1/conversations",
         query=query_of(wait=wait_seconds or None),
         body=body | {"messages": messages, "end_session": end_session, "infer": infer},
+        key=key or str(uuid4()),
         wait_seconds=wait_seconds,
-        is_repeatable=True,  # the ids of the turns are derived from what was said
+        is_repeatable=True,
         read=whole,
     )
 

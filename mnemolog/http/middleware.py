@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from mnemolog.worker.metrics import Metrics
 
 KEY: Final = b"idempotency-key"
+GENERATED_KEY: Final = "generated-"
+"""What a key begins with that the caller did not give."""
 _KEY_BYTES: Final = 16
 UNKNOWN_ROUTE: Final = "unknown"
 JSON: Final = b"application/json"
@@ -172,7 +174,8 @@ def _add_key(scope: Scope) -> None:
     If it is sent on to another worker, perhaps twice, it stays the same request.
     """
     if scope["method"] not in READING and KEY not in dict(scope["headers"]):
-        scope["headers"] = [*scope["headers"], (KEY, os.urandom(_KEY_BYTES).hex().encode())]
+        key = f"{GENERATED_KEY}{os.urandom(_KEY_BYTES).hex()}"
+        scope["headers"] = [*scope["headers"], (KEY, key.encode())]
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from mnemolog.publishing.recent_events import Unfolded
+from mnemolog.publishing.utterances import Utterances
 from schemas import codec
 from schemas.inputs.decoding import digest_of
 from schemas.log import NewRecord
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
     from mnemolog.publishing.recent_events import EventName
+    from mnemolog.publishing.utterances import Conversation
     from projections.partitions.shards import Shards
+    from schemas.identity import Owner
     from schemas.log import Log, Position
     from schemas.messages.observations import Observation
 
@@ -100,18 +103,29 @@ class Publisher:
         self._shards = shards
         self._priority = priority
         self._unfolded = Unfolded()
+        self._utterances = Utterances(shards)
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def publish(self, messages: Sequence[Observation]) -> list[AcceptedEvent]:
+    async def publish(
+        self, messages: Sequence[Observation], conversation: Conversation | None = None
+    ) -> list[AcceptedEvent]:
         """Append what is new; an event that was accepted before answers with its first position.
+
+        The messages of a conversation get the ids that they have in the log, or are to have.
 
         Raises Conflict, and then nothing was appended; LogUnavailable.
         """
-        names, partitions = self._locate(messages)
+        _, partitions = self._locate(messages)
         with self._priority(len(messages)):
             async with self._exclusive(partitions):
+                unnamed: frozenset[int] = frozenset()
+                if conversation is not None and conversation.unnamed:
+                    await self._fold_own(messages[0].envelope.owner)
+                    messages = self._utterances.named(messages, conversation)
+                    unnamed = conversation.unnamed
+                names, _ = self._locate(messages)
                 accepted = self._accepted(names, partitions)
-                new = _select_new(messages, names, accepted)
+                new = _select_new(messages, names, accepted, unnamed)
                 return await self._append(messages, names, partitions, accepted, new)
 
     async def check(self, messages: Sequence[Observation]) -> None:
@@ -175,6 +189,13 @@ class Publisher:
             accepted.update({name: (row.digest, row.position) for name, row in rows.items()})
         return accepted
 
+    async def _fold_own(self, owner: Owner) -> None:
+        """Fold what was appended here, where some of it is an owner's."""
+        partition = self._shards.partition(owner)
+        if self._unfolded.holds(partition, owner):
+            end = await self._log.end(CONVERSATIONS.name, partition)
+            await self._shards.up_to(CONVERSATIONS.name, partition, end)
+
     async def _fold_foreign(self, topic: str, partition: int) -> None:
         """Fold what the log holds beyond the shard, unless all of it was appended here. Raises what folding raises.
 
@@ -188,15 +209,18 @@ class Publisher:
 
 
 def _select_new(
-    messages: Sequence[Observation], names: Sequence[EventName], accepted: Accepted
+    messages: Sequence[Observation],
+    names: Sequence[EventName],
+    accepted: Accepted,
+    unnamed: frozenset[int] = frozenset(),
 ) -> dict[EventName, int]:
-    """Return the place of each event that is new. Raises Conflict."""
+    """Return the place of each event that is new. Raises Conflict, but for `unnamed` places: ids that nobody gave."""
     conflicts: dict[int, Position | None] = {}
     new: dict[EventName, int] = {}
     for place, (name, message) in enumerate(zip(names, messages, strict=True)):
         if name in accepted:
             digest, position = accepted[name]
-            if digest != digest_of(message):
+            if digest != digest_of(message) and place not in unnamed:
                 conflicts[place] = position
         elif name in new:
             if digest_of(messages[new[name]]) != digest_of(message):

@@ -31,6 +31,7 @@ class _Run:
     start: int
     end: int
     events: dict[EventName, Appended] = field(default_factory=dict)
+    owners: set[Owner] = field(default_factory=set)
 
 
 class Unfolded:
@@ -47,6 +48,12 @@ class Unfolded:
             run = self._runs[key] = _Run(position.offset, position.offset)
         run.end += 1
         run.events[name] = (digest, position)
+        run.owners.add(name[0])
+
+    def holds(self, partition: int, owner: Owner) -> bool:
+        """Return whether a run of the partition has events of an owner."""
+        runs = (self._runs.get((topic.name, partition)) for topic in INPUTS)
+        return any(run is not None and owner in run.owners for run in runs)
 
     def bridges(self, topic: str, partition: int, folded: int, end: int) -> bool:
         """Return whether nothing from `folded` to `end` has to be folded, because all of it was appended here.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from base64 import b64encode
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mnemolog.access.caller import callers_key
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mnemolog.cluster.peers import Peers
     from mnemolog.publishing.publisher import Publisher
     from mnemolog.publishing.states import EventStates
+    from mnemolog.publishing.utterances import Conversation
     from projections.partitions.shards import Shards
     from schemas.identity import Owner
     from schemas.messages.observations import Observation
@@ -60,10 +61,13 @@ class PublishRouter:
         self._peers = peers
         self._suspend_deadline = suspend_deadline
 
-    async def publish(self, events: Sequence[Observation], wait: float) -> Published:
+    async def publish(
+        self, events: Sequence[Observation], wait: float, conversation: Conversation | None = None
+    ) -> Published:
         """Publish events of any users; wait at most `wait` seconds until all are in a final state.
 
-        They name the key that the request was sent with.
+        Those of a conversation are one user's, and get their ids where they are appended. All name the key that the
+        request was sent with.
 
         Raises Conflict or RecordTooLarge, and then nothing was appended; NotHeld, PeerUnavailable or LogUnavailable,
         and then some events may have been: send all again, and each counts once.
@@ -76,20 +80,26 @@ class PublishRouter:
             places_by_url.setdefault(url, []).append(place)
         if len(places_by_url) > 1:  # no worker may append before all have found that they can
             await asyncio.gather(*(self._check_at(url, events, places) for url, places in places_by_url.items()))
-        publishing = [self._publish_at(url, events, places, wait) for url, places in places_by_url.items()]
+        publishing = [
+            self._publish_at(url, events, places, wait, conversation) for url, places in places_by_url.items()
+        ]
         parts = await asyncio.gather(*publishing) if len(publishing) > 1 else [await one for one in publishing]
         items: dict[int, dict[str, Any]] = {}
         for places, part in zip(places_by_url.values(), parts, strict=True):
             items.update(zip(places, part.items, strict=True))
         return Published([items[place] for place in range(len(events))], all(part.is_final for part in parts))
 
-    async def publish_here(self, events: Sequence[Observation], wait: float) -> Published:
+    async def publish_here(
+        self, events: Sequence[Observation], wait: float, conversation: Conversation | None = None
+    ) -> Published:
         """Publish events of users of this worker. Raises NotHeld, Conflict, LogUnavailable."""
-        accepted = await self._publisher.publish(events)
+        accepted = await self._publisher.publish(events, conversation)
         items: Items = [{"event_id": event.event_id, "position": str(event.position)} for event in accepted]
+        if conversation is not None:
+            items = [item | {"known": not one.is_new} for item, one in zip(items, accepted, strict=True)]
         if not wait:
             return Published(items, is_final=False)
-        names = [(event.envelope.owner, event.envelope.event_id) for event in events]
+        names = [(event.envelope.owner, one.event_id) for event, one in zip(events, accepted, strict=True)]
         # Nothing has been extracted yet of what was appended a moment ago.
         is_just_begun = any(one.is_new and is_extractable(event) for one, event in zip(accepted, events, strict=True))
         states = await self._states.finished(names, wait, is_just_begun=is_just_begun)
@@ -120,16 +130,21 @@ class PublishRouter:
             await self._ask(url, selected, places, 0.0, only_check=True)
 
     async def _publish_at(
-        self, url: str | None, events: Sequence[Observation], places: Sequence[int], wait: float
+        self,
+        url: str | None,
+        events: Sequence[Observation],
+        places: Sequence[int],
+        wait: float,
+        conversation: Conversation | None,
     ) -> Published:
         """Publish the events at some places of a request, at the worker that has their users."""
         selected = [events[place] for place in places]
         if url is None:
             with _conflicts_at(places):
-                return await self.publish_here(selected, wait)
+                return await self.publish_here(selected, wait, conversation)
         # The other worker ends by itself what waits for its log; here only the caller's wait is waited for.
         with self._suspend_deadline() if wait else nullcontext():
-            return await self._ask(url, selected, places, wait)
+            return await self._ask(url, selected, places, wait, conversation)
 
     async def _ask(
         self,
@@ -137,13 +152,16 @@ class PublishRouter:
         events: Sequence[Observation],
         places: Sequence[int],
         wait: float,
+        conversation: Conversation | None = None,
         *,
         only_check: bool = False,
     ) -> Published:
         """Ask another worker to publish, or only to check. Raises Conflict with places of the request."""
         messages = [b64encode(codec.encode(event)).decode() for event in events]
         tenant = events[0].envelope.tenant  # a request is of one
-        body = {"tenant": tenant, "messages": messages, "wait": wait, "only_check": only_check}
+        body: dict[str, Any] = {"tenant": tenant, "messages": messages, "wait": wait, "only_check": only_check}
+        if conversation is not None:
+            body["conversation"] = asdict(conversation) | {"sent_at": conversation.sent_at.isoformat()}
         answer = await self._peers.ask(url, "/v1/internal/events", body, wait + MARGIN_SECONDS)
         if conflicts := answer["conflicts"]:
             raise Conflict({places[int(place)]: position for place, position in conflicts.items()})

@@ -36,6 +36,7 @@ PAUSE_FACTOR: Final = 9
 
 
 REMINDER_ASKED: Final = "it asks for a reminder, which is no memory: schedule it by POST /v1/users/{user_id}/reminders"
+NOT_TO_KEEP: Final = "asked not to keep"
 ERASED: Final = "it was erased with a memory, and nothing that has its id is kept: publish under another id"
 
 
@@ -110,6 +111,8 @@ class EventStates:
             is_told = with_redactions or state in FINAL
             if reason == NOT_WORTH_REMEMBERING and is_told and self._asks_for_reminder(owner, event_id):
                 reason = REMINDER_ASKED
+            if reason == NOT_WORTH_REMEMBERING and is_told and not self._is_kept(owner, event_id):
+                reason = NOT_TO_KEEP
             states[event_id] = {
                 "event_id": event_id,
                 "state": state,
@@ -197,6 +200,12 @@ class EventStates:
     def _asks_for_reminder(self, owner: Owner, event_id: str) -> bool:
         found = self._shards.of(owner).observations.turn(owner, event_id)
         return found is not None and found.message.role == "user" and asks_for_reminder(found.message.content)
+
+    def _is_kept(self, owner: Owner, event_id: str) -> bool:
+        """Return whether the user lets a turn be kept as it was said."""
+        observations = self._shards.of(owner).observations
+        said, kept = observations.turn(owner, event_id), observations.told(owner, event_id)
+        return said is None or (kept is not None and kept.message.content == said.message.content)
 
     def _redacted(self, owner: Owner, seen: Seen) -> dict[str, int]:
         """Return how often each kind of thing was redacted when an event came in, by its mark.

@@ -657,7 +657,7 @@ class IndexSearch:
             nearest = max((one.ranked.cosine or 0.0 for one in memories), default=0.0)
             return cosine is not None and nearest > TOLD_SHARE * cosine
         if not said and (before := pool.turns.words.before(event_id)) is not None:
-            turn = self._shards.of(owner).observations.turn(owner, before)
+            turn = self._shards.of(owner).observations.told(owner, before)
             said = set(words_of(turn) if turn is not None else ()).intersection(pool.tokens)
         rarity = pool.turns.words.rarity
         weight = sum(rarity(word) for word in said)
@@ -684,7 +684,7 @@ class IndexSearch:
                 break
             event_id = ranked.event_id
             citing = [memories[i] for i in observations.citing(owner, event_id) if i in memories]
-            turn = observations.turn(owner, event_id)
+            turn = observations.told(owner, event_id)
             if turn is None or any(memory.status == FORGOTTEN for memory in citing):
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)

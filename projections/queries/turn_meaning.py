@@ -206,11 +206,11 @@ class TurnMeaning:
 
     @staticmethod
     def _text(owner: Owner, words: UserWords, row: int, reply: int) -> str:
-        turn = words.shard.observations.turn(owner, words.event_ids[row])
+        turn = words.shard.observations.told(owner, words.event_ids[row])
         said = turn.message.content if turn is not None else ""
         if reply == _NONE:
             return said
-        answer = words.shard.observations.turn(owner, words.event_ids[reply])
+        answer = words.shard.observations.told(owner, words.event_ids[reply])
         answered = answer.message.content if answer is not None else ""
         return f"{said[:REPLY_CHARACTERS]}\n{answered[:REPLY_CHARACTERS]}"
 

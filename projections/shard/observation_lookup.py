@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +12,7 @@ from projections.shard.rows.memories import decision_of_row
 from projections.shard.tables import PROVISIONAL, REJECTED, name_of
 from projections.shard.turn_statistics import USER_ROLE
 from projections.state.lifetime import sql_instant
+from projections.text.wishes import kept_of, wishes_of
 from schemas import codec
 from schemas.identity import Owner
 from schemas.inputs.zone import zone_in
@@ -32,9 +33,11 @@ OBSERVATIONS_AT_ONCE: Final = 250
 TURNS_FOR_A_ZONE: Final = 50
 """The newest turns of a user that may say in which time zone the user is."""
 NOT_WORTH_REMEMBERING: Final = "nothing in it is worth remembering"
-WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused"})
+WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused", "forgotten"})
 """Actions that leave no memory behind."""
 
+_NEAR: Final = 4
+"""Turns around one, by which it is told whether the user took it back, or whether it answers what is not kept."""
 _OWNERS: Final = {
     table: f"with recursive found(owner) as (select min(owner) from {table} union all"  # noqa: S608 - our own tables
     f" select (select min(owner) from {table} as t where t.owner > found.owner) from found where owner is not null)"
@@ -290,22 +293,30 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
         return int(self._connection.execute(query, (name_of(owner), sql_instant(instant))).fetchone()[0])
 
     def turns(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
-        """Return a session's most recent turns, of all or of those with an agent, oldest first."""
+        """Return a session's most recent turns, of all or of those with an agent, oldest first, as kept."""
         rows = self._connection.execute(
             "select turn, recorded_at from observations where owner=? and session_id=? and turn is not null "
             "and agent_id is coalesce(?, agent_id) order by offset desc limit ?",
-            (name_of(owner), session_id, agent_id, limit),
+            (name_of(owner), session_id, agent_id, limit + _NEAR),
         ).fetchall()
-        return [Turn(codec.decode_as(t, TurnRecorded), datetime.fromisoformat(at)) for t, at in reversed(rows)]
+        turns = [Turn(codec.decode_as(t, TurnRecorded), datetime.fromisoformat(at)) for t, at in reversed(rows)]
+        return [turn for turn in _kept(turns)[-limit:] if turn is not None]
 
     def turns_after(self, owner: Owner, offset: int, limit: int) -> list[tuple[int, Turn]]:
-        """Return a user's next turns after an offset in all sessions, oldest first, each with its offset."""
+        """Return a user's next turns after an offset in all sessions, oldest first, each with its offset.
+
+        Of each what it lets be kept; whether the next one takes it back, `told` says.
+        """
         rows = self._connection.execute(
             "select offset, turn, recorded_at from observations where owner=? and offset>? and turn is not null "
             "order by offset limit ?",
             (name_of(owner), offset, limit),
         ).fetchall()
-        return [(place, Turn(codec.decode_as(t, TurnRecorded), datetime.fromisoformat(at))) for place, t, at in rows]
+        turns = [Turn(codec.decode_as(t, TurnRecorded), datetime.fromisoformat(at)) for _, t, at in rows]
+        return [
+            (place, _with_words(turn, wishes_of(turn.message.content).kept) if turn.message.role == "user" else turn)
+            for (place, _, _), turn in zip(rows, turns, strict=True)
+        ]
 
     def last_zone(self, owner: Owner) -> tzinfo | None:
         """Return the zone that the newest of a user's last turns names, of those that name one and the user said."""
@@ -343,6 +354,35 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
         ).fetchone()
         return found and Turn(codec.decode_as(found[0], TurnRecorded), datetime.fromisoformat(found[1]))
 
+    def told(self, owner: Owner, event_id: str) -> Turn | None:
+        """Return what is kept of a turn, or a screenshot or an article; None where that is nothing."""
+        turn = self.turn(owner, event_id)
+        if turn is None or turn.message.role not in ("user", "assistant"):
+            return turn
+        session = (name_of(owner), turn.message.session_id, turn.message.envelope.agent_id, event_id)
+        found: list[tuple[str, Turn]] = []
+        for compared, order in (("<=", "desc"), (">", "asc")):
+            rows = self._connection.execute(
+                "select event_id, turn, recorded_at from observations"  # noqa: S608 - our own words
+                " where owner=?1 and session_id=?2 and agent_id is ?3 and turn is not null"
+                f" and offset {compared} (select offset from observations where owner=?1 and event_id=?4)"
+                f" order by offset {order} limit {_NEAR + 1}",
+                session,
+            ).fetchall()
+            read = [(i, Turn(codec.decode_as(t, TurnRecorded), datetime.fromisoformat(at))) for i, t, at in rows]
+            found += read[::-1] if order == "desc" else read
+        kept = _kept([one for _, one in found])
+        return next((one for (i, _), one in zip(found, kept, strict=True) if i == event_id), turn)
+
+    def said_before(self, owner: Owner, session_id: str, agent_id: str | None, offset: int) -> str | None:
+        """Return the id of the user's last turn in a session before an offset."""
+        rows = self._connection.execute(
+            "select event_id, turn from observations where owner=? and session_id=? and agent_id is ?"
+            " and turn is not null and offset<? order by offset desc limit ?",
+            (name_of(owner), session_id, agent_id, offset, _NEAR),
+        ).fetchall()
+        return next((i for i, body in rows if codec.decode_as(body, TurnRecorded).role == "user"), None)
+
     def citing(self, owner: Owner, event_id: str) -> list[str]:
         """Return the memories that cite an observation, in the order of their ids."""
         query = "select memory_id from cited where owner=? and event_id=? order by memory_id"
@@ -363,3 +403,17 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
             "select body from decisions where owner=? and version=?", (name, version)
         ).fetchone()
         return decision_of_row(body)
+
+
+def _kept(turns: Sequence[Turn]) -> list[Turn | None]:
+    """Return what is kept of turns in a row, None where that is nothing."""
+    texts = kept_of([(turn.message.role == "user", turn.message.content) for turn in turns])
+    return [
+        None if not text and turn.message.content else _with_words(turn, text)
+        for turn, text in zip(turns, texts, strict=True)
+    ]
+
+
+def _with_words(turn: Turn, text: str) -> Turn:
+    """Return a turn with other words than it was published with."""
+    return turn if text == turn.message.content else replace(turn, message=replace(turn.message, content=text))

@@ -19,6 +19,7 @@ from projections.shard.ledger import LedgerFold
 from projections.shard.log_position import are_of, ends_of, record_digest
 from projections.shard.observation_lookup import ObservationLookup
 from projections.shard.observations import ObservationsFold, remove_before
+from projections.shard.rows.session_turns import SessionTurns
 from projections.shard.tables import begin_build, connect, end_build
 from projections.shard.turn_statistics import TurnStatistics
 from projections.shard.turn_vectors import TurnVectors
@@ -94,6 +95,7 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         self.ledger = LedgerFold(self._connection, None if self._holds_globals else self.partition, self._belongs)
         self.dead_letters = DeadLettersFold(self._connection, self.ledger.erased_users)
         self.observations = ObservationLookup(self._connection, self.partition, self.dead_letters)
+        self.session_turns = SessionTurns(self._connection)
         self.turn_statistics = TurnStatistics(self._connection)
         caches = (self.ledger.erased_users.forget, self.observations.forget_recent, self.turn_statistics.forget)
         self._forget_folded = partial(_call_all, caches)  # no method: a shard that its commits know is not freed alone

@@ -12,6 +12,7 @@ from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardUnavailable
 from projections.shard.observations import WITHOUT_MODEL
 from projections.state.evolve import is_cut_off, is_decided
+from projections.text.wishes import wishes_of
 from schemas import codec, telemetry
 from schemas.identity import Owner, derived_id
 from schemas.inputs.decoding import ForeignKey, InRegistryAvro, digest_of, observation_of_record
@@ -24,6 +25,7 @@ from schemas.topics import CONVERSATIONS, INBOX
 from streams.agents.pending_observations import PendingObservations
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import append_with_retry, catch_up
+from streams.extraction.repairs import takes_back
 from streams.extraction.request import answer_records, too_large
 from streams.extraction.window import OpenWindow, closes_before, pieces_of, window_of
 
@@ -409,6 +411,20 @@ class Observe:
         for piece in pieces:
             self._pending.piece_done(partition, owner, piece.event_id, piece.piece_id)
 
+    def _with_turn_before(self, owner: Owner, window: Window) -> Window:
+        """Return a window with the turn before it, where its user takes that back, or a word of it."""
+        first = next((piece for piece in window.pieces if piece.speaker == "user"), None)
+        if first is None or first.position is None or window.session_id is None or window.source_type != "chat":
+            return window
+        is_withdrawal, is_repair = wishes_of(first.text).is_withdrawal, takes_back(first.text)
+        if not (is_withdrawal or is_repair):
+            return window
+        observations, offset = self._shards.of(owner).observations, first.position.offset
+        before = observations.said_before(owner, window.session_id, window.agent_id, offset)
+        told = observations.told(owner, before) if is_repair and before else None
+        said_before = None if told is None else told.message.content
+        return replace(window, before=before if is_withdrawal else None, said_before=said_before)
+
     async def _extract(self, partition: int, owner: Owner, window: Window, extractor: Extractor) -> None:
         def waits(reason: str) -> None:
             self._counted("extract", "waiting")
@@ -416,6 +432,7 @@ class Observe:
                 self._pending.waits(partition, owner, piece.event_id, reason)
 
         left, item = self._surviving(owner, window.pieces), None
+        window = self._with_turn_before(owner, window)
         while left:
             try:
                 rest = window if len(left) == len(window.pieces) else replace(window, pieces=tuple(left))

@@ -13,6 +13,7 @@ from projections.state.importance import DECIMALS, grade
 from projections.state.lifetime import expiry_of
 from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.statement_index import day_of
+from projections.text.wishes import ASKED_TO_FORGET, ASKED_TO_WITHDRAW
 from schemas.identity import event_of_piece, extracted_memory_id
 from schemas.instant import read_instant
 from schemas.messages.decision import REJECTED
@@ -21,7 +22,7 @@ from schemas.messages.events import MemoryFormed, MemoryReinforced, MemoryRevise
 from schemas.messages.observations import EXPIRES_AT
 from schemas.text import content_hash
 from schemas.vocabulary.attributes import NICKNAME
-from streams.decisions import slots, statements
+from streams.decisions import commands, slots, statements
 from streams.decisions.duplicates import matching, statement_keys
 from streams.decisions.duplicates.similarity import overlap
 from streams.decisions.entries import facts, key_dialogue, trust
@@ -115,6 +116,10 @@ def decide_candidates(
             draft.say(subject, "nothing", "this very memory was formed before", memory_id)
         else:
             entry = _entry(draft, item, candidate, cited, fresh=fresh, subject=subject, memory_id=memory_id)
+            if candidate.event_type in (ASKED_TO_FORGET, ASKED_TO_WITHDRAW):
+                if entry.by_user:
+                    commands.carry_out_order(draft, entry.said, subject, candidate, vectors)
+                continue
             _decide_entry(draft, item, entry, seen, parameters)
             formed_here[memory_id] = candidate.vector.data
     return is_last

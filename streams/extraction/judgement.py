@@ -311,7 +311,7 @@ def _clause(text: str, content: str) -> str:
     """Return the clause of a sentence that an entry shares most letters with, else the whole."""
     clauses = [clause for clause in _CLAUSES.split(text) if clause.strip()]
     wanted = terms(content)
-    return max(clauses, key=lambda clause: len(terms(clause) & wanted), default=text) if len(clauses) > 1 else text
+    return max(clauses, key=lambda clause: len(terms(clause) & wanted)) if len(clauses) > 1 else text
 
 
 def _script(text: str) -> str:

@@ -152,7 +152,7 @@ def _key_words(memory: Memory) -> Sequence[str]:
 
     Whoever says "I would like to" names no list of likes: of a list only its values count.
     """
-    about = getattr(memory, "about", None)
+    about = memory.about
     attribute = memory.attribute if memory.attribute and (about or is_single(memory.attribute)) else None
     return terms(" ".join(filter(None, (attribute, about, memory.value))))
 
@@ -164,5 +164,5 @@ def _known(memory: Memory) -> Known:
         day=memory.occurred_at.date(),
         attribute=memory.attribute,
         value=memory.value,
-        about=getattr(memory, "about", None),
+        about=memory.about,
     )

@@ -98,6 +98,10 @@ class Window:
     """What the tenant wants remembered, and how; None is the default."""
     known: tuple[Known, ...] = ()
     """What a model is shown beside it, the nearest first."""
+    said_before: str | None = None
+    """What the user said before the window's first words, where those take some of it back."""
+    before: str | None = None
+    """The user's turn before the window's first, where that asks only not to keep what was said before it."""
 
 
 @fast_init

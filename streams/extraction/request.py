@@ -35,6 +35,7 @@ from streams.extraction.hours import time_of_day
 from streams.extraction.own_instructions import with_own_instructions
 from streams.extraction.protocol import Extraction, Outage, Rejected, Window
 from streams.extraction.redacted_window import redacted_extraction, redacted_window
+from streams.extraction.wished_window import kept_window, readable_window, with_wishes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -50,6 +51,8 @@ _Readable: TypeAlias = tuple[Redaction, Window, tuple[int, ...], tuple[str, ...]
 log = logging.getLogger("mnemolog")
 _BUGS: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
 """Errors of a rule on words that it was not made for: they reject the window and do not stop the worker."""
+VERBATIM: Final = "verbatim"
+"""Names the extractor that keeps what it is told to, word for word."""
 DEFAULT_SLOTS: Final = 8
 MAX_FAILURES: Final = 8
 """A window is rejected when it has failed so often while others succeeded: it is poison, not an outage."""
@@ -120,7 +123,8 @@ class ExtractionService:
         if unreadable := self._unreadable(window):
             return rejection(window, extractor, Rejected(unreadable))
         window = await self._with_known(window, extractor)  # once: however often it is asked, it is asked the same
-        readable = self._readable(window)
+        kept = None if extractor.model == VERBATIM else kept_window(window)
+        readable = self._readable(kept or window)
         pause = self.make_pauses()
         failures = 0
         successes = self.successes
@@ -128,7 +132,7 @@ class ExtractionService:
         while True:
             try:
                 async with self.slots.slot(window.tenant):
-                    extraction = extraction or await self._extracted(window, readable, extractor)
+                    extraction = extraction or await self._heeded(window, kept, readable, extractor)
                     vectors = await self._vectors(extraction)
             except Rejected as rejected:
                 rules = self._rules_after(window, extractor)
@@ -150,7 +154,7 @@ class ExtractionService:
                 item = self._answer(window, extractor, extraction, vectors)
                 return _provisional(item, refused) if provisional else item
 
-    async def _extracted(self, window: Window, readable: _Readable, extractor: Extractor) -> Extraction:
+    async def _judged(self, window: Window, readable: _Readable, extractor: Extractor) -> Extraction:
         """Return the answer to a window: a model's as it is judged, one of the rules as it is."""
         extraction = await _redacted(readable, extractor)
         if self.judge is None or extractor.model in WITHOUT_MODEL:
@@ -170,6 +174,19 @@ class ExtractionService:
         """Return what an extractor may read of a window; what is found is counted."""
         redaction = self.redaction_of(window.tenant, window.agent_id)
         return redaction, *redacted_window(window, redaction)
+
+    async def _heeded(
+        self, window: Window, kept: Window | None, readable: _Readable, extractor: Extractor
+    ) -> Extraction:
+        """Return the answer to what may be read, with what the user asked to remember and to forget.
+
+        Without `kept` nothing is asked for: the words are kept as they are. Raises Outage and Rejected.
+        """
+        if kept is None:
+            return await _redacted(readable, extractor)
+        redaction, read, places, left_out = readable
+        extraction = await self._judged(kept, (redaction, readable_window(read), places, left_out), extractor)
+        return _allowed(window, with_wishes(extraction, window, kept, read, places))
 
     async def extract_together(
         self, windows: Sequence[Window], extractor: Extractor
@@ -259,6 +276,8 @@ class ExtractionService:
 async def _redacted(readable: _Readable, extractor: Extractor) -> Extraction:
     """Return the answer to what may be read of a window. Raises Outage and Rejected."""
     redaction, window, places, left_out = readable
+    if not any(piece.text.strip() or piece.image is not None for piece in window.pieces):
+        return Extraction(proposals=(), dropped=left_out)
     if redaction.is_idle:
         return await _extracted(window, extractor)
     if not places:

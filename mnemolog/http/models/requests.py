@@ -445,6 +445,24 @@ class RebuildPart(Body):
     encoder: Annotated[str, Field(max_length=4_096)] = ""
 
 
+class UnnamedMessage(Body):
+    """What names a message of a conversation, as `Utterance` has it."""
+
+    first: str
+    own: str
+    former: str | None = None
+    is_exact: bool = False
+    is_given: bool = False
+
+
+class UnnamedConversation(Body):
+    """What names the messages of a conversation, as `Conversation` of publishing has it."""
+
+    utterances: Annotated[list[UnnamedMessage], Field(max_length=MAX_EVENTS)]
+    sent_at: Instant
+    request_id: str | None = None
+
+
 class ForwardedEvents(Body):
     """Events of users of the worker that is asked, of one tenant, each in Base64 as it will be in the log."""
 
@@ -452,6 +470,7 @@ class ForwardedEvents(Body):
     messages: Annotated[list[str], Field(max_length=MAX_EVENTS + 1)]  # a conversation's end besides
     wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)] = 0.0
     only_check: bool = False
+    conversation: UnnamedConversation | None = None
 
 
 class ForwardedSnapshots(Body):

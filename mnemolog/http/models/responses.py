@@ -127,6 +127,8 @@ class AcceptedEvent(Shape):
 
     event_id: str
     position: str
+    known: bool | None = None
+    """Of a conversation: whether it was accepted before, and changes nothing."""
     state: str | None = None
     reason: str | None = None
     memory_ids: list[str] | None = None

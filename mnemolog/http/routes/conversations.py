@@ -2,14 +2,15 @@
 
 from collections import Counter
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final
 
 from fastapi import Response
 
 from mnemolog.http.bounds.redacted import redacted_event, redacted_fields, with_counts
-from mnemolog.http.dependencies import Caller, CurrentQuota, CurrentWorker, Tenant
+from mnemolog.http.dependencies import Caller, CurrentQuota, CurrentWorker, IdempotencyKey, Tenant
+from mnemolog.http.middleware import GENERATED_KEY
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Conversation
 from mnemolog.http.permissions import OF_USERS
@@ -17,6 +18,8 @@ from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routes.publishing import Wait, publish_checked
 from mnemolog.http.routing import answers, refused, routes
 from mnemolog.log.word_ids import WordIds
+from mnemolog.publishing.utterances import Conversation as UnnamedMessages
+from mnemolog.publishing.utterances import Utterance
 from schemas.identity import derived_id
 from schemas.inputs.input_events import Fault, InvalidEvent, new_event
 from schemas.inputs.slices import in_slices
@@ -26,6 +29,9 @@ NOT_TO_INSTRUCT: Final = (
     "the key is for some users or agents only, and instructions say what is remembered of them: take a key for all, or "
     "leave the instructions out"
 )
+
+UNNAMED: Final = "unnamed"
+"""The id of a message until the worker that appends it, and knows its session, names it."""
 
 router = routes("publishing", access=OF_USERS)
 
@@ -43,9 +49,13 @@ async def converse(
     caller: Caller,
     tenant: Tenant,
     quota: CurrentQuota,
+    key: IdempotencyKey = None,
     wait: Wait = 0.0,
 ) -> Response:
-    """Accept a conversation. Without a session the user and the agent have one; by default it ends with the request."""
+    """Accept a conversation. Without a session the user and the agent have one; by default it ends with the request.
+
+    The same key is the same request. With another, words that are no history sent once more were said again.
+    """
     if body.instructions and caller.is_narrowed:
         raise Problem(HTTPStatus.FORBIDDEN, NOT_TO_INSTRUCT)
     session_id = body.session_id or derived_id("session", tenant, body.user_id, body.agent_id or "")
@@ -54,14 +64,16 @@ async def converse(
     instructions = redacted_fields(redaction, {"instructions": body.instructions}, ["instructions"])["instructions"]
     events: list[Observation] = []
     faults: list[Fault] = []
-    occurrences: Counter[tuple[str, str]] = Counter()
+    occurrences: Counter[tuple[object, ...]] = Counter()
+    utterances: list[Utterance] = []
     async for place, raw in in_slices(enumerate(_turns(body, session_id))):
         # One microsecond apart, so that turns without times of their own keep their order.
         at = now + timedelta(microseconds=place)
         try:
             turn, counted = redacted_event(redaction, raw)
-            event_id = _id(worker.sealing.word_ids, turn, body.agent_id, session_id, occurrences)
-            event = new_event(turn, tenant=tenant, accepted_at=at, event_id=event_id, timezone=timezone)
+            event = new_event(turn, tenant=tenant, accepted_at=at, event_id=UNNAMED, timezone=timezone)
+            said_at = event.envelope.occurred_at if turn.get("occurred_at") is not None else None
+            utterances.append(_utterance(worker.sealing.word_ids, turn, session_id, said_at, occurrences))
             events.append(_instructed(with_counts(event, counted), instructions))
         except InvalidEvent as error:
             root = f"$.messages[{place}]"
@@ -74,13 +86,16 @@ async def converse(
     paths = [f"$.messages[{place}]" for place in range(len(events))]
     if body.end_session and events:
         last = events[-1].envelope
-        # From all messages: an agent that says "OK" twice has ended the session twice.
+        # From all messages, as where they are named: who gave each an id names the end by it.
         end_id = derived_id("conversation-end", session_id, *(event.envelope.event_id for event in events))
         raw = _without_none(type="SessionEnded", user_id=body.user_id, agent_id=body.agent_id, session_id=session_id)
         at = max(last.occurred_at, now + timedelta(microseconds=len(events)))
         events.append(new_event(raw, tenant=tenant, accepted_at=at, event_id=end_id))
         paths.append("$.end_session")
-    return await publish_checked(worker.publish_router, events, wait, paths, session_id=session_id)
+    is_keyed = key is not None and not key.startswith(GENERATED_KEY)
+    request_id = derived_id("request", tenant, key) if is_keyed else None
+    conversation = UnnamedMessages(utterances=utterances, sent_at=now, request_id=request_id)
+    return await publish_checked(worker.publish_router, events, wait, paths, conversation, session_id=session_id)
 
 
 def _instructed(turn: Observation, instructions: str) -> Observation:
@@ -111,14 +126,30 @@ def _with_app(message: dict[str, Any], app_id: str | None) -> dict[str, Any]:
     return message | {"metadata": (metadata or {}) | {APP_ID: app_id}}
 
 
-def _id(
-    ids: WordIds, turn: dict[str, Any], agent_id: str | None, session_id: str, occurrences: Counter[tuple[str, str]]
-) -> str:
-    """Return an id for a message: from agent, session, role, content and which occurrence of it this is."""
-    spoken = (turn["role"], turn["content"])
-    event_id = ids.derive("turn", agent_id or "", session_id, *spoken, occurrences[spoken])
-    occurrences[spoken] += 1
-    return event_id
+def _utterance(
+    ids: WordIds,
+    turn: dict[str, Any],
+    session_id: str,
+    said_at: datetime | None,
+    occurrences: Counter[tuple[object, ...]],
+) -> Utterance:
+    """Return what names a message: its own id, or agent, session, role, words, name and time, and which of them it is.
+
+    One without a name and a time has the id that messages have had from the first version on.
+    """
+    if given := turn.get("event_id"):
+        return Utterance(first=given, own=given, is_exact=True, is_given=True)
+    plain = ("turn", turn.get("agent_id") or "", session_id, turn["role"], turn["content"])
+    name = turn.get("name") or ""
+    cause = (*plain, name, said_at.isoformat() if said_at else "") if said_at or name else plain
+    number = occurrences[cause]
+    occurrences[cause] += 1
+    return Utterance(
+        first=ids.derive(*cause, 0),
+        own=ids.derive(*cause, number),
+        former=None if cause is plain else ids.derive(*plain, number),
+        is_exact=said_at is not None,
+    )
 
 
 def _without_none(**fields: object) -> dict[str, Any]:

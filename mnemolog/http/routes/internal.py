@@ -40,6 +40,7 @@ from mnemolog.operations.rebuild import RebuildPlan
 from mnemolog.operations.reextraction import Rejections
 from mnemolog.operations.ticks import MAX_AHEAD, MAX_SKEW
 from mnemolog.publishing.publisher import Conflict
+from mnemolog.publishing.utterances import Conversation, Utterance
 from mnemolog.wakes.stream import Listener
 from projections.partitions.sender import InUse
 from projections.queries.tenant.memories import Counted, Wanted
@@ -94,6 +95,15 @@ async def _answered(worker: CurrentWorker, work: Awaitable[dict[str, Any]]) -> R
     return answer({"partitions": sorted(here.partitions), "body": here.body, "settings": here.settings})
 
 
+def _conversation(body: ForwardedEvents) -> Conversation | None:
+    """Return what names the messages of a conversation."""
+    sent = body.conversation
+    if sent is None:
+        return None
+    utterances = [Utterance(**one.model_dump()) for one in sent.utterances]
+    return Conversation(utterances=utterances, sent_at=sent.sent_at, request_id=sent.request_id)
+
+
 @router.post("/events")
 async def events(request: Request, worker: CurrentWorker, body: ForwardedEvents) -> Response:
     """Accept events of this worker's users, which another worker has checked as far as it could."""
@@ -105,7 +115,7 @@ async def events(request: Request, worker: CurrentWorker, body: ForwardedEvents)
         if body.only_check:
             await worker.publish_router.check_here(messages)
             return answer({"items": [], "final": False, "conflicts": {}})
-        published = await worker.publish_router.publish_here(messages, body.wait)
+        published = await worker.publish_router.publish_here(messages, body.wait, _conversation(body))
     except Conflict as conflict:
         conflicts = {str(place): str(at) if at else None for place, at in conflict.places.items()}
         return answer({"items": [], "final": False, "conflicts": conflicts})

@@ -17,6 +17,7 @@ from mnemolog.http.problems import MAX_ERRORS, Problem, summary
 from mnemolog.http.routing import answer, answers, refused, routes
 from mnemolog.publishing.publisher import Conflict
 from mnemolog.publishing.router import PublishRouter
+from mnemolog.publishing.utterances import Conversation
 from schemas.identity import Owner, derived_id
 from schemas.inputs.images import VisionPolicy
 from schemas.inputs.input_events import DEFAULT_USER, Fault, InvalidEvent, new_event
@@ -121,14 +122,19 @@ async def status(body: EventsAsked, worker: CurrentWorker, caller: Caller, tenan
 
 
 async def publish_checked(
-    router: PublishRouter, events: Sequence[Observation], wait: float, paths: Sequence[str], **more: object
+    router: PublishRouter,
+    events: Sequence[Observation],
+    wait: float,
+    paths: Sequence[str],
+    conversation: Conversation | None = None,
+    **more: object,
 ) -> Response:
     """Publish events that were checked, and answer when the log has them or, with `wait`, when their states are final.
 
     `paths` are the places of the events in the body, which a refusal names; `more` are further fields of the answer.
     """
     try:
-        published = await router.publish(events, wait)
+        published = await router.publish(events, wait, conversation)
     except Conflict as conflict:
         faults = [
             Fault(f"{paths[n]}.event_id", _conflict(events[n].envelope.event_id, str(at) if at else None))

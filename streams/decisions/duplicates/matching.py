@@ -129,7 +129,7 @@ def _near(state: UserState, statement: Statement, vectors: Mapping[str, bytes], 
             continue
         if memory.attribute and statement.attribute and memory.attribute != statement.attribute:
             continue
-        if near_duplicate(memory.content, statement.content, _cosine(memory, statement, vectors), threshold):
+        if near_duplicate(memory.content, statement.content, cosine(memory, statement, vectors), threshold):
             yield memory
 
 
@@ -151,7 +151,8 @@ def _comparable(memory: Memory, statement: Statement) -> bool:
     return memory.scope == statement.scope and memory.known_to(statement.agent_id)
 
 
-def _cosine(memory: Memory, statement: Statement, vectors: Mapping[str, bytes]) -> float | None:
+def cosine(memory: Memory, statement: Statement, vectors: Mapping[str, bytes]) -> float | None:
+    """Return the cosine of a memory's vector and a statement's; None where they are of two models."""
     stored = vectors.get(memory.memory_id)
     if stored is None or memory.embedding_model != statement.embedding_model:
         return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from schemas.vocabulary.attributes import NICKNAME, plain_value
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.protocol import Extraction, Proposal
+from streams.extraction.repairs import repaired_behind
 from streams.extraction.rules.chinese.traditional import as_written, simplified
 from streams.extraction.rules.finding import Finding, with_day
 from streams.extraction.rules.screens import read_screen
@@ -46,7 +47,8 @@ def read_window(window: Window) -> Extraction:
     dropped: list[str] = []
     for index, piece in enumerate(window.pieces):
         of_another = piece.speaker == "user" and goes_on_of_another(window.pieces, index)
-        for finding in _read(piece, dropped.append, of_another=of_another):
+        told = next((p.text for p in reversed(window.pieces[:index]) if p.speaker == "user"), window.said_before)
+        for finding in _read(piece, dropped.append, before=told, of_another=of_another):
             _, sources = found.setdefault(_said(finding), (finding, []))
             if index not in sources:
                 sources.append(index)
@@ -59,16 +61,17 @@ def read_window(window: Window) -> Extraction:
     return Extraction(proposals=proposals, dropped=tuple(dropped))
 
 
-def _read(piece: Piece, dropped: Callable[[str], None], *, of_another: bool) -> Iterator[Finding]:
+def _read(piece: Piece, dropped: Callable[[str], None], *, before: str | None, of_another: bool) -> Iterator[Finding]:
     today = piece.today
     match piece.speaker:
         case "user":
             yield from _gift(piece)
-            plain = simplified(piece.text)
+            said = repaired_behind(before, piece.text)
+            plain = simplified(said)
             for sentence in sentences(plain, of_another=of_another):
                 for finding in read_sentence(sentence, today):
                     with_its_day = _begun(with_day(finding, today))
-                    yield with_its_day if plain == piece.text else as_written(with_its_day, plain, piece.text)
+                    yield with_its_day if plain == said else as_written(with_its_day, plain, said)
         case "screenshot" | "article":
             yield from (with_day(finding, today) for finding in read_screen(piece.text, today, dropped))
         case "assistant":

@@ -54,7 +54,7 @@ class World:
         if self.conflicts_here:
             raise Conflict(self.conflicts_here)
 
-    async def publish(self, events: Sequence[Observation]) -> list[AcceptedEvent]:
+    async def publish(self, events: Sequence[Observation], _conversation: object = None) -> list[AcceptedEvent]:
         self.calls.append("publish here")
         return [AcceptedEvent(e.envelope.event_id, Position(CONVERSATIONS.name, 0, 3)) for e in events]
 

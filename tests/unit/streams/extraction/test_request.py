@@ -247,14 +247,6 @@ async def test_a_window_is_asked_about_without_what_is_known_where_that_cannot_b
     assert [window.known for window in extractor.windows] == [()]
 
 
-async def test_of_what_others_say_or_something_else_no_slot_of_the_user_is_filled():
-    slot = Proposal(content="x", attribute="city", value="Rome", sources=(0,))
-    said = (slot, replace(slot, about="my mother"), replace(slot, speaker="Bob"))
-    item = await ExtractionService(CharacterEmbedder()).extract(WINDOW, Saying(Extraction(proposals=said)))
-    assert isinstance(item, CandidatesExtracted)
-    assert [candidate.attribute for candidate in item.candidates] == ["city", None, None]
-
-
 async def test_an_embedder_that_cannot_be_reached_is_an_outage_too():
     class Away(CharacterEmbedder):
         def __init__(self) -> None:

@@ -1,0 +1,243 @@
+"""Wishes about memory in the user's own words: not to keep something, to forget something, to remember something.
+
+They are told by their words before any model is asked. A cue counts where an order can stand, at the beginning of a
+clause: "I never save money", 我总是忘记带钥匙 and "don't forget Lena's birthday" ask for nothing to be left out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ASKED_TO_FORGET: Final = "asked_to_forget"
+"""The event type of a candidate that says what to forget."""
+ASKED_TO_WITHDRAW: Final = "asked_to_withdraw"
+"""The event type of a candidate whose content is the id of the turn of which nothing is to be kept."""
+
+_NOT: Final = (
+    r"(?:do not|don'?t|never|no need to|you (?:don'?t|do not) (?:need|have) to|i'?d rather you (?:didn'?t|did not))"
+)
+_KEEP: Final = r"(?:save|store|record|log|remember|memori[sz]e|retain|note|write|keep|put|add|file)"
+_THIS: Final = (
+    r"(?:this|that|it|these|those|any(?:thing)? of (?:this|that|it)|anything|the following|what i|my|the last|the next)"
+)
+_START: Final = (
+    r"(?:^|[,;:.!?()—–-]\s*|\b(?:please|pls|so|and|but|also|ok|okay|just|hey|or|btw|though|because|wait|oh|um|no"
+    r"|actually)[, ]{1,2})"
+)
+_LEAD: Final = r"(?:(?:please|pls|can you|could you|would you|you|can we|let's|ever|just|also) ){0,3}"
+
+_NOT_KEEP: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"{_START}{_LEAD}{_NOT} (?:ever )?{_KEEP} (?:down )?(?:a (?:note|record) of )?{_THIS}\b",
+        rf"\b(?:please|can you|could you) (?:not|don'?t) {_KEEP} {_THIS}\b",
+        r"\boff the record\b(?! (?:player|store|label|shop|book|deal))",
+        r"\bnot for (?:the record|your (?:memory|records|notes))\b",
+        (
+            r"\b(?:keep|leave) (?:this|that|it|what i \w{1,9}) (?:out of|off|away from) (?:your "
+            r"|the )?(?:memory|record|notes|log)"
+        ),
+        (
+            r"\b(?:this|that|it|keep (?:this|that|it)|strictly|let'?s keep (?:this|that|it)) ?(?:'s|is|stays"
+            r"|should stay|has to stay"
+            r"|must stay)? ?(?:just |strictly |only )?(?:between (?:us|you and me|ourselves|the two of us)"
+            r"|to yourself)\b"
+        ),
+        (
+            rf"{_START}(?:just |strictly |only )?between (?:us|you and me|ourselves"
+            rf"|the two of us)(?=\s*(?:[,:;.!—–-]|$))"
+        ),
+        (
+            rf"{_START}{_LEAD}(?:forget|ignore|disregard|delete|erase) (?:that )?(?:what )?i (?:just |ever )?"
+            r"(?:said|told you|mentioned|brought|wrote)\b(?! about)"
+        ),
+        (
+            rf"{_START}{_LEAD}(?:delete|erase|unsave|disregard) (?:that|this)(?: (?:last )?(?:message|one|bit"
+            rf"|part))?(?=\s*(?:[,.!]|$))"
+        ),
+        (
+            r"\b(?:pretend|act like|imagine) (?:that )?i (?:never|didn'?t|did not) (?:say|said|tell|told"
+            r"|mention|mentioned)"
+        ),
+        (
+            r"(?<!让我)(?<!叫我)(?<!说)(?<!劝我)(?:别|不要|不用|无需|不必|请勿|切勿|勿)(?:再|去)?(?:把[^，。！？]{1,12})?(?:给我|帮我|替我)?"
+            r"(?:记(?![恨仇错性得者不])|保存|存(?![钱款在])|储存|录(?:下|入)|写(?:进|入|到|下)|收录|留(?:存|档|底|记录)|放进?(?:到|在)?(?:你的)?记忆)"
+        ),
+        r"(?:就|全|权)?当(?:作|做)?我?(?:从来|什么都|啥都)?没(?:有)?(?:说|讲|提)",
+        r"(?:咱|咱们|咱俩|我们|我们俩|你我|你和我)(?:两个|两人|俩)?之间(?:的|说|知道|$|[，。：:！])|你知我知|不要?(?:外传|记录在案)",
+        r"(?:替我|帮我|给我|请|要)保密|私下(?:里)?(?:跟你|和你|对你)?说|(?:悄悄|偷偷)(?:地)?(?:跟你|和你|告诉)",
+    )
+)
+_FILLER: Final = re.compile(
+    r"\b(?:please|pls|ok|okay|this|that|it|any|of|anywhere|anything|though|just|so|by the way|btw|and|but|or|in|into|to"
+    r"|your|wait|next|bit|sentences?|words|hold on|hang on|that's|ah|um|uh|no|yeah"
+    r"|memory|memories|notes?|records?|down|thanks|thank|you|sorry|actually|hey|for|me|at|all|what|i|said"
+    r"|told|mentioned|the"
+    r"|following|haha|lol|stays?|is|one|thing|part|bit|last|message|about|ever|oh|well|also|my|strictly)\b"
+    r"|[等一面句这那个些你请哦啊吧了刚才刚说的我话事件句下来千万先可以吗谢好嗯不过但是它任何东西以上以下内容条段消息进去到记忆里就把给只在都也还哈呢一录存住]"
+    r"|\W|_",
+    re.IGNORECASE,
+)
+_REMEMBER: Final = tuple(
+    re.compile(pattern, re.IGNORECASE | re.DOTALL)
+    for pattern in (
+        (
+            r"^\W*(?:(?:please|pls|also|and|hey|ok|okay|so|can you|could you|you should)[, ]{1,2}){0,3}"
+            r"(?:remember(?: this| that)?(?! (?:when|how|what|who|why|me\b|the time|to\b|us\b|last))"
+            r"|(?:do not|don'?t) forget that"
+            r"|(?:keep|bear) in mind(?: that)?|note to self|(?:make|take) (?:a )?note(?: of this| that)?"
+            r"|note(?: this)? down"
+            r"|(?:save|store|add|put|commit) (?:this|that|it)? ?(?:to|in|into) (?:your )?memory"
+            r"|memori[sz]e(?: this| that)?"
+            r"|(?:save|store|write|keep) (?:this|that)(?: \w{1,9}){0,3}(?= ?[:：,–—-])|for the record"
+            r"|for future reference)\s*[:：,—–-]?\s+(?P<what>\S.*)"
+        ),
+        (
+            r"^\W*(?:请|麻烦|你|要|一定要|一定|给我|帮我|替我|也|还有|那|，){0,4}(?:记住|记一下|记下来?|备注一下|备忘|记着|记录一下"
+            r"|(?:记得|别忘了|不要忘记|别忘记)(?=我|咱|他|她|[^，。！？\n带拿买去打]{1,6}(?:不|是|有|在|会|叫|对|喜欢|过敏)))(?:一下|这个|这点|这件事|哦|了"
+            r"|啊)?\s*[：:，,]?\s*(?P<what>[^？?]{2,})$"
+        ),
+    )
+)
+_ABOUT: Final = (
+    r"(?:everything|anything|all|the (?:bit|part|thing|stuff|fact|memory|note|info(?:rmation)?)s?)"
+    r"(?: (?:i|that i) (?:told|said)(?: to)?(?: you)?)?(?: you (?:know|have|saved|stored))?(?: about| on| that| of)"
+)
+_FORGET: Final = tuple(
+    re.compile(pattern, re.IGNORECASE | re.DOTALL)
+    for pattern in (
+        (
+            r"^\W*(?:(?:please|pls|also|and|hey|ok|okay|so|actually|can you|could you|would you|you can"
+            r"|i want you to)[, ]{1,2}){0,3}"
+            rf"(?:forget|delete|erase|remove|wipe|scrub|drop|unlearn)(?: (?:that|about|{_ABOUT}|what i (?:told"
+            rf"|said)(?: to)?(?: you)?"
+            r"(?: about)?|what you know about)|(?= my ))\s+(?P<what>(?!it\b|that\b|this\b|him\b|her\b"
+            r"|them\b)[^,;?!\n]+?)"
+            r"(?: (?:from|in) (?:your |the )?(?:memory|records?|notes?|whatever\b[^,;?!\n]*))?(?: thing"
+            r"| stuff)?\s*(?:[,;?!\n].*)?$"
+        ),
+        (
+            r"^\W*(?:请|麻烦|你|可以|帮我|给我|替我|那就){0,3}(?:忘掉|忘记|删掉|删除|清除|删去|忘了(?=.{2,40}吧\W*$))(?:一下)?(?:关于)?"
+            r"(?:我(?:刚才|之前)?[说讲提]过?的)?(?P<what>[^？?，,]{1,40}?)(?:的?(?:这件事|那件事|那段|相关的?|记忆|事情?|信息|记录))?(?:吧|了|都)?\W*$"
+        ),
+        (
+            r"(?:^|[，,。])\W*(?:请|麻烦|你|可以|帮我|给我){0,3}把(?:关于)?(?:我(?:刚才|之前)?[说讲提]过?的?)?(?P<what>[^？?，,]{1,40}?)"
+            r"(?:的?(?:这件事|那件事|那段|那句|相关的?|记忆|事情?|信息|记录|部分))*(?:都|全|全部|给|从记忆里)*(?:忘掉|忘了|忘记|删掉|删除|删了|清除|清掉)"
+        ),
+        r"^\W*(?P<what>[^？?，,]{1,30}?)(?:的?(?:这件事|那件事|这事|那事|那段|这段))(?:你|就|请|都){0,3}(?:忘了|忘掉|忘记|删了|删掉)吧?",
+    )
+)
+_REQUEST: Final = re.compile(r"^\W*(?:please |hey |ok )?(?:can|could|would) you\b", re.IGNORECASE)
+_BACK: Final = re.compile(
+    rf"^\W*(?:(?:wait|hey|please|pls|oh|no|sorry|actually|um"
+    rf"|hmm)[, ]{{1,2}}){{0,3}}{_NOT} (?:ever )?{_KEEP} (?:down )?(?:that|what i)\b"
+    r"|^\W*(?:等等|等一下|哎|呃|对了|那个)?[，,]?\s*(?:刚才|刚刚|那句|那个|上面)",
+    re.IGNORECASE,
+)
+_SENTENCE: Final = re.compile(r"[^。！？!?\n.]+(?:\.(?=\S)[^。！？!?\n.]*)*[。！？!?\n.]*\s*")
+_ASKS: Final = re.compile(r"[?？]\W*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a user's text asks of the memory."""
+
+    kept: str
+    """The text without what is not to be kept: "" where that is all of it."""
+    to_remember: tuple[str, ...] = ()
+    """What it asks to remember, word for word."""
+    to_forget: tuple[str, ...] = ()
+    """What it says of the memories that it asks to forget."""
+    is_withdrawal: bool = False
+    """It asks only not to keep what was said before it."""
+    told: str = ""
+    """What is kept, without the sentences that ask to forget."""
+
+
+def wishes_of(text: str) -> Wishes:
+    """Return what a user's text asks of the memory."""
+    plain = text.replace("’", "'")
+    sentences = [(m.start(), m.end()) for m in _SENTENCE.finditer(plain)]
+    said = [plain[begin:end].strip() for begin, end in sentences]
+    cues = [_cue(one) for one in said]
+    if not any(cues):
+        return _wishes(text, sentences, said, range(len(said)))
+    spared = {place for place, cue in enumerate(cues) if cue}
+    for place, cue in enumerate(cues):
+        if cue != _BARE:
+            continue
+        others = [at for at, one in enumerate(said) if cues[at] != _BARE and not _is_bare(one)]
+        before = [at for at in others if at < place]
+        spared |= {before[-1]} if before else set(others)
+    kept = [at for at in range(len(said)) if at not in spared]
+    is_bare = all(cue == _BARE or _is_bare(one) for cue, one in zip(cues, said, strict=True))
+    is_withdrawal = is_bare or (cues[0] is not None and _BACK.search(said[0]) is not None)
+    return replace(_wishes(text, sentences, said, kept), is_withdrawal=is_withdrawal)
+
+
+def _wishes(text: str, sentences: Sequence[tuple[int, int]], said: Sequence[str], kept: Sequence[int]) -> Wishes:
+    """Return what the kept sentences of a text ask for; all of them leave the text as it is."""
+    to_forget = {at: what for at in kept if (what := _what(_FORGET, said[at]))}
+
+    def words(places: Sequence[int]) -> str:
+        return text if len(places) == len(said) else "".join(text[slice(*sentences[at])] for at in places).strip()
+
+    return Wishes(
+        words(kept),
+        tuple(what for at in kept if (what := _what(_REMEMBER, said[at]))),
+        tuple(to_forget.values()),
+        told=words([at for at in kept if at not in to_forget]),
+    )
+
+
+def kept_of(turns: Sequence[tuple[bool, str]]) -> list[str]:
+    """Return what is kept of a session's turns in a row, each the user's or not: "" where nothing is.
+
+    A turn that asks only not to keep takes the user's turn before it away; an answer to what is not kept goes with it.
+    """
+    wishes = [wishes_of(text) if by_user else Wishes(text) for by_user, text in turns]
+    kept = [wish.kept for wish in wishes]
+    last: int | None = None
+    for place, ((by_user, _), wish) in enumerate(zip(turns, wishes, strict=True)):
+        if by_user and wish.is_withdrawal and last is not None:
+            kept[last] = ""
+        last = place if by_user else last
+    for place, (by_user, _) in enumerate(turns):
+        if not by_user and place and turns[place - 1][0] and not kept[place - 1]:
+            kept[place] = ""
+    return kept
+
+
+_BARE: Final = "bare"
+_WITH_WORDS: Final = "with words"
+
+
+def _cue(sentence: str) -> str | None:
+    """Return whether a sentence asks not to keep something, and whether it says what by itself."""
+    if any(pattern.search(sentence) for pattern in _REMEMBER):
+        return None
+    found = [match.span() for pattern in _NOT_KEEP for match in pattern.finditer(sentence)]
+    if not found:
+        return None
+    rest = list(sentence)
+    for begin, end in found:
+        rest[begin:end] = " " * (end - begin)
+    return _BARE if _is_bare("".join(rest)) else _WITH_WORDS
+
+
+def _is_bare(text: str) -> bool:
+    """Return whether a text has no word of its own."""
+    return not _FILLER.sub("", text)
+
+
+def _what(patterns: Sequence[re.Pattern[str]], sentence: str) -> str | None:
+    if _ASKS.search(sentence) and not _REQUEST.search(sentence):
+        return None
+    found = next(filter(None, (pattern.search(sentence) for pattern in patterns)), None)
+    what = found["what"].strip(" \t\n。.!！，,?？") if found else ""
+    return None if not what or (len(what) == 1 and what.isascii()) or _is_bare(what) else what
