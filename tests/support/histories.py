@@ -108,10 +108,16 @@ def answers(draw: st.DrawFn) -> Callable[[str, str], Item]:
             *draw(st.lists(candidates(names), max_size=3)), covers=covers, agent_id=draw(st.sampled_from(AGENTS))
         )
     if isinstance(answer, CandidatesExtracted) and answer.candidates and draw(st.booleans()):
-        (first, *others), taken = answer.candidates, draw(st.sampled_from(("replaces", "ends")))
-        names_one = answer
-        return lambda _command, memory: replace(names_one, candidates=[replace(first, **{taken: [memory]}), *others])
+        names_one, is_over = answer, draw(st.booleans())
+        return lambda _command, memory: _naming(names_one, memory, is_over=is_over)
     return lambda _command, _memory: answer
+
+
+def _naming(answer: CandidatesExtracted, memory_id: str, *, is_over: bool) -> CandidatesExtracted:
+    """Return an answer whose first candidate ends a memory, or takes its place."""
+    first, *others = answer.candidates
+    first = replace(first, ends=[memory_id]) if is_over else replace(first, replaces=[memory_id])
+    return replace(answer, candidates=[first, *others])
 
 
 @st.composite
