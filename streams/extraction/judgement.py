@@ -193,7 +193,8 @@ def _sentences(text: str) -> tuple[str, ...]:
 
 
 def _last_sentence(text: str) -> str:
-    return ([part.strip() for part in _SENTENCES.findall(text) if part.strip()] or [text])[-1]
+    sentences: list[str] = [part.strip() for part in _SENTENCES.findall(text) if part.strip()]
+    return sentences[-1] if sentences else text
 
 
 class _Evidence:
