@@ -50,7 +50,7 @@ _SECRET = re.compile(
 _EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}")
 _GAPS: Final = " \u00a0\u2007\u2009\u2010\u2011\u2012\u2013\u202f\u3000\uff0d-"
 """Spaces and hyphens that numbers are grouped by, also those of printers and of full width."""
-_IBAN = re.compile(rf"(?<![A-Za-z])[A-Za-z]{{2}}[0-9]{{2}}(?:[{_GAPS}]?[A-Za-z0-9]){{11,30}}")
+_IBAN = re.compile(rf"[A-Za-z]{{2}}[0-9]{{2}}(?:[{_GAPS}]?[A-Za-z0-9]){{11,30}}")
 _ID_CARD = re.compile(rf"(?<!\d)\d{{6}}[{_GAPS}]?\d{{8}}[{_GAPS}]?\d{{3}}(?:\d(?!\d)|[XxＸｘ])")
 _DIGITS = re.compile(r"\d+")
 _PHONES = (

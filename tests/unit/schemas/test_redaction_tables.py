@@ -292,6 +292,7 @@ NUMBERS = accounts() | ids() | cards() | PHONES
 @example("+44 20 7946 0958", "", "4111-1111-1111-1111")
 @example("AT260000000000000050", "", "4000 0000 0000 6")
 @example("13812345678", "", "AT18 0000 0000 0000 0000")
+@example("AT39000000000000000A", "", "AT18 0000 0000 0000 0000")
 def test_of_two_numbers_side_by_side_no_digit_stays(one: str, between: str, other: str):
     """Whatever their kinds, and also where nothing stands between them."""
     assert not re.search(r"\d", DOOR.value(f"{one}{between}{other}"))
