@@ -87,7 +87,7 @@ _REMEMBER: Final = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
         (
-            r"^\W*(?:(?:please|pls|also|and|hey|ok|okay|so|can you|could you|you should)[, ]{1,2}){0,3}"
+            r"^\W{0,9}(?:(?:please|pls|also|and|hey|ok|okay|so|can you|could you|you should)[, ]{1,2}){0,3}"
             r"(?:remember(?: this| that)?(?! (?:when|how|what|who|why|me\b|the time|to\b|us\b|last))"
             r"|(?:do not|don'?t) forget that"
             r"|(?:keep|bear) in mind(?: that)?|note to self|(?:make|take) (?:a )?note(?: of this| that)?"
@@ -95,12 +95,12 @@ _REMEMBER: Final = tuple(
             r"|(?:save|store|add|put|commit) (?:this|that|it)? ?(?:to|in|into) (?:your )?memory"
             r"|memori[sz]e(?: this| that)?"
             r"|(?:save|store|write|keep) (?:this|that)(?: \w{1,9}){0,3}(?= ?[:：,–—-])|for the record"
-            r"|for future reference)\s*[:：,—–-]?\s+(?P<what>\S.*)"
+            r"|for future reference)\s{0,3}[:：,—–-]?\s{1,3}(?P<what>\S.*)"
         ),
         (
-            r"^\W*(?:请|麻烦|你|要|一定要|一定|给我|帮我|替我|也|还有|那|，){0,4}(?:记住|记一下|记下来?|备注一下|备忘|记着|记录一下"
+            r"^\W{0,9}(?:请|麻烦|你|要|一定要|一定|给我|帮我|替我|也|还有|那|，){0,4}(?:记住|记一下|记下来?|备注一下|备忘|记着|记录一下"
             r"|(?:记得|别忘了|不要忘记|别忘记)(?=我|咱|他|她|[^，。！？\n带拿买去打]{1,6}(?:不|是|有|在|会|叫|对|喜欢|过敏)))(?:一下|这个|这点|这件事|哦|了"
-            r"|啊)?\s*[：:，,]?\s*(?P<what>[^？?]{2,})$"
+            r"|啊)?\s{0,3}[：:，,]?\s{0,3}(?P<what>[^？?]{2,})$"
         ),
     )
 )
@@ -112,35 +112,35 @@ _FORGET: Final = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
         (
-            r"^\W*(?:(?:please|pls|also|and|hey|ok|okay|so|actually|can you|could you|would you|you can"
+            r"^\W{0,9}(?:(?:please|pls|also|and|hey|ok|okay|so|actually|can you|could you|would you|you can"
             r"|i want you to)[, ]{1,2}){0,3}"
             rf"(?:forget|delete|erase|remove|wipe|scrub|drop|unlearn)(?: (?:that|about|{_ABOUT}|what i (?:told"
             rf"|said)(?: to)?(?: you)?"
-            r"(?: about)?|what you know about)|(?= my ))\s+(?P<what>(?!it\b|that\b|this\b|him\b|her\b"
-            r"|them\b)[^,;?!\n]+?)"
-            r"(?: (?:from|in) (?:your |the )?(?:memory|records?|notes?|whatever\b[^,;?!\n]*))?(?: thing"
-            r"| stuff)?\s*(?:[,;?!\n].*)?$"
+            r"(?: about)?|what you know about)|(?= my ))\s{1,3}(?P<what>(?!it\b|that\b|this\b|him\b|her\b"
+            r"|them\b)[^,;?!\n]{1,120}?)"
+            r"(?: (?:from|in) (?:your |the )?(?:memory|records?|notes?|whatever\b[^,;?!\n]{0,60}))?(?: thing"
+            r"| stuff)?\s{0,3}(?:[,;?!\n].*)?$"
         ),
         (
-            r"^\W*(?:请|麻烦|你|可以|帮我|给我|替我|那就){0,3}(?:忘掉|忘记|删掉|删除|清除|删去|忘了(?=.{2,40}吧\W*$))(?:一下)?(?:关于)?"
-            r"(?:我(?:刚才|之前)?[说讲提]过?的)?(?P<what>[^？?，,]{1,40}?)(?:的?(?:这件事|那件事|那段|相关的?|记忆|事情?|信息|记录))?(?:吧|了|都)?\W*$"
+            r"^\W{0,9}(?:请|麻烦|你|可以|帮我|给我|替我|那就){0,3}(?:忘掉|忘记|删掉|删除|清除|删去|忘了(?=.{2,40}吧\W{0,9}$))(?:一下)?(?:关于)?"
+            r"(?:我(?:刚才|之前)?[说讲提]过?的)?(?P<what>[^？?，,]{1,40}?)(?:的?(?:这件事|那件事|那段|相关的?|记忆|事情?|信息|记录))?(?:吧|了|都)?\W{0,9}$"
         ),
         (
-            r"(?:^|[，,。])\W*(?:请|麻烦|你|可以|帮我|给我){0,3}把(?:关于)?(?:我(?:刚才|之前)?[说讲提]过?的?)?(?P<what>[^？?，,]{1,40}?)"
+            r"(?:^|[，,。])\W{0,9}(?:请|麻烦|你|可以|帮我|给我){0,3}把(?:关于)?(?:我(?:刚才|之前)?[说讲提]过?的?)?(?P<what>[^？?，,]{1,40}?)"
             r"(?:的?(?:这件事|那件事|那段|那句|相关的?|记忆|事情?|信息|记录|部分))*(?:都|全|全部|给|从记忆里)*(?:忘掉|忘了|忘记|删掉|删除|删了|清除|清掉)"
         ),
-        r"^\W*(?P<what>[^？?，,]{1,30}?)(?:的?(?:这件事|那件事|这事|那事|那段|这段))(?:你|就|请|都){0,3}(?:忘了|忘掉|忘记|删了|删掉)吧?",
+        r"^\W{0,9}(?P<what>[^？?，,]{1,30}?)(?:的?(?:这件事|那件事|这事|那事|那段|这段))(?:你|就|请|都){0,3}(?:忘了|忘掉|忘记|删了|删掉)吧?",
     )
 )
-_REQUEST: Final = re.compile(r"^\W*(?:please |hey |ok )?(?:can|could|would) you\b", re.IGNORECASE)
+_REQUEST: Final = re.compile(r"^\W{0,9}(?:please |hey |ok )?(?:can|could|would) you\b", re.IGNORECASE)
 _BACK: Final = re.compile(
-    rf"^\W*(?:(?:wait|hey|please|pls|oh|no|sorry|actually|um"
+    rf"^\W{{0,9}}(?:(?:wait|hey|please|pls|oh|no|sorry|actually|um"
     rf"|hmm)[, ]{{1,2}}){{0,3}}{_NOT} (?:ever )?{_KEEP} (?:down )?(?:that|what i)\b"
-    r"|^\W*(?:等等|等一下|哎|呃|对了|那个)?[，,]?\s*(?:刚才|刚刚|那句|那个|上面)",
+    r"|^\W{0,9}(?:等等|等一下|哎|呃|对了|那个)?[，,]?\s{0,3}(?:刚才|刚刚|那句|那个|上面)",
     re.IGNORECASE,
 )
 _SENTENCE: Final = re.compile(r"[^。！？!?\n.]+(?:\.(?=\S)[^。！？!?\n.]*)*[。！？!?\n.]*\s*")
-_ASKS: Final = re.compile(r"[?？]\W*$")
+_ASKS: Final = re.compile(r"[?？]\W{0,9}$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -336,9 +336,7 @@ def _reinforce(draft: Draft, memory: Memory, reason: str, why: str) -> None:
     draft.say(memory.memory_id, "reinforced", why, memory.memory_id)
 
 
-def carry_out_order(
-    draft: Draft, said: Statement, subject: str, order: Candidate, vectors: Mapping[str, bytes]
-) -> None:
+def carry_order(draft: Draft, said: Statement, subject: str, order: Candidate, vectors: Mapping[str, bytes]) -> None:
     """Forget what is meant, if that is clear; it can be restored."""
     active = [
         m for m in draft.state.memories.values() if m.status_at(said.effective) == ACTIVE and m.known_to(said.agent_id)

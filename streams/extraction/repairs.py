@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_BREAK: Final = r"(?:\s?[,;.…—–]+\s?|\s-+\s|^)"
+_BREAK: Final = r"(?:\s?[,;.…—–]{1,5}\s?|\s-+\s|^)"
 _WORDS: Final = (
     r"(?:(?:oh|uh|um|er|erm|ah|hmm|oops|well|ok|okay)[, ]+)?"
     r"(?:sorry|no(?=[, —–-]+(?:wait|sorry|i mean|not)|[,—–])|nope|wait|hang on|hold on|i mean(?! it\b)"
@@ -22,15 +22,15 @@ _WORDS: Final = (
     r"|i misspoke|i mistyped|(?:er|uh|um|erm)(?=,)|(?<=well, )actually)"
 )
 _CUE: Final = re.compile(
-    rf"{_BREAK}(?P<words>{_WORDS}(?:[,.:!—– -]+(?:sorry|no|wait|i mean|i meant|not that|actually|that'?s wrong"
+    rf"{_BREAK}(?P<words>{_WORDS}(?:[,.:!—– -]{{1,6}}(?:sorry|no|wait|i mean|i meant|not that|actually|that'?s wrong"
     rf"|it'?s|it is"
-    r"|that'?s|it was|make that|should be|rather|to))*)[,:.!—–-]*\s+"
+    r"|that'?s|it was|make that|should be|rather|to)){0,4})[,:.!—–-]{0,6}\s{1,3}"
     r"(?P<right>(?!(?:who|what|why|how|when|really|seriously|come on|you know|no\b|not\b|nothing)\b)[^,.!?;\n]{1,80})",
     re.IGNORECASE,
 )
-_STAR: Final = re.compile(r"(?:^|\n)\s*\*(?P<right>[\w'-]{2,30})")
+_STAR: Final = re.compile(r"(?:^|\n)\s{0,9}\*(?P<right>[\w'-]{2,30})")
 _SAME_NAME: Final = (
-    r"(?:^|[,.;—–\n]\s*|\b(?:sorry|no|oops|actually|wait)[, ]+)(?:it'?s |her name is |his name is )?not "
+    r"(?:^|[,.;—–\n]\s{0,3}|\b(?:sorry|no|oops|actually|wait)[, ]+)(?:it'?s |her name is |his name is )?not "
     r"(?P<wrong>[\w'-]{1,30}(?: [A-Z][\w'-]{1,30})?), ?(?:but |it'?s |(?:her|his|its|my) name is )?"
 )
 _NOT_X_Y: Final = re.compile(rf"{_SAME_NAME}(?P<right>[\w'-]{{1,30}}(?: [A-Z][\w'-]{{1,30}})?)(?=[.!?,\n]|$)")
@@ -39,7 +39,7 @@ _Y_NOT_X: Final = re.compile(
     r"(?P<wrong>(?:[A-Z][\w'-]{1,30}|\d{1,9})(?: [A-Z][\w'-]{1,30})?)(?=[.,!?\n]|$)"
 )
 _SPELT: Final = re.compile(
-    r"(?:^|[.!?,\n]\s*)(?:(?:actually|sorry|no|oh|and)[, ]+)?(?:it|that|the name)(?:'s| is) (?:actually )?"
+    r"(?:^|[.!?,\n]\s{0,3})(?:(?:actually|sorry|no|oh|and)[, ]+)?(?:it|that|the name)(?:'s| is) (?:actually )?"
     r"(?:spelled|spelt|written|pronounced) (?P<right>[A-Z][\w'-]{1,30})[.!]?",
     re.IGNORECASE,
 )
@@ -52,9 +52,9 @@ _ZH_SLIP: Final = (
     r"|我的意思是|我意思是|准确(?:地|来)?说|应该说|等等|等下|等一下|抱歉|对不起|不好意思)"
 )
 _ZH_CUE: Final = re.compile(
-    rf"(?:[，,。…—\s]+|^)(?:(?:啊|哦|噢|呃|嗯|哎|哎呀)[，, ]?)?(?:{_ZH_SLIP}|(?:[啊哦噢呃哎]|[哎呃]呀)不是?)"
-    rf"(?:[，,：:。！\s]*{_ZH_SLIP})*[，,：:。！\s]*(?:应该)?(?:就)?(?P<be>是)?[，,：:\s]*(?P<right>(?![谁什怎我为])[^，,。！？\n]{{1,"
-    rf"20}}|我[^，,。！？\n]{{1,20}})"
+    rf"(?:[，,。…—\s]{{1,6}}|^)(?:(?:啊|哦|噢|呃|嗯|哎|哎呀)[，, ]?)?(?:{_ZH_SLIP}|(?:[啊哦噢呃哎]|[哎呃]呀)不是?)"
+    rf"(?:[，,：:。！\s]{{0,6}}{_ZH_SLIP}){{0,4}}[，,：:。！\s]{{0,6}}(?:应该)?(?:就)?(?P<be>是)?[，,：:\s]{{0,4}}"
+    rf"(?P<right>(?![谁什怎我为])[^，,。！？\n]{{1,20}}|我[^，,。！？\n]{{1,20}})"
 )
 _HAN: Final = re.compile(r"[一-鿿]")
 _ZH_VERB: Final = re.compile(

@@ -74,7 +74,7 @@ async def test_a_search_takes_filters_with_null_and_with_times(memory: AsyncClie
 async def test_the_same_context_again_adds_nothing(memory: AsyncClient) -> None:
     first = await memory.add(CONVERSATION, user_id="u1", agent_id="luna")
     again = await memory.add(CONVERSATION, user_id="u1", agent_id="luna")
-    assert again["accepted"] == first["accepted"]
+    assert again["accepted"] == [item | {"known": True} for item in first["accepted"]]
 
 
 async def test_nothing_to_add_asks_nobody() -> None:
