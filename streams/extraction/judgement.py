@@ -50,11 +50,11 @@ _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z][\w'’-]{2,40}")
 _READ: Final = ("LATIN", "CJK", "HANGUL", "CYRILLIC", "ARABIC", "THAI")
 """The scripts of the encoder's languages, as Unicode begins the names of their letters."""
 _NO: Final = re.compile(
-    r"\b(?:no|not|never|none|nobody|without|cannot|\w+n[’']t|dont|doesnt|isnt|wont|cant|nah|nope|nicht|nichts|kein\w*"
-    r"|niemals|ohne|nein|pas|jamais|rien|aucun\w*|non|nunca|nada|jamás|tampoco|não|nem|niente|nessun\w*|niet|geen"
+    r"\b(?:no|not|never|none|nobody|without|cannot|\w{1,9}n[’']t|dont|doesnt|isnt|wont|cant|nah|nope|nicht|nichts|kein\w{0,4}"
+    r"|niemals|ohne|nein|pas|jamais|rien|aucun\w{0,3}|non|nunca|nada|jamás|tampoco|não|nem|niente|nessun\w{0,3}|niet|geen"
     r"|nooit|nee|nie|nigdy|не|нет|никогда|ні|немає|değil|hayır|yok|asla|hiç|ei|eivät|hapana|sio|không|chưa|όχι|δεν|μην)\b"
     r"|不|没|沒|無い|ない|ません|いいえ|안 |않|못|아니|ไม่"
-    r"|(?<!\w)(?:لا|ليس\w*|لم|لن|غير|לא|אין|नहीं|মা|না|নেই|নয়)(?!\w)",
+    r"|(?<!\w)(?:لا|ليس\w{0,5}|لم|لن|غير|לא|אין|नहीं|মা|না|নেই|নয়)(?!\w)",
     re.IGNORECASE,
 )
 """Words that deny: an entry must deny what its clause does."""
@@ -65,13 +65,13 @@ _DENIES_BY_ITSELF: Final = re.compile(
 )
 """Words of an entry that stand for a denial."""
 _YES: Final = re.compile(
-    r"\W*(?:yes|yeah|yep|yup|exactly|correct|right|that[’']s (?:right|true|it)|true|indeed|sure"
+    r"\W{0,4}(?:yes|yeah|yep|yup|exactly|correct|right|that[’']s (?:right|true|it)|true|indeed|sure"
     r"|absolutely|deal|ok(?:ay)?|ja|genau|stimmt|richtig"
-    r"|oui|voilà|exact\w*|c'est ça|sí|si|claro|exacto|correcto|eso|sim|isso|certo|exato|sì|esatto|giusto|klopt|precies"
+    r"|oui|voilà|exact\w{0,6}|c'est ça|sí|si|claro|exacto|correcto|eso|sim|isso|certo|exato|sì|esatto|giusto|klopt|precies"
     r"|tak|dokładnie|zgadza|да|точно|именно|так|саме|evet|aynen|doğru|はい|うん|ええ|そう|네|응|맞아|그래|نعم|أجل|بالضبط"
     r"|ใช่|ครับ|ค่ะ|vâng|đúng|ừ|kyllä|joo|juuri|ndiyo|ναι|ακριβώς|כן|נכון|בדיוק|हाँ|हां|जी|हो|হ্যাঁ|জি|ঠিক"
     r"|对(?!不)|是的|是啊|没错|正是|正确|嗯|好|可以|当然|就这么)"
-    r"(?!\w*[?？])",
+    r"(?!\w{0,9}[?？])",
     re.IGNORECASE,
 )
 """How a turn begins that confirms what the assistant said."""
