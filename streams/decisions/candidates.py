@@ -118,7 +118,7 @@ def decide_candidates(
             entry = _entry(draft, item, candidate, cited, fresh=fresh, subject=subject, memory_id=memory_id)
             if candidate.event_type in (ASKED_TO_FORGET, ASKED_TO_WITHDRAW):
                 if entry.by_user:
-                    commands.carry_out_order(draft, entry.said, subject, candidate, vectors)
+                    commands.carry_order(draft, entry.said, subject, candidate, vectors)
                 continue
             _decide_entry(draft, item, entry, seen, parameters)
             formed_here[memory_id] = candidate.vector.data

@@ -67,8 +67,8 @@ _DENIES_BY_ITSELF: Final = re.compile(
 _YES: Final = re.compile(
     r"\W{0,4}(?:yes|yeah|yep|yup|exactly|correct|right|that[’']s (?:right|true|it)|true|indeed|sure"
     r"|absolutely|deal|ok(?:ay)?|ja|genau|stimmt|richtig"
-    r"|oui|voilà|exact\w{0,6}|c'est ça|sí|si|claro|exacto|correcto|eso|sim|isso|certo|exato|sì|esatto|giusto|klopt|precies"
-    r"|tak|dokładnie|zgadza|да|точно|именно|так|саме|evet|aynen|doğru|はい|うん|ええ|そう|네|응|맞아|그래|نعم|أجل|بالضبط"
+    r"|oui|voilà|exact\w{0,6}|c'est ça|sí|si|claro|exacto|correcto|eso|sim|isso|certo|exato|sì|esatto|giusto"
+    r"|klopt|precies|tak|dokładnie|zgadza|да|точно|именно|так|саме|evet|aynen|doğru|はい|うん|ええ|そう|네|응|맞아|그래|نعم|أجل|بالضبط"
     r"|ใช่|ครับ|ค่ะ|vâng|đúng|ừ|kyllä|joo|juuri|ndiyo|ναι|ακριβώς|כן|נכון|בדיוק|हाँ|हां|जी|हो|হ্যাঁ|জি|ঠিক"
     r"|对(?!不)|是的|是啊|没错|正是|正确|嗯|好|可以|当然|就这么)"
     r"(?!\w{0,9}[?？])",

@@ -14,6 +14,7 @@ from projections.embedding.builtin import BuiltinEmbedder
 from projections.embedding.choice import EmbedderUnusable, read_choice
 from projections.embedding.factory import Endpoint, make_embedder
 from projections.embedding.languages import LanguageEmbedder, language_of
+from projections.embedding.local import LocalEmbedder
 from projections.embedding.onnx.folder import read_folder
 from projections.embedding.serving import ServingEmbedder, multilingual
 
@@ -41,6 +42,7 @@ def folder(tmp_path):
 @pytest.fixture(scope="module")
 def onnx(tmp_path_factory):
     embedder = make_embedder(f"onnx:{write_encoder(tmp_path_factory.mktemp('plain') / 'tiny')}", NOWHERE)
+    assert isinstance(embedder, LocalEmbedder)
     yield embedder
     embedder.process.close()
 
@@ -49,6 +51,7 @@ def onnx(tmp_path_factory):
 def quantised(tmp_path_factory):
     folder = write_encoder(tmp_path_factory.mktemp("quantised") / "small", quantised=True)
     embedder = make_embedder(f"onnx:{folder}", NOWHERE)
+    assert isinstance(embedder, LocalEmbedder)
     yield embedder
     embedder.process.close()
 
@@ -58,8 +61,10 @@ def of_languages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("languages")
     en, zh = (write_encoder(folder / name, seed=seed, dimensions=32) for seed, name in enumerate(("en", "zh")))
     embedder = make_embedder(f"en=onnx:{en},zh=onnx:{zh}", NOWHERE)
+    assert isinstance(embedder, LanguageEmbedder)
     yield embedder
     for encoder in embedder.encoders:
+        assert isinstance(encoder, LocalEmbedder)
         encoder.process.close()
 
 

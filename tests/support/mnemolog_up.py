@@ -57,7 +57,9 @@ class Up:
             self.process.send_signal(number)
         _, said = self.process.communicate(timeout=TIMEOUT_SECONDS)
         self.client.close()
-        return self.process.returncode, said
+        code = self.process.returncode
+        assert code is not None
+        return code, said
 
 
 class ForkedUp(Up):
