@@ -95,7 +95,7 @@ from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import RetryingReads, fold_with_retry
 from streams.extraction.assisted import AssistedModel
-from streams.extraction.judge import Judge
+from streams.extraction.evidence.judge import Judge
 from streams.extraction.known import KnownMemories
 from streams.extraction.policies import Policies
 from streams.extraction.redactions import Redactions

@@ -300,7 +300,8 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
             (name_of(owner), session_id, agent_id, limit + _NEAR),
         ).fetchall()
         turns = [Turn(codec.decode_as(t, TurnRecorded), datetime.fromisoformat(at)) for t, at in reversed(rows)]
-        return [turn for turn in _kept(turns)[-limit:] if turn is not None]
+        kept = _kept(turns)
+        return [turn for turn in kept[max(0, len(kept) - limit) :] if turn is not None]
 
     def turns_after(self, owner: Owner, offset: int, limit: int) -> list[tuple[int, Turn]]:
         """Return a user's next turns after an offset in all sessions, oldest first, each with its offset.

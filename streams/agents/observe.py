@@ -25,9 +25,9 @@ from schemas.topics import CONVERSATIONS, INBOX
 from streams.agents.pending_observations import PendingObservations
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import append_with_retry, catch_up
-from streams.extraction.repairs import takes_back
 from streams.extraction.request import answer_records, too_large
 from streams.extraction.window import OpenWindow, closes_before, pieces_of, window_of
+from streams.extraction.wishes.repairs import takes_back
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence

@@ -35,7 +35,7 @@ from streams.extraction.hours import time_of_day
 from streams.extraction.own_instructions import with_own_instructions
 from streams.extraction.protocol import Extraction, Outage, Rejected, Window
 from streams.extraction.redacted_window import redacted_extraction, redacted_window
-from streams.extraction.wished_window import kept_window, readable_window, with_wishes
+from streams.extraction.wishes.wished_window import kept_window, readable_window, with_wishes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -17,7 +17,7 @@ from support.tables import each
 
 from projections.embedding import heads
 from projections.embedding.builtin import BuiltinEmbedder
-from streams.extraction.judgement import confirms, denies, judged
+from streams.extraction.evidence.judgement import confirms, denies, judged
 from streams.extraction.model.answer import read_answer
 from streams.extraction.model.grounding import grounded
 from streams.extraction.protocol import Extraction

@@ -14,8 +14,8 @@ from schemas.text import plain_words, stands_in
 from schemas.visible_text import visible
 from schemas.vocabulary.words import Category
 from streams.extraction.event_importance import episode_importance, newest_intimacy
+from streams.extraction.evidence.speakers import others_of, user_name_of
 from streams.extraction.protocol import Proposal
-from streams.extraction.speakers import others_of, user_name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

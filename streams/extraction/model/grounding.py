@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.vocabulary.attributes import MAPS, NICKNAME, is_single
 from schemas.vocabulary.tastes import says_taste
-from streams.extraction.judgement import confirms, doubted
+from streams.extraction.evidence.judgement import confirms, doubted
 from streams.extraction.model import days, own_slots, wording
 from streams.extraction.model.answer import Answer
 from streams.extraction.model.examples import EXAMPLES

@@ -13,8 +13,8 @@ from schemas.inputs.images import media_type
 from schemas.visible_text import visible
 from schemas.vocabulary.attributes import BY_NAME, LISTS, MANY, MAPS, ONE, SINGLE
 from schemas.vocabulary.words import EVENT_TYPES, Category, Kind
+from streams.extraction.evidence.speakers import others_of, user_name_of
 from streams.extraction.model.examples import EXAMPLES, KNOWN, Language
-from streams.extraction.speakers import others_of, user_name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 from schemas.vocabulary.attributes import NICKNAME, plain_value
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.protocol import Extraction, Proposal
-from streams.extraction.repairs import repaired_behind
 from streams.extraction.rules.chinese.traditional import as_written, simplified
 from streams.extraction.rules.finding import Finding, with_day
 from streams.extraction.rules.screens import read_screen
 from streams.extraction.rules.sentence_reader import goes_on_of_another, liked_of_turn_before, read_sentence
 from streams.extraction.rules.sentences import sentences
 from streams.extraction.rules_lineage import RulesLineage
+from streams.extraction.wishes.repairs import repaired_behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

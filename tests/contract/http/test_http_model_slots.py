@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("attribute", "true", "said", "other", "wrong"),
     [
-        ("user_name", "Amy", "My name is Amy.", "Momo hates fish.", "Momo"),
+        ("user_name", "Amy", "My name is Amy.", "Our cat Momo hates fish.", "Momo"),
         ("user_name", "小雨", "我叫小雨", "豆豆不喜欢吃鱼", "豆豆"),
         ("city", "Oslo", "I live in Oslo.", "I flew to Paris on Monday.", "Paris"),
     ],

@@ -3,7 +3,7 @@
 import pytest
 from support.tables import each
 
-from streams.extraction.repairs import repaired, repaired_behind
+from streams.extraction.wishes.repairs import repaired, repaired_behind
 
 REPAIRED = [
     ("I live in Paris, sorry, I mean Lyon.", "I live in Lyon."),

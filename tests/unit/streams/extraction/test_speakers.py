@@ -6,8 +6,8 @@ import pytest
 from support.tables import each
 from support.windows import piece
 
+from streams.extraction.evidence.speakers import is_same_person, others_of, user_name_of
 from streams.extraction.protocol import Known
-from streams.extraction.speakers import is_same_person, others_of, user_name_of
 
 
 @each(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from projections.embedding import heads
 from projections.embedding.builtin import BuiltinEmbedder
-from streams.extraction.judgement import judged
+from streams.extraction.evidence.judgement import judged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
