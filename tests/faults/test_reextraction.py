@@ -288,7 +288,7 @@ async def test_what_comes_of_a_run_does_not_depend_on_who_is_answered_first(tmp_
                 windows = [
                     str(r["messages"]) for r in model.requests[asked:] if f"My word is {word}" in str(r["messages"])
                 ]
-                assert [f"{word} one" in window for window in windows] == [True, False]
+                assert [f"My word is {word} one" in window for window in windows] == [True, False]
                 said_so = [f"The user's word is {word} {place}.{more}" for place in ("one", "two") for more in MORE]
                 assert await memories(worker, user) == said_so
             await rebuilt(worker)
