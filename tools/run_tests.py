@@ -40,7 +40,7 @@ REST = (FAULTS, DEPLOYMENT, ENGINES)
 KINDS = (*QUICK, *REST)
 
 TESTS_SIDE_BY_SIDE = ("-n", "2", "--dist", "worksteal")
-FILES_SIDE_BY_SIDE = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
+FILES_SIDE_BY_SIDE = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 """For tests that share a server within their file. `tests/conftest.py` says which files begin first.
 
 More than there are cores, for most of these tests wait: for servers that start, and for sessions that end.
