@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from mnemolog.operations.generations import NO_SWITCHES
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from projections.index.protocol import IndexGenerations
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
-
-IN_FLIGHT_SECONDS: Final = 1.0
-"""So long searches go on whose question was embedded before the encoder's switch: the index is switched after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +163,7 @@ class RebuildCoordinator:
         try:
             built = await self._cluster.gather(self._rebuilder.build(plan), "rebuild/build", request, None)
             # Where the index is shared twice: a worker that died since follows the new index no more, and refuses.
-            for is_again in (False,) if index is None else (False, True):
-                if is_again and plan.encoder:
-                    await asyncio.sleep(IN_FLIGHT_SECONDS)
+            for _ in range(1 if index is None else 2):
                 await self._cluster.gather(self.switch_local(plan), "rebuild/switch", request, None)
             unfinished = None  # where moving the alias fails, it may have moved
             if index is not None:

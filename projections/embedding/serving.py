@@ -59,6 +59,14 @@ async def views_of(embedder: Embedder, question: str) -> Sequence[View]:
     return [view for one in both for view in await _views(one, question)]
 
 
+def is_outdated(embedder: Embedder, views: Sequence[View]) -> bool:
+    """Return whether another encoder has begun to serve since a question was turned into these views.
+
+    An index that was switched meanwhile has no vectors of theirs, so what it found may be nothing.
+    """
+    return bool(views) and embedder.model not in {view.model for view in views}
+
+
 async def _views(embedder: Embedder, question: str) -> Sequence[View]:
     with _span_of(embedder):
         if isinstance(embedder, LanguageEmbedder):

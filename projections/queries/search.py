@@ -15,7 +15,7 @@ import numpy as np
 
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.embedding.question_views import QuestionViews
-from projections.embedding.serving import multilingual, views_of
+from projections.embedding.serving import is_outdated, multilingual, views_of
 from projections.embedding.stored_vector import vector_of
 from projections.index.centre import centre_of
 from projections.index.embedded.state_search import search_state
@@ -349,11 +349,22 @@ class IndexSearch:
     ) -> Pool:
         """Return what both legs found, at least `limit` memories that are shown and seen where there are so many.
 
-        Without views it is what the words found, and what fills the slot.
+        Without views it is what the words found, and what fills the slot. Where another encoder began to serve
+        meanwhile the question is asked anew. Raises EmbedderRefused.
 
         What fills the slot that the question asks for is among them. With two hops, a second search for what the best
         memories are about has its share in each score.
         """
+        while True:
+            pool = await self._pool(owner, question, views, now=now, sees=sees)
+            if not is_outdated(self._embedder, views):
+                return pool
+            views = await self.views_if_there(question.text)
+
+    async def _pool(
+        self, owner: Owner, question: Question, views: Sequence[View], *, now: datetime, sees: Callable[[Memory], bool]
+    ) -> Pool:
+        """Return what both legs found by one set of views."""
         words = terms(question.text)
         at = question.as_of or now
         past = None

@@ -79,6 +79,27 @@ async def test_an_encoder_is_built_beside_the_serving_one_and_switched_to_and_ba
         assert (await door.get("/v1/admin/digest")).json() == digest
 
 
+async def test_a_search_during_which_another_encoder_begins_to_serve_finds_by_that_one(
+    tmp_path: Path, tiny: str, monkeypatch: pytest.MonkeyPatch
+):
+    async with front_door(tmp_path / "data") as door:
+        for fact in FACTS:
+            await door.remember(fact)
+        sync = door.worker.index_sync
+        search = sync.search
+
+        async def after_the_switch(*asked: Any) -> Any:
+            monkeypatch.setattr(sync, "search", search)
+            await reembed(door, encoder=tiny, what="activate")
+            return await search(*asked)
+
+        monkeypatch.setattr(sync, "search", after_the_switch)
+        found = await cosines(door)
+        assert (await serving(door))["active"] == tiny
+        assert found == await cosines(door)
+        assert found["likes coffee"] > 0.99
+
+
 async def test_what_is_formed_after_the_switch_is_found_by_both(tmp_path: Path, tiny: str):
     async with front_door(tmp_path / "data") as door:
         await door.remember("likes coffee")
