@@ -24,8 +24,6 @@ from schemas.topics import INBOX, INPUTS
 from schemas.vocabulary.words import RETENTION
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.parameters import Parameters
-from streams.extraction.rules.process import RuleProcess
-from streams.extraction.verbatim import VerbatimExtractor
 from streams.registry.cache import SchemaCache
 from streams.registry.registry import NoRegistry, SchemaRegistry
 from streams.ticks.scheduler import RETENTION_EVERY
@@ -187,11 +185,6 @@ def make_registry(settings: Settings) -> SchemaRegistry | NoRegistry:
     if url is None:
         return NoRegistry()
     return SchemaRegistry(url, SchemaCache(settings.data_dir.resolve() / "registry.json", url))
-
-
-def make_extractor(settings: Settings) -> RuleProcess | VerbatimExtractor:
-    """Return the configured extractor that asks no model; the rules are the caller's to close."""
-    return RuleProcess() if settings.extracts_with == "rules" else VerbatimExtractor()
 
 
 def make_greeting_model(settings: Settings, metrics: Metrics) -> ModelExtractor | None:

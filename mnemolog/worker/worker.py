@@ -97,6 +97,7 @@ from streams.delivery.retry import RetryingReads, fold_with_retry
 from streams.extraction.assisted import AssistedModel
 from streams.extraction.evidence.judge import Judge
 from streams.extraction.known import KnownMemories
+from streams.extraction.own_words.extractor import OwnWords
 from streams.extraction.policies import Policies
 from streams.extraction.redactions import Redactions
 from streams.extraction.request import ExtractionService, know_nothing
@@ -171,8 +172,10 @@ class Worker:
         self.stopping = asyncio.Event()
         self._stopping_since: float | None = None
         self._extractor = extractor
-        self._rules: RuleProcess | None = None
+        self._rules: OwnWords | None = None
         """Beside a model."""
+        self._judge: Judge | None = None
+        """Of a model's answers; none where an embedder was passed in."""
         self._embedder = embedder
         self._lock: DirectoryLock | None = None
         self._membership: Membership | None = None
@@ -311,11 +314,15 @@ class Worker:
 
     def _make_extractor(self) -> Extractor:
         """Make the configured extractor, which stop closes; whoever passes an extractor in closes it."""
-        if self.settings.extracts_with != "model":
-            extractor = components.make_extractor(self.settings)
-            if isinstance(extractor, RuleProcess):
-                self._exits.push_async_callback(extractor.aclose)
-            return extractor
+        if self.settings.extracts_with == "verbatim":
+            return VerbatimExtractor()
+        rules = RuleProcess()
+        self._exits.push_async_callback(rules.aclose)
+        judge = Judge(self.embedder)
+        self._exits.push_async_callback(judge.aclose)
+        own_words = OwnWords(rules, judge.embed, judge.heads)
+        if self.settings.extracts_with == "rules":
+            return own_words
         model = components.make_model(self.settings, self.metrics)
         self._exits.push_async_callback(model.aclose)
         models: Extractor = model
@@ -323,17 +330,9 @@ class Worker:
             second = components.make_model(self.settings, self.metrics, self.settings.llm_second_model)
             self._exits.push_async_callback(second.aclose)
             models = SecondModel(model, second)
-        self._rules = RuleProcess()
-        self._exits.push_async_callback(self._rules.aclose)
-        return AssistedModel(models, self._rules)
-
-    def _make_judge(self) -> Judge | None:
-        """Return what judges a model's answers; None where none is asked, or an embedder was passed in."""
-        if self._embedder is not None or self.settings.extracts_with != "model":
-            return None
-        judge = Judge(self.embedder)
-        self._exits.push_async_callback(judge.aclose)
-        return judge
+        self._rules = own_words
+        self._judge = judge if self._embedder is None else None
+        return AssistedModel(models, own_words)
 
     def _build_agents(self) -> None:
         """Build the three agents, their pools, and the schedulers of ticks."""
@@ -365,7 +364,7 @@ class Worker:
                 redaction_of=self.redactions.of,
                 known_of=known.of if settings.known_tokens else know_nothing,
                 within_budget=lambda window: self.token_budgets.allow(window),  # noqa: PLW0108 - they are built later
-                judge=self._make_judge(),
+                judge=self._judge,
                 rules=self._rules,
             ),
             extractor=self.extractor,

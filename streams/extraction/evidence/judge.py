@@ -1,4 +1,4 @@
-"""The judge of a model's answers: the built-in encoder and its heads, whatever encoder the memories have."""
+"""The built-in encoder and its heads, whatever encoder the memories have: what tells how surely something lasts."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ class Judge:
         """Take the embedder that serves."""
         self._serving = serving
         self._own: BuiltinEmbedder | None = None
-        self._heads = heads.load()
+        self.heads = heads.load()
+        """Of the built-in encoder."""
 
     async def __call__(self, window: Window, extraction: Extraction) -> Extraction:
-        """Return an extraction as it is judged. Raises EmbedderUnavailable."""
-        return await judged(window, extraction, self._embed, self._heads)
+        """Return a model's extraction as it is judged. Raises EmbedderUnavailable."""
+        return await judged(window, extraction, self.embed, self.heads)
 
-    async def _embed(self, texts: Sequence[str]) -> Vectors:
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return the built-in encoder's vectors. Raises EmbedderUnavailable."""
         serving = self._serving.current
         if isinstance(serving, BuiltinEmbedder):
             return await serving.embed(texts)

@@ -14,10 +14,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from schemas.frames import read_frame, write_frame
-from streams.extraction.rules.extractor import read_window
+from streams.extraction.own_words.statements import read_window
 
 if TYPE_CHECKING:
-    from streams.extraction.protocol import Extraction, Window
+    from streams.extraction.own_words.statements import Reading
+    from streams.extraction.protocol import Window
 
 
 def main() -> None:
@@ -39,8 +40,8 @@ def main() -> None:
             write_frame(answers, pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
 
 
-def _read(window: Window) -> Extraction | str:
-    """Return the extraction of a window, or a sentence that names the rules' bug."""
+def _read(window: Window) -> Reading | str:
+    """Return what is read in a window, or a sentence that names the rules' bug."""
     try:
         return read_window(window)
     except Exception as bug:  # noqa: BLE001 - the caller rejects the window

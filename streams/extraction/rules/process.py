@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final, cast
 
 from schemas.frames import LENGTH_BYTES, frame_of
 from streams.delivery.fair_slots import FairSlots
-from streams.extraction.protocol import Extraction, Outage, Rejected
-from streams.extraction.rules_lineage import RulesLineage
+from streams.extraction.protocol import Outage, Rejected
 
 if TYPE_CHECKING:
+    from streams.extraction.own_words.statements import Reading
     from streams.extraction.protocol import Window
 
 CPU_SECONDS: Final = 2.0
@@ -106,8 +106,8 @@ class _Child:
     exchange: _Exchange
 
 
-class RuleProcess(RulesLineage):
-    """Extracts windows one after the other in a child process.
+class RuleProcess:
+    """Reads windows one after the other in a child process.
 
     The process is started when it is first needed, and again after it has died. It ends with this one, however this
     one ends: at the end of its input, or in a window, when that window's processor time is over.
@@ -127,7 +127,7 @@ class RuleProcess(RulesLineage):
         process = self._process
         return None if process is None or process.poll() is not None else process.pid
 
-    async def extract(self, window: Window) -> Extraction:
+    async def read(self, window: Window) -> Reading:
         """Return what the rules find.
 
         Raises Rejected, with the window's words, where they take too long or fail; Outage while the process cannot be
@@ -153,7 +153,7 @@ class RuleProcess(RulesLineage):
                 await asyncio.to_thread(_end, child.process)
         self._process = None
 
-    async def _answer(self, frame: bytes) -> Extraction:
+    async def _answer(self, frame: bytes) -> Reading:
         died = 0
         while died < MAX_ATTEMPTS:
             child = await self._running()
@@ -165,10 +165,10 @@ class RuleProcess(RulesLineage):
             finally:
                 timer.cancel()
             if answer is not None:
-                found: Extraction | str = pickle.loads(answer)  # noqa: S301 - of our own program
-                if isinstance(found, Extraction):
-                    return found
-                raise Rejected(f"the rules failed: {found}")
+                found: Reading | str = pickle.loads(answer)  # noqa: S301 - of our own program
+                if isinstance(found, str):
+                    raise Rejected(f"the rules failed: {found}")
+                return found
             code = await asyncio.to_thread(_end, child.process)
             if code == -signal.SIGPROF:
                 raise Rejected(f"the rules took more than {self._cpu_seconds:g} s of processor time over these words")

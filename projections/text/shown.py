@@ -1,0 +1,132 @@
+"""What a turn shows and does not say: pasted e-mails, essays, chats, logs, code, quotations, and parts that are played.
+
+The words are somebody else's, or meant for somebody else: nothing of them is the user's. Whether a text is pasted is
+told by its form, and by what the user says of it; each cue is a row for both languages.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_THING: Final = (
+    r"(?:e-?mails?|essays?|cv|resume|résumé|cover letter|letters?|poems?|lyrics?|songs?|story|stories|logs?|code|drafts?"
+    r"|texts?|article|paragraphs?|transcript|chat|conversation|messages?|speech|error|trace(?:back)?|output|post|tweet"
+    r"|review|abstract|passage|dialogue|script|caption|bio|snippet|quote|thread|notes|report|excerpt|chapter)"
+)
+_ORDER: Final = (
+    r"(?:translate|proof-?read|rewrite|rephrase|paraphrase|summari[sz]e|correct|fix|edit|polish|improve|shorten|review"
+    r"|critique|explain|analy[sz]e|check|debug|reply to|respond to|answer|grade|rate|continue|format|feedback on)"
+)
+_ZH_THING: Final = (
+    r"(?:作文|邮件|简历|求职信|情书|信|诗|歌词|小说|故事|日志|代码|草稿|文章|聊天记录|对话|报错|段落|演讲稿|文案|句子|文字|内容"
+    r"|笔记|摘要|论文|剧本|评论|朋友圈|消息|话)"
+)
+_ZH_ORDER: Final = (
+    r"(?:翻译|润色|改写|总结|概括|修改|校对|改一?下|检查|解释|分析|回复|续写|点评|看一?看|看一?下|缩写|扩写)"
+)
+_HANDED_OVER: Final = re.compile(
+    rf"(?:\b{_ORDER}\b[^:：\n.]{{0,80}}|\b{_THING}\b[^:：\n.]{{0,40}}"
+    rf"|{_ZH_ORDER}[^:：\n。]{{0,30}}|(?:这是|下面是|以下是|如下|[写发收贴]的)[^:：\n。]{{0,16}}{_ZH_THING}[^:：\n。]{{0,12}})"
+    r"(?:[:：][ \t]*(?:\n+)?|\n+)(?=\S)",
+    re.IGNORECASE,
+)
+"""The user hands a text over: what stands behind it is that text."""
+_PLAYED: Final = re.compile(
+    r"\brole-?play|\b(?:let'?s (?:pretend|play)|pretend (?:that )?(?:i|you|we|to)\b|act as (?:an?|my|the|if)\b"
+    r"|you are now an?\b|imagine (?:that )?(?:i'?m|i am|you'?re|you are)\b|my character\b|in character\b"
+    r"|write (?:me )?(?:an?|the) (?:story|poem|song|scene|dialogue|essay|speech|letter|bio|monologue)\b)"
+    r"|扮演|角色扮演|假装(?:你|我|咱)|假设(?:你|我)是|你现在是一[个名位]|设定[:：]|写一?[篇首段封个](?:故事|诗|歌|小说|作文|剧本|独白|情书)",
+    re.IGNORECASE,
+)
+_LABELLED: Final = re.compile(
+    r"^\W{0,3}(?P<who>[^\W\d_][\w .'·-]{0,24}?)\s?(?:\([^)\n]{1,20}\))?[:：]\s*\S", re.UNICODE
+)
+_FIELD: Final = re.compile(
+    r"(?:name|age|city|job|hobb(?:y|ies)|likes?|dislikes?|work|birthday|e-?mail|phone|address|occupation|note|ps|p\.s"
+    r"|update|edit|todo|question|answer|q|a|reminder|tip|fact|tl;?dr|btw|fyi|goal|plan|date|time|place|budget|allergies"
+    r"|姓名|名字|年龄|城市|职业|爱好|工作|生日|邮箱|电话|地址|备注|问题|目标|计划|时间|地点|预算|过敏|喜欢|讨厌|性别|身高|体重)s?",
+    re.IGNORECASE,
+)
+_ROLE: Final = re.compile(
+    r"(?:user|assistant|human|ai|bot|system|me|you|customer|agent|support|用户|助手|客服|我|你|对方)", re.IGNORECASE
+)
+_EXPORTED: Final = re.compile(
+    r"^\W{0,2}\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[, T]{1,3}\d{1,2}:\d\d(?::\d\d)?(?:\s?[APap]\.?[Mm]\.?)?\W{0,4}\S"
+    r"|^\W{0,2}\d{1,2}:\d\d(?::\d\d)?\W{1,4}[^:：\n]{1,30}[:：]|^[^\n:：]{1,24}\s\d{4}[/.-]\d{1,2}[/.-]\d{1,2} \d{1,2}:\d\d(?::\d\d)?$"
+)
+"""A line of a messenger's export, or of a log."""
+_MACHINE: Final = re.compile(
+    r"^\s*(?:at [\w.$<>]+\(|Traceback |File \"|[A-Z]\w+(?:Error|Exception)\b|(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL)\b"
+    r"|[{}\[\]]|<[/!?a-z]|(?:def|class|import|from|return|const|let|var|function|public|private|SELECT|INSERT)\b.*[:;({=]"
+    r"|[\w.]+\s?=\s?\S|\$ |npm |#include|//)"
+)
+_HEADER: Final = re.compile(
+    r"^\s*(?:from|to|cc|sent|date|subject|re|fwd|发件人|收件人|抄送|主题|日期)\s?[:：]", re.IGNORECASE
+)
+_SALUTATION: Final = re.compile(r"^\s*(?:dear|hi|hello|hey|尊敬的|亲爱的).{0,40}[,，:：]\s*$", re.IGNORECASE)
+_CLOSING: Final = re.compile(
+    r"^\s*(?:(?:best|kind|warm) regards|regards|best|sincerely|yours|cheers|thanks|thank you|many thanks|love|此致|敬礼|祝好|谢谢)"
+    r"\b.{0,20}[,，.!]?\s*$",
+    re.IGNORECASE,
+)
+_HEADING: Final = re.compile(
+    r"^\W{0,4}(?:(?:work |professional )?experience|education|skills|references|summary|objective|certifications?"
+    r"|employment(?: history)?|languages|interests|工作经历|教育背景|教育经历|专业技能|自我评价|项目经验|求职意向)\W{0,3}$",
+    re.IGNORECASE,
+)
+FEW: Final = 2
+MOST_LINES: Final = 2_000
+
+
+def said_of(text: str) -> str:
+    """Return what a turn says, without what it shows: the same text where it shows nothing."""
+    said = _CODE.sub("\n", text)
+    if _PLAYED.search(said):
+        return ""
+    if (handed := _HANDED_OVER.search(said)) and len(said) - handed.end() > handed.end() - handed.start():
+        said = said[: handed.end()].rstrip(" \t\n:：")
+    lines = said.split("\n")
+    if len(lines) > 1:
+        hidden = _shown_lines(lines[:MOST_LINES])
+        said = "\n".join(line for number, line in enumerate(lines) if number not in hidden)
+    return text if said == text else said
+
+
+def _shown_lines(lines: Sequence[str]) -> set[int]:
+    """Return the numbers of the lines that stand in a chat, a log, an e-mail, a CV or a quotation."""
+    hidden = {number for number, line in enumerate(lines) if line.lstrip().startswith((">", "＞", "♪"))}
+    exported = [number for number, line in enumerate(lines) if _EXPORTED.match(line)]
+    machine = [number for number, line in enumerate(lines) if _MACHINE.match(line)]
+    headers = [number for number, line in enumerate(lines) if _HEADER.match(line)]
+    headings = [number for number, line in enumerate(lines) if _HEADING.match(line)]
+    for found in (exported, _labelled(lines)):
+        if len(found) >= FEW:
+            hidden |= set(range(found[0], len(lines)))
+    if len(machine) > FEW:
+        hidden |= set(range(machine[0], machine[-1] + 1))
+    for found in (headers, headings):
+        if len(found) >= FEW:
+            hidden |= set(range(max(0, found[0] - (found is headings) * 4), len(lines)))
+    begins = next((n for n, line in enumerate(lines) if _SALUTATION.match(line)), None)
+    ends = next(
+        (n for n, line in enumerate(lines) if begins is not None and n > begins + 1 and _CLOSING.match(line)), None
+    )
+    if begins is not None and ends is not None:
+        hidden |= set(range(begins, min(len(lines), ends + FEW)))
+    return hidden
+
+
+def _labelled(lines: Sequence[str]) -> list[int]:
+    """Return the lines that a speaker's name stands before, of a talk of at least two lines; fields are none."""
+    found = [(number, match["who"].strip()) for number, line in enumerate(lines) if (match := _LABELLED.match(line))]
+    names = [who for _, who in found]
+    if any(_FIELD.fullmatch(who) for who in names):
+        return []
+    is_talk = len(set(names)) < len(names) or any(_ROLE.fullmatch(who) for who in names)
+    is_named = all(who[:1].isupper() or not who.isascii() for who in names)
+    return [number for number, _ in found] if (is_named and (is_talk or len(names) >= FEW)) or is_talk else []

@@ -1,0 +1,96 @@
+"""Answers: what somebody says to a question just before it, and the key that question and answer fill together."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from projections.profile.slot_question import slot_asked
+from schemas.vocabulary.attributes import is_single
+from streams.extraction.evidence.judgement import confirms, denies
+from streams.extraction.own_words.splitting import sentences
+from streams.extraction.rules.finding import Finding, profile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streams.extraction.protocol import Piece
+
+MOST_WORDS: Final = 8
+MOST_HAN: Final = 16
+LONGEST_QUESTION: Final = 200
+_HAN: Final = re.compile(r"[一-鿿]")
+_ASKS: Final = re.compile(r"[?？][\"'”」』)）\s]*$")
+_OWN: Final = re.compile(r"\b(?:i|i'm|i've|my|we|our)\b|我|咱", re.IGNORECASE)
+_LEADS: Final = re.compile(
+    r"^(?:(?:oh|well|um|er|uh|so|hi|hey|yes|yeah|sure)[,! ]+)*(?:(?:it'?s|it is|i'?m|i am|my name is|that'?s|in|at|from"
+    r"|as|near|a|an|the|about|around|just)\s+)*|^(?:嗯|哦|啊|好|是|我|叫|在|的|今年|现在|住|姓名|做)*[，,：:]?",
+    re.IGNORECASE,
+)
+_SENTENCES: Final = {
+    "user_name": ("User's name is {}", "用户叫{}"),
+    "age": ("User is {} years old", "用户{}岁"),
+    "city": ("User lives in {}", "用户住在{}"),
+    "occupation": ("User works as {}", "用户的职业是{}"),
+    "employer": ("User works at {}", "用户在{}工作"),
+    "birthday": ("User's birthday is {}", "用户的生日是{}"),
+    "relationship_status": ("User is {}", "用户{}"),
+}
+"""The sentence of each key that one question asks for, in English and in Chinese."""
+_LONGEST_VALUE: Final = 40
+_NO_VALUE: Final = re.compile(
+    r"\b(?:not|no|none|never|don'?t|rather|secret|why|you|idk|dunno|guess|maybe|nothing|somewhere)\b|不|没|秘密|你|猜|随便",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is said to a question."""
+
+    keys: tuple[Finding, ...]
+    stands_alone: bool
+
+
+def question_before(pieces: Sequence[Piece], index: int) -> tuple[int | None, str | None]:
+    """Return the question that another one asked just before a piece, and the index of its piece."""
+    piece, place = pieces[index], index - 1
+    if place < 0 or (pieces[place].speaker == piece.speaker and pieces[place].name == piece.name):
+        return None, None
+    if pieces[place].speaker not in ("assistant", "user"):
+        return None, None
+    asked = next((one for one in reversed(sentences(pieces[place].text)) if _ASKS.search(one)), None)
+    if asked is None or len(asked) > LONGEST_QUESTION:
+        return None, None
+    return place, asked
+
+
+def answered(asked: str, said: str) -> Answer | None:
+    """Return what a sentence says to a question; None where it is itself a question, or long enough to be understood."""
+    if _ASKS.search(said):
+        return None
+    han = len(_HAN.findall(said))
+    is_short = han <= MOST_HAN if han else len(said.split()) <= MOST_WORDS
+    if not is_short:
+        return None
+    keys = () if denies(said) else _keys(asked, said)
+    return Answer(keys, stands_alone=_OWN.search(said) is not None and not confirms(said) and len(said.split()) > 3)  # noqa: PLR2004
+
+
+def _keys(asked: str, said: str) -> tuple[Finding, ...]:
+    slot = slot_asked(asked.replace("your", "my").replace("you", "I").replace("你", "我"))
+    if slot is None or slot.whose or len(slot.attributes) != 1 or slot.past:
+        return ()
+    attribute = slot.attributes[0]
+    if attribute not in _SENTENCES or not is_single(attribute):
+        return ()
+    value = _LEADS.sub("", said).strip(" .。!！～~,，")
+    if not value or len(value) > _LONGEST_VALUE or _NO_VALUE.search(value):
+        return ()
+    if attribute == "age":
+        number = re.search(r"\d{1,3}", value)
+        if number is None:
+            return ()
+        value = number.group()
+    return (profile(attribute, value, _SENTENCES[attribute][_HAN.search(asked + value) is not None].format(value)),)

@@ -1,0 +1,208 @@
+"""The extractor without a model: the speakers' own sentences, as long as they last."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Protocol
+
+from projections.embedding.embedder import EmbedderUnavailable
+from streams.extraction.event_importance import episode_importance, newest_intimacy
+from streams.extraction.protocol import Extraction, Outage, Proposal
+from streams.extraction.rules.finding import Finding
+from streams.extraction.rules_lineage import RulesLineage
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from projections.embedding.embedder import Vectors
+    from projections.embedding.heads import Heads
+    from schemas.messages.observations import TurnContext
+    from streams.extraction.own_words.statements import Reading, Statement
+    from streams.extraction.protocol import Window
+
+LASTING: Final = 0.45
+"""The least `lasting` of what is kept for long."""
+PASSING: Final = 0.25
+"""The least `lasting` of what is kept for two days, where it is the speaker's own."""
+OF_SPEAKER: Final = 0.1
+"""The least `own` of a sentence that fills a key."""
+SHORT_LIVED: Final = 0.3
+"""Importance of what passes."""
+_OWN: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|im|ive|my|we|we're|our|me|us)\b|[我咱俺]", re.IGNORECASE)
+
+
+class Reader(Protocol):
+    """Reads windows by the rules."""
+
+    async def read(self, window: Window) -> Reading:
+        """Return the statements of a window. Raises Outage and Rejected."""
+        ...
+
+
+class OwnWords(RulesLineage):
+    """Keeps what the speakers said of themselves, word for word, each sentence by how surely it lasts."""
+
+    def __init__(self, reader: Reader, embed: Callable[[Sequence[str]], Awaitable[Vectors]], heads: Heads) -> None:
+        """`embed` is the built-in encoder's, whatever encoder the memories have."""
+        self._reader = reader
+        self._embed = embed
+        self._heads = heads
+
+    async def extract(self, window: Window) -> Extraction:
+        """Return what lasts of a window, in the order of the words. Raises Outage and Rejected."""
+        reading = await self._reader.read(window)
+        scored = await self._scored(reading.statements)
+        proposals = [p for kept in _joined(scored) for p in _proposals(kept, window)]
+        return Extraction(proposals=tuple(_once(proposals)), dropped=reading.dropped)
+
+    async def _scored(self, statements: Sequence[Statement]) -> list[_Kept]:
+        texts = [text for one in statements for text in (one.said, f"{one.asked or ''} {one.said}".strip())]
+        if not texts:
+            return []
+        distinct = list(dict.fromkeys(texts))
+        try:
+            vectors = await self._embed(distinct)
+        except EmbedderUnavailable as error:
+            raise Outage(f"the built-in encoder is away: {error}") from error
+        lasting = dict(zip(distinct, self._heads.scores("lasting", vectors).tolist(), strict=True))
+        own = dict(zip(distinct, self._heads.scores("own", vectors).tolist(), strict=True))
+        kept = []
+        for one, alone, asked in zip(statements, texts[::2], texts[1::2], strict=True):
+            score = max(lasting[alone], lasting[asked])
+            keys = one.keys if max(own[alone], own[asked]) >= OF_SPEAKER else ()
+            kept.append(_Kept(replace(one, keys=keys), score))
+        return kept
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A statement, how surely it lasts, and the sentences that are carried with it."""
+
+    statement: Statement
+    score: float
+    text: str = ""
+
+    @property
+    def is_lasting(self) -> bool:
+        one = self.statement
+        return one.is_certain or bool(one.keys) or one.event is not None or self.score >= LASTING
+
+    @property
+    def is_kept(self) -> bool:
+        is_passing = self.score >= PASSING and _OWN.search(self.statement.said) is not None
+        return self.is_lasting or is_passing
+
+
+def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
+    """Return what is kept; a sentence that lives from the one before it is joined to it, or carries it."""
+    found: list[_Kept] = []
+    for one in scored:
+        statement = one.statement
+        if not one.is_kept:
+            continue
+        last = found[-1] if found else None
+        one.text = statement.said
+        if statement.before is not None:
+            is_behind = last is not None and last.statement.said == statement.before and last.text == statement.before
+            if last is not None and is_behind and not (last.statement.keys and statement.keys) and one.is_lasting:
+                last.text = f"{last.text} {statement.said}" if last.text.isascii() else f"{last.text}{statement.said}"
+                last.score = max(last.score, one.score)
+                merged = last.statement
+                last.statement = replace(
+                    merged,
+                    keys=merged.keys or statement.keys,
+                    event=merged.event or statement.event,
+                    plan=merged.plan or statement.plan,
+                    before="",
+                )
+                continue
+            one.text = f"{statement.before} {statement.said}"
+        found.append(one)
+    return found
+
+
+def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
+    """Return the memories of a statement: its own words, and each further key's sentence."""
+    one = kept.statement
+    sources = (one.piece,) if one.asked_by is None else (one.asked_by, one.piece)
+    if one.event is not None:
+        return [_episode(kept, window, sources), *(_of_key(key, one, sources) for key in one.keys)]
+    if one.is_said_by_keys:
+        return [_of_key(key, one, sources) for key in one.keys]
+    first, rest = (one.keys[0], one.keys[1:]) if one.keys else (None, ())
+    plan = one.plan
+    importance = max(first.importance if first else 0.0, round(0.3 + 0.4 * kept.score, 2))
+    whole = Proposal(
+        content=_content(kept),
+        category=first.category if first else plan.category if plan else "fact",
+        memory_type=(plan.memory_type if plan else "long_term") if kept.is_lasting else "short_term",
+        importance=importance if kept.is_lasting else SHORT_LIVED,
+        attribute=first.attribute if first else None,
+        value=first.value if first else None,
+        occurred_on=(first and (first.occurred_on or first.since)) or (plan.occurred_on if plan else None),
+        sources=sources,
+        speaker=one.speaker,
+    )
+    return [whole, *(_of_key(key, one, sources) for key in rest)]
+
+
+def _content(kept: _Kept) -> str:
+    one = kept.statement
+    content = f"({one.asked}) {kept.text}" if one.asked else kept.text
+    return f"{one.speaker}: {content}" if one.speaker else content
+
+
+def _of_key(key: Finding, one: Statement, sources: tuple[int, ...]) -> Proposal:
+    content = key.content
+    if one.speaker:
+        content = content.replace("User", one.speaker, 1).replace("用户", one.speaker, 1)
+    return Proposal(
+        content=content,
+        category=key.category,
+        memory_type="long_term",
+        importance=key.importance,
+        attribute=key.attribute,
+        value=key.value,
+        occurred_on=key.occurred_on or key.since,
+        sources=sources,
+        speaker=one.speaker,
+    )
+
+
+def _episode(kept: _Kept, window: Window, sources: tuple[int, ...]) -> Proposal:
+    """Return an event, with Luna's importance, and what upstream knew of it."""
+    event = kept.statement.event
+    assert event is not None
+    contexts: list[TurnContext] = [c for i in sources if (c := window.pieces[i].context)]
+    mood = next((context.mood for context in contexts if context.mood), None)
+    scene = next((context.scene for context in contexts if context.scene), None)
+    content = _content(kept)
+    if event.event_type == "date" and scene and scene not in content:
+        content = f"{content} ({scene})"
+    intimacy = newest_intimacy(sources, window)
+    return Proposal(
+        content=content,
+        kind="episodic",
+        category=event.category,
+        memory_type=event.memory_type,
+        importance=episode_importance(event.event_type, event.emotion_intensity, intimacy),
+        event_type=event.event_type,
+        emotion=event.emotion or mood,
+        emotion_intensity=event.emotion_intensity,
+        key_dialogue=event.key_dialogue,
+        occurred_on=event.occurred_on or event.since,
+        sources=sources,
+        speaker=kept.statement.speaker,
+    )
+
+
+def _once(proposals: Sequence[Proposal]) -> list[Proposal]:
+    """Return proposals, those of the same words and key once, with the sources of each."""
+    found: dict[tuple[object, ...], Proposal] = {}
+    for one in proposals:
+        key = (one.content.casefold(), one.attribute, one.value, one.speaker)
+        if (same := found.get(key)) is not None:
+            one = replace(same, sources=tuple(dict.fromkeys((*same.sources, *one.sources))))  # noqa: PLW2901
+        found[key] = one
+    return list(found.values())

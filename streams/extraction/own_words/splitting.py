@@ -1,0 +1,56 @@
+"""Splitting: a turn in sentences, word for word, without the marks that only format it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+LONGEST: Final = 500
+"""Characters of a sentence. What is longer is cut at a mark or at a space."""
+MOST: Final = 120
+"""Sentences of a turn that are read."""
+_LINE_MARK: Final = re.compile(r"(?m)^[ \t]{0,8}(?:#{1,6}|[-*+•·–]|\d{1,2}[.)])[ \t]+(?=\S)")
+_LINK: Final = re.compile(r"!?\[([^\]\n]{0,200})\]\(\s?[^)\s]{1,500}\)")
+_STRONG: Final = re.compile(r"(\*\*|__|\*|`|~~)(?=\S)([^*`~\n]{1,300}?)(?<=\S)\1")
+_QUOTED: Final = re.compile(r"“[^”\n]{1,500}”|「[^」\n]{1,500}」|『[^』\n]{1,500}』|\"[^\"\n]{1,500}\"")
+_EMOJI: Final = "\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d"
+_END: Final = re.compile(
+    r"[。！？!?…]+[”」』’\"')）]*|(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\b[A-Z])"
+    rf"\.{{1,6}}[\"')]*(?=\s|$|[\u4e00-\u9fff{_EMOJI}])|[～~]+(?=\s|$)|(?:[{_EMOJI}]\s?)+(?=[A-Z\u4e00-\u9fff])|\n+"
+)
+_ONLY_EMOJI: Final = re.compile(rf"[{_EMOJI}\s]+")
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text in order, each with the mark that ends it; emoji belong to the one before."""
+    plain = _STRONG.sub(r"\2", _LINK.sub(r"\1", _LINE_MARK.sub("", text)))
+    masked = _QUOTED.sub(_hidden, plain)
+    found: list[str] = []
+    start = 0
+    for end in _END.finditer(masked):
+        _add(found, plain[start : end.end()])
+        start = end.end()
+    _add(found, plain[start:])
+    return found[:MOST]
+
+
+def _hidden(quoted: re.Match[str]) -> str:
+    """Return a quotation whose marks end no sentence, but for the last where a sentence may end with it."""
+    text = quoted.group()
+    ends = text[-2:] if text[-2] in "。！？!?." else "__"
+    return "_" * (len(text) - 2) + ends
+
+
+def _add(found: list[str], raw: str) -> None:
+    said = " ".join(raw.split())
+    if found and said and _ONLY_EMOJI.fullmatch(said):
+        found[-1] = f"{found[-1]} {said}"
+        return
+    while said:
+        part = said[:LONGEST]
+        if len(said) > LONGEST:
+            cut = max(part.rfind(mark) for mark in ("，", "；", ", ", "; ", " "))
+            part = part[: cut + 1] if cut > 0 else part
+        if any(map(str.isalnum, part)):
+            found.append(part.strip())
+        said = said[len(part) :].strip()

@@ -1,0 +1,174 @@
+"""Statements: what of a window may be remembered, each in its speaker's own words, with the keys that it fills.
+
+Rules find keys, events and days in a sentence; they write none of it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from projections.text.analyser import terms
+from projections.text.shown import said_of
+from streams.extraction.evidence.speakers import others_of
+from streams.extraction.own_words.answers import answered, question_before
+from streams.extraction.own_words.splitting import sentences
+from streams.extraction.rules import sentences as clauses
+from streams.extraction.rules.chinese.traditional import as_written, simplified
+from streams.extraction.rules.finding import Finding
+from streams.extraction.rules.screens import read_screen
+from streams.extraction.rules.sentence_reader import goes_on_of_another, read_sentence
+from streams.extraction.wishes.repairs import repaired_behind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streams.extraction.protocol import Piece, Window
+
+SHOWN: Final = "shown, not said"
+LONGEST_CARRIED: Final = 300
+"""Characters of a sentence that another one carries to be understood."""
+_HAN: Final = re.compile(r"[一-鿿]")
+_LIVES_FROM: Final = re.compile(
+    r"(?:and |but |so |because |also,? |well,? |then |plus,? |oh,? )*(?:she|he|they|it|that|this|these|those|her|his|their"
+    r"|its|there|both|one of them|which|who)\b|(?:而且|但是?|所以|因为|不过|还有|然后|其实)*(?:她|他|它|那(?!么)|这(?!么))",
+    re.IGNORECASE,
+)
+"""How a sentence begins that needs the one before it."""
+_ASKS: Final = re.compile(r"[?？][\"'”」』)）\s]*$|(?:吗|呢|么)[。！!～~…\s]*$")
+_CLAUSE: Final = re.compile(r"(?<=[，,；;])\s*|\s+[-–—]+\s+|——")
+_LITTLE: Final = frozenset("我我的是在叫了呢啊呀吧哦嗯今年岁也就都有的很一个和，。！,.!～~ 用户")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A sentence that may be remembered."""
+
+    said: str
+    """Word for word."""
+    piece: int
+    """The index of its piece."""
+    before: str | None = None
+    """The sentence before it, where it lives from that."""
+    asked: str | None = None
+    """The question that it answers, where it would not stand alone."""
+    asked_by: int | None = None
+    """The index of the question's piece."""
+    speaker: str | None = None
+    """Whose words they are, where that is not the user."""
+    keys: tuple[Finding, ...] = ()
+    """What it fills; the content of each is the key's sentence."""
+    event: Finding | None = None
+    """The event that it tells."""
+    plan: Finding | None = None
+    """What else the rules know of it: a day, a category."""
+    is_certain: bool = False
+    """Whether it is kept whatever the heads say."""
+
+    @property
+    def is_said_by_keys(self) -> bool:
+        """Whether the keys' own sentences say all that was said."""
+        if not self.keys or self.event or self.before or self.asked:
+            return False
+        told = " ".join(f"{key.content} {key.value}" for key in self.keys)
+        if _HAN.search(self.said):
+            return set(simplified(self.said)) - set(simplified(told)) <= _LITTLE
+        return set(terms(self.said)) <= set(terms(told)) | _FILLERS
+
+
+_FILLERS: Final = frozenset(
+    terms("hi hello hey well oh yes i'm im i've my name is by the way currently now really old")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the rules read in a window."""
+
+    statements: tuple[Statement, ...]
+    dropped: tuple[str, ...] = ()
+
+
+def read_window(window: Window) -> Reading:
+    """Return the statements of a window, in order. A rule with a bug may raise: the caller rejects the window then."""
+    found: list[Statement] = []
+    dropped: list[str] = []
+    others = others_of(window.pieces)
+    for index, piece in enumerate(window.pieces):
+        if piece.speaker == "user":
+            found += _gift(piece, index)
+            found += _of_turn(window, index, others.get(index), dropped)
+        elif piece.speaker in ("screenshot", "article"):
+            found += (_seen(finding, index) for finding in read_screen(piece.text, piece.today, dropped.append))
+    return Reading(statements=tuple(found), dropped=tuple(dropped))
+
+
+def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]) -> Iterator[Statement]:
+    pieces = window.pieces
+    piece = pieces[index]
+    before = next((p.text for p in reversed(pieces[:index]) if p.speaker == "user"), window.said_before)
+    own = said_of(piece.text)
+    if own != piece.text:
+        dropped.append(f"piece {index + 1}: {SHOWN}")
+    own = repaired_behind(before, own)
+    of_another = goes_on_of_another(pieces, index)
+    asked_by, asked = question_before(pieces, index)
+    last: str | None = None
+    for number, sentence in enumerate(sentences(own)):
+        keys, others = _findings(sentence, piece, of_another=of_another and number == 0)
+        said = _before_question(sentence) if _ASKS.search(sentence) else sentence
+        answer = answered(asked, sentence) if asked is not None and number == 0 else None
+        if answer is not None and not keys:
+            keys = answer.keys
+        needs = answer is not None and not answer.stands_alone
+        if said or keys:
+            yield Statement(
+                said=said or sentence,
+                piece=index,
+                before=last if last and said and _LIVES_FROM.match(said) else None,
+                asked=asked if needs else None,
+                asked_by=asked_by if needs else None,
+                speaker=speaker,
+                keys=tuple(keys),
+                event=next((one for one in others if one.kind == "episodic"), None),
+                plan=next((one for one in others if one.kind != "episodic"), None),
+            )
+        last = sentence if len(sentence) <= LONGEST_CARRIED else None
+
+
+def _findings(sentence: str, piece: Piece, *, of_another: bool) -> tuple[list[Finding], list[Finding]]:
+    """Return the keys that the rules find in a sentence, and what else they know of it."""
+    plain = simplified(sentence)
+    keys: list[Finding] = []
+    others: list[Finding] = []
+    for part in clauses.sentences(plain, of_another=of_another):
+        for finding in read_sentence(part, piece.today):
+            if finding.attribute is None:
+                others.append(finding)
+            else:
+                key = finding if plain == sentence else as_written(finding, plain, sentence)
+                keys.append(replace(key, content=key.content[:1].upper() + key.content[1:]))
+    return keys, others
+
+
+def _before_question(sentence: str) -> str:
+    """Return the clauses before the one that asks: 我下周去东京，有什么推荐吗？ says that the user goes to Tokyo."""
+    parts = [part for part in _CLAUSE.split(sentence) if part]
+    said = "".join(parts[:-1]).rstrip("，,；; ")
+    return said if len(terms(said)) > 1 else ""
+
+
+def _gift(piece: Piece, index: int) -> Iterator[Statement]:
+    """Yield the gift that the user gave with these words, which upstream names in the turn's context."""
+    gift = (piece.context.gift or "").strip() if piece.context else ""
+    if gift:
+        words = piece.text.strip()[:200]
+        content = f"用户送了礼物：{gift}" if _HAN.search(gift + words) else f"User gave a gift: {gift}"
+        event = Finding(content=content, kind="episodic", event_type="gift", key_dialogue=(words,) if words else ())
+        yield Statement(said=content, piece=index, event=event, is_certain=True)
+
+
+def _seen(finding: Finding, index: int) -> Statement:
+    """Return a line that was seen."""
+    return Statement(said=finding.content, piece=index, plan=finding, is_certain=True)
