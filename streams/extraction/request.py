@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 import orjson
 
+from projections.dates.hours import time_of_day
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.embedding.stored_vector import vector_bytes
 from projections.profile.dates import SCHEDULE
@@ -31,7 +32,6 @@ from schemas.topics import INBOX
 from streams.delivery.fair_slots import FairSlots
 from streams.delivery.retry import pauses
 from streams.extraction.carried_metadata import carried_metadata
-from streams.extraction.hours import time_of_day
 from streams.extraction.own_instructions import with_own_instructions
 from streams.extraction.protocol import Extraction, Outage, Rejected, Window
 from streams.extraction.redacted_window import redacted_extraction, redacted_window

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.tables import each
 
-from streams.extraction.hours import time_of_day
+from projections.dates.hours import time_of_day
 
 
 @each(

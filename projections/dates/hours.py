@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import time
 from typing import Final
 
-from streams.extraction.rules.numbers import NUMERAL, number
+from projections.dates.numerals import COUNT, NUMERAL, WORD, count, number
 
 _NOON: Final = 12
 _SURE_FROM: Final = 9
@@ -14,13 +15,21 @@ _SURE_FROM: Final = 9
 _HALF: Final = r"\s?(?P<{0}>[ap])\.?m\b"
 _ENGLISH: Final = re.compile(
     r"(?<![\d:.,/$€£-])(?P<at>\bat )?(?P<hour>\d{1,2})(?!\d)(?:[:.](?P<minute>[0-5]\d)(?![\d:]))?"
-    rf"(?:{_HALF.format('half')})?"
+    rf"(?:{_HALF.format('half')})?(?P<clock> ?o['’]clock\b)?"
     rf"(?:\s?(?:-|–|to|until|till)\s?\d{{1,2}}(?:[:.][0-5]\d)?(?:{_HALF.format('last')})?)?"
     r"(?P<end>(?![\d:.,]\d|%|/| (?!on\b|in\b|tomorrow\b|today\b|with\b|this\b|next\b|o'clock|for\b)\w))?"
-    r"|\b(?P<noon>noon)\b",
+    r"|\b(?P<noon>noon|midday)\b",
     re.IGNORECASE,
 )
 """A time, or a span from one to another; `end`: what follows does not make its number one of something else."""
+_SPELT: Final = re.compile(
+    rf"\b(?:at )?(?P<minutes>half|quarter) (?P<way>past|to) (?P<hour>{COUNT})\b"
+    rf"|\bat (?P<whole>{WORD})(?: o['’]clock)?\b"
+    r"(?!-| (?!on\b|in the (?:morning|after|even)|tomorrow\b|with\b|this\b|next\b|for\b)\w)",
+    re.IGNORECASE,
+)
+_AROUND: Final = 80
+"""Characters beside an hour in which the half of its day is said."""
 _EN_LATE: Final = re.compile(r"\b(?:afternoon|evening|tonight|dinner)\b", re.IGNORECASE)
 _EN_EARLY: Final = re.compile(r"\b(?:morning|breakfast)\b", re.IGNORECASE)
 _ZH_NOON: Final = "中午"
@@ -36,15 +45,38 @@ _CHINESE: Final = re.compile(
 )
 
 
-def time_of_day(text: str) -> time | None:
-    """Return the time of day that a text of either language names, of a span of time the first; None of two times.
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """A time of day, and where it stands in a text (half open)."""
+
+    start: int
+    end: int
+    at: time
+
+
+def hours_in(text: str) -> list[Hour]:
+    """Return the times of day that a text of either language names, of a span of time the first.
 
     Without a half of the day 9 to 12 are meant as they stand, and so is what is written as on a clock (15:00, 9:30).
     """
-    rest = _CHINESE.sub(" ", text)
-    named = {_chinese(m) for m in _CHINESE.finditer(text)} | {_english(m, text) for m in _ENGLISH.finditer(rest)}
-    times = named - {None}
+    found = [Hour(*m.span(), at) for m in _CHINESE.finditer(text) if (at := _chinese(m))]
+    rest = _CHINESE.sub(lambda m: " " * len(m[0]), text)
+    found += [Hour(*m.span(), at) for m in _SPELT.finditer(rest) if (at := _spelt(m, text))]
+    rest = _SPELT.sub(lambda m: " " * len(m[0]), rest)
+    found += [Hour(*m.span(), at) for m in _ENGLISH.finditer(rest) if (at := _english(m, text))]
+    return sorted(found, key=lambda hour: hour.start)
+
+
+def time_of_day(text: str) -> time | None:
+    """Return the time of day that a text of either language names; None of two times."""
+    times = {hour.at for hour in hours_in(text)}
     return times.pop() if len(times) == 1 else None
+
+
+def _half_of(text: str, m: re.Match[str]) -> bool | None:
+    """Return whether the words around an hour say that it is in the later half of the day; None where none does."""
+    around = text[max(0, m.start() - _AROUND) : m.end() + _AROUND]
+    return True if _EN_LATE.search(around) else False if _EN_EARLY.search(around) else None
 
 
 def _english(m: re.Match[str], text: str) -> time | None:
@@ -54,11 +86,23 @@ def _english(m: re.Match[str], text: str) -> time | None:
     if half := m["half"] or m["last"]:
         return _time(hour, minute, is_late=half in "pP")
     is_clock = m["minute"] is not None and ":" in m.group()
-    if not is_clock and (m["at"] is None or m["end"] is None):
+    if not is_clock and not m["clock"] and (m["at"] is None or m["end"] is None):
         return None
-    if _EN_LATE.search(text):
+    if is_late := _half_of(text, m):
         return _time(hour, minute, is_late=True)
-    return _time(hour, minute) if is_clock or hour >= _SURE_FROM or _EN_EARLY.search(text) else None
+    return _time(hour, minute) if is_clock or hour >= _SURE_FROM or is_late is False else None
+
+
+def _spelt(m: re.Match[str], text: str) -> time | None:
+    """Return the time of "half past six", "quarter to nine" and "seven in the evening"."""
+    said, is_late = (m["hour"] or m["whole"]).lower(), _half_of(text, m)
+    hour = int(said) if said.isdecimal() else count(said)
+    if hour > _NOON or (is_late is None and hour < _SURE_FROM):
+        return None
+    minutes = {"half": 30, "quarter": 15, None: 0}[m["minutes"] and m["minutes"].lower()]
+    if (m["way"] or "").lower() == "to":
+        hour, minutes = hour - 1 or _NOON, 60 - minutes
+    return _time(hour, minutes, is_late=is_late)
 
 
 def _chinese(m: re.Match[str]) -> time | None:

@@ -1,0 +1,114 @@
+"""Spans of days of the calendar: days, weeks from Monday, months, quarters, seasons and years, and parts of them."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from datetime import date, timedelta
+from typing import Final, NamedTuple
+
+SATURDAY: Final = 5
+SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12, "春": 3, "夏": 6, "秋": 9, "冬": 12}
+"""The months in which they begin, in the north."""
+_MOST: Final = 999
+"""Days, weeks, months or years: more are not counted so."""
+_DECEMBER: Final = 12
+_WEEK: Final = 7
+_LONG: Final = {"week": 7, "fortnight": 14}
+_ONE_DAY: Final = timedelta(days=1)
+
+
+class Days(NamedTuple):
+    """From a day to a day, both within."""
+
+    first: date
+    last: date
+
+    @property
+    def written(self) -> str:
+        """The span as briefly as it can be said: `2026-11-09`, `2026-11`, `2026`, `2026-06 to 2026-08`."""
+        first, last = self
+        if first == last:
+            return first.isoformat()
+        if first.day != 1 or (last + _ONE_DAY).day != 1:
+            return f"{first} to {last}"
+        if (first.month, last.month) == (1, _DECEMBER):
+            return str(first.year) if first.year == last.year else f"{first.year} to {last.year}"
+        months = first.isoformat()[:7], last.isoformat()[:7]
+        return months[0] if months[0] == months[1] else " to ".join(months)
+
+
+def day_from(today: date, count: int) -> Days:
+    """Return the day so many days ahead, or back."""
+    day = today + timedelta(days=count)
+    return Days(day, day)
+
+
+def week_from(today: date, count: int) -> Days:
+    """Return the week so many weeks ahead, or back."""
+    monday = today + timedelta(weeks=count, days=-today.weekday())
+    return Days(monday, monday + timedelta(days=6))
+
+
+def weekend_from(today: date, count: int) -> Days:
+    """Return Saturday and Sunday of the week so many weeks ahead, or back."""
+    last = week_from(today, count).last
+    return Days(last - _ONE_DAY, last)
+
+
+def months(year: int, month: int, number: int = 1) -> Days:
+    """Return so many months from one on, which may be beyond its year: month 13 is the next January."""
+    years, first = divmod(month - 1, _DECEMBER)
+    more, last = divmod(month + number - 2, _DECEMBER)
+    end = monthrange(year + more, last + 1)[1]
+    return Days(date(year + years, first + 1, 1), date(year + more, last + 1, end))
+
+
+def unit_from(unit: str, today: date, count: int) -> Days:
+    """Return the whole day, week, weekend, month, quarter or year so many of them ahead, or back."""
+    if abs(count) > _MOST:
+        raise ValueError(count)
+    match unit:
+        case "day":
+            return day_from(today, count)
+        case "week":
+            return week_from(today, count)
+        case "weekend":
+            return weekend_from(today, count)
+        case "month":
+            return months(today.year, today.month + count)
+        case "quarter":
+            return months(today.year, (today.month - 1) // 3 * 3 + 1 + 3 * count, 3)
+        case _:
+            return months(today.year + count, 1, _DECEMBER)
+
+
+def counted(unit: str, today: date, count: int, *, back: bool, half: bool = False) -> Days:
+    """Return what is so many units from today: of days and weeks a day, of months and years the whole one.
+
+    With a half it is half a unit further: half a year is six months, half a month fifteen days.
+    """
+    sign = -1 if back else 1
+    if half and unit == "year":
+        return unit_from("month", today, sign * (12 * count + 6))
+    if half:
+        return unit_from("day", today, sign * {"week": 7 * count + 3, "month": 30 * count + 15}.get(unit, count))
+    if unit in _LONG:
+        return unit_from("day", today, sign * count * _LONG[unit])
+    return unit_from(unit, today, sign * count)
+
+
+def season(year: int, month: int) -> Days:
+    """Return the season of a year that begins in a month."""
+    return months(year, month, 3)
+
+
+def part(of: Days, name: str) -> Days:
+    """Return the early, the middle or the late part of a week, a month or a year."""
+    length = (of.last - of.first).days + 1
+    if length > monthrange(of.first.year, of.first.month)[1]:
+        first, last = {"early": (1, 3), "mid": (5, 8), "half": (1, 6), "other": (7, 12)}.get(name, (10, 12))
+        return months(of.first.year, first, last - first + 1)
+    begin, end = {"early": (0, 10), "mid": (10, 20)}.get(name, (20, length))
+    if length <= _WEEK:
+        begin, end = {"early": (0, 2), "mid": (2, 4)}.get(name, (4, length))
+    return Days(of.first + timedelta(days=begin), of.first + timedelta(days=end - 1))

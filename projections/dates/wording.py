@@ -1,0 +1,61 @@
+"""A text with the days that it means beside its words, and the day and hour of what it says."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from projections.dates.reader import expressions
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from projections.dates.reader import Expression
+
+_HAN: Final = re.compile(r"[一-鿿]")
+_SAID: Final = re.compile(r"\s?[(（][^()（）]{0,20}\d{4}")
+"""Brackets that say the day already."""
+_ONGOING: Final = re.compile(r"\b(?:since|until|till)\s+(?:the\s+)?$|[自从]$", re.IGNORECASE)
+_GAP: Final = re.compile(r"[\s,，、(（的]{0,3}")
+_BEFORE: Final = 12
+"""Characters before an expression in which "since" stands."""
+
+
+def annotated(text: str, at: datetime) -> str:
+    """Return a text word for word, behind each relative time expression its day, or its days, in brackets.
+
+    `at` is when it was said, by the speaker's clock. "I saw the dentist yesterday (2026-11-27)", 大前天（2026-11-25）.
+    Nothing is put beside a date that names its year, what comes back each week, an expression whose day neither its
+    words nor its tense tell, nor where brackets with the year stand already: twice is once.
+    """
+    parts, end = [], 0
+    found = expressions(text, at)
+    for n, one in enumerate(found):
+        if not one.relative or not one.is_sure or _SAID.match(text, one.end) or _is_named_beside(text, found, n):
+            continue
+        written = one.days.written
+        is_chinese = _HAN.match(text, one.end - 1) is not None
+        parts += [text[end : one.end], f"（{written.replace(' to ', '至')}）" if is_chinese else f" ({written})"]
+        end = one.end
+    return "".join((*parts, text[end:]))
+
+
+def first_day(text: str, at: datetime) -> Expression | None:
+    """Return the expression for the day of what a text says that happened or happens, with its hour; None without one.
+
+    It is the first that is one day, else the first of several days; what says since when or until when comes last.
+    """
+    found = [one for one in expressions(text, at) if one.is_sure and one.unit != "range"]
+    return min(found, key=lambda one: (_is_ongoing(text, one), one.hour is None and not one.is_day), default=None)
+
+
+def _is_ongoing(text: str, one: Expression) -> bool:
+    return _ONGOING.search(text, max(0, one.start - _BEFORE), one.start) is not None
+
+
+def _is_named_beside(text: str, found: list[Expression], n: int) -> bool:
+    """Return whether the expression right after this one says its day, as in "tomorrow, March 3rd"."""
+    if n + 1 == len(found) or not _GAP.fullmatch(text, found[n].end, found[n + 1].start):
+        return False
+    one, other = found[n], found[n + 1]
+    return one.first <= other.first and other.last <= one.last
