@@ -57,13 +57,21 @@ _ROLE: Final = re.compile(
 )
 _EXPORTED: Final = re.compile(
     r"^\W{0,2}\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[, T]{1,3}\d{1,2}:\d\d(?::\d\d)?(?:\s?[APap]\.?[Mm]\.?)?\W{0,4}\S"
-    r"|^\W{0,2}\d{1,2}:\d\d(?::\d\d)?\W{1,4}[^:：\n]{1,30}[:：]|^[^\n:：]{1,24}\s\d{4}[/.-]\d{1,2}[/.-]\d{1,2} \d{1,2}:\d\d(?::\d\d)?$"
+    r"|^[\w .'-]{1,24}\s{1,3}\d{1,2}:\d\d(?:\s?[APap][Mm])?$|^\W{0,2}\d{1,2}:\d\d(?::\d\d)?\W{1,4}[^:：\n]{1,30}[:：]|^[^\n:：]{1,24}\s\d{4}[/.-]\d{1,2}[/.-]\d{1,2} \d{1,2}:\d\d(?::\d\d)?$"
 )
 """A line of a messenger's export, or of a log."""
 _MACHINE: Final = re.compile(
     r"^\s*(?:at [\w.$<>]+\(|Traceback |File \"|[A-Z]\w+(?:Error|Exception)\b|(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL)\b"
     r"|[{}\[\]]|<[/!?a-z]|(?:def|class|import|from|return|const|let|var|function|public|private|SELECT|INSERT)\b.*[:;({=]"
     r"|[\w.]+\s?=\s?\S|\$ |npm |#include|//)"
+)
+_ONE_LABELLED: Final = re.compile(
+    r"^\W{0,3}(?!(?:note|ps|fyi|update|edit|reminder|question|answer|fact|btw|correction|name|注|备注|问题|更正)\b)"
+    r"(?:[A-Z][a-z]{1,15}|[一-鿿]{2,4})\s?[:：]\s*(?:I\b|I'|[Mm]y\b|[Hh]i\b|[Hh]ey\b|我)"
+)
+"""One line of a talk: somebody's name, and what they say of themselves."""
+_LOGGED: Final = re.compile(
+    r"^\W{0,2}(?:(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|SELECT\b|INSERT INTO\b|\d{4}-\d\d-\d\d[T ]\d\d:\d\d)"
 )
 _HEADER: Final = re.compile(
     r"^\s*(?:from|to|cc|sent|date|subject|re|fwd|发件人|收件人|抄送|主题|日期)\s?[:：]", re.IGNORECASE
@@ -91,7 +99,7 @@ def said_of(text: str) -> str:
     if (handed := _HANDED_OVER.search(said)) and len(said) - handed.end() > handed.end() - handed.start():
         said = said[: handed.end()].rstrip(" \t\n:：")
     lines = said.split("\n")
-    if len(lines) > 1:
+    if said.strip():
         hidden = _shown_lines(lines[:MOST_LINES])
         said = "\n".join(line for number, line in enumerate(lines) if number not in hidden)
     return text if said == text else said
@@ -104,8 +112,10 @@ def _shown_lines(lines: Sequence[str]) -> set[int]:
     machine = [number for number, line in enumerate(lines) if _MACHINE.match(line)]
     headers = [number for number, line in enumerate(lines) if _HEADER.match(line)]
     headings = [number for number, line in enumerate(lines) if _HEADING.match(line)]
+    if len(lines) == 1:
+        return {0} if any(form.match(lines[0]) for form in (_ONE_LABELLED, _EXPORTED, _MACHINE, _LOGGED)) else set()
     for found in (exported, _labelled(lines)):
-        if len(found) >= FEW:
+        if len(found) >= FEW or (found is exported and found and len(lines) > 1):
             hidden |= set(range(found[0], len(lines)))
     if len(machine) > FEW:
         hidden |= set(range(machine[0], machine[-1] + 1))

@@ -52,6 +52,8 @@ class Piece:
     """What a model is told about its extraction, behind the policy."""
     zone: tzinfo = UTC
     """By which clock it was said."""
+    is_relevant: bool = False
+    """Whether upstream found a screenshot highly relevant."""
 
     @property
     def said_at(self) -> datetime:

@@ -101,6 +101,7 @@ def pieces_of(
             traceparent=traceparent,
             metadata=metadata,
             zone=zone_of(metadata, zone),
+            is_relevant=isinstance(message, ScreenshotAnalysed) and message.relevance == "high",
             instructions=message.instructions if isinstance(message, TurnRecorded) else None,
         )
         for number, text in enumerate(texts)

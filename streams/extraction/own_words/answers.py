@@ -38,11 +38,33 @@ _SENTENCES: Final = {
     "relationship_status": ("User is {}", "用户{}"),
 }
 """The sentence of each key that one question asks for, in English and in Chinese."""
+FEW: Final = 3
+_NO: Final = re.compile(r"\W*(?:no|nope|nah|not|never|没有?|不|否)(?![a-z])", re.IGNORECASE)
+_ASKS_WHICH: Final = re.compile(
+    r"\b(?:what|who|where|when|which|why|how)\b|什么|谁|哪|几|多少|怎么|为什么", re.IGNORECASE
+)
 _LONGEST_VALUE: Final = 40
 _NO_VALUE: Final = re.compile(
     r"\b(?:not|no|none|never|don'?t|rather|secret|why|you|idk|dunno|guess|maybe|nothing|somewhere)\b|不|没|秘密|你|猜|随便",
     re.IGNORECASE,
 )
+
+
+_AS_STATEMENTS: Final = (
+    (
+        re.compile(
+            r"^(?:so,? |and |oh,? )?you(?P<rest>(?:'re| are|'ve| have|'d)?\b.*?)(?:, ?(?:right|correct|yes|no|aren'?t you"
+            r"|don'?t you|isn'?t it))?[?？\s]*$",
+            re.IGNORECASE,
+        ),
+        "I{}",
+    ),
+    (re.compile(r"^(?:so,? |and |oh,? )?are you (?P<rest>.*?)[?？\s]*$", re.IGNORECASE), "I am {}"),
+    (re.compile(r"^(?:so,? |and |oh,? )?have you (?P<rest>.*?)[?？\s]*$", re.IGNORECASE), "I have {}"),
+    (re.compile(r"^(?:so,? |and |oh,? )?do you (?P<rest>.*?)[?？\s]*$", re.IGNORECASE), "I {}"),
+    (re.compile(r"^(?:那|那么)?(?P<rest>[^？?]*你[^？?]*?)(?:吗|对吧|是吧|对吗|是吗|吧)?[?？\s]*$"), "{}"),
+)
+"""Yes-or-no questions to the user, as what a yes states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +73,10 @@ class Answer:
 
     keys: tuple[Finding, ...]
     stands_alone: bool
+    agrees_to: str | None = None
+    """What the question asked, as the user would state it, where this is a yes."""
+    denies: str | None = None
+    """The same, where this is a no."""
 
 
 def question_before(pieces: Sequence[Piece], index: int) -> tuple[int | None, str | None]:
@@ -75,7 +101,19 @@ def answered(asked: str, said: str) -> Answer | None:
     if not is_short:
         return None
     keys = () if denies(said) else _keys(asked, said)
-    return Answer(keys, stands_alone=_OWN.search(said) is not None and not confirms(said) and len(said.split()) > 3)  # noqa: PLR2004
+    stands_alone = _OWN.search(said) is not None and not confirms(said) and (han > FEW or len(said.split()) > FEW)
+    agrees, asks = confirms(said), _as_statement(asked)
+    return Answer(keys, stands_alone, asks if agrees else None, asks if not agrees and _NO.match(said) else None)
+
+
+def _as_statement(asked: str) -> str | None:
+    """Return a yes-or-no question to the user as the user's statement."""
+    for pattern, words in _AS_STATEMENTS:
+        if (found := pattern.match(asked)) and not _ASKS_WHICH.search(asked):
+            rest = found["rest"].replace("'re", " am").replace(" are", " am", 1)
+            rest = re.sub(r"\byour\b", "my", rest).replace("你", "我")
+            return words.format(rest).strip()
+    return None
 
 
 def _keys(asked: str, said: str) -> tuple[Finding, ...]:

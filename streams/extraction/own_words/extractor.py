@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 from projections.embedding.embedder import EmbedderUnavailable
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.protocol import Extraction, Outage, Proposal
-from streams.extraction.rules.finding import Finding
 from streams.extraction.rules_lineage import RulesLineage
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from schemas.messages.observations import TurnContext
     from streams.extraction.own_words.statements import Reading, Statement
     from streams.extraction.protocol import Window
+    from streams.extraction.rules.finding import Finding
 
 LASTING: Final = 0.45
 """The least `lasting` of what is kept for long."""
@@ -57,7 +57,9 @@ class OwnWords(RulesLineage):
         return Extraction(proposals=tuple(_once(proposals)), dropped=reading.dropped)
 
     async def _scored(self, statements: Sequence[Statement]) -> list[_Kept]:
-        texts = [text for one in statements for text in (one.said, f"{one.asked or ''} {one.said}".strip())]
+        texts = [
+            text for one in statements for text in (one.said, one.means or f"{one.asked or ''} {one.said}".strip())
+        ]
         if not texts:
             return []
         distinct = list(dict.fromkeys(texts))
@@ -70,7 +72,7 @@ class OwnWords(RulesLineage):
         kept = []
         for one, alone, asked in zip(statements, texts[::2], texts[1::2], strict=True):
             score = max(lasting[alone], lasting[asked])
-            keys = one.keys if max(own[alone], own[asked]) >= OF_SPEAKER else ()
+            keys = one.keys if one.asked or max(own[alone], own[asked]) >= OF_SPEAKER else ()
             kept.append(_Kept(replace(one, keys=keys), score))
         return kept
 
@@ -102,22 +104,23 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
         if not one.is_kept:
             continue
         last = found[-1] if found else None
-        one.text = statement.said
+        one.text = statement.text
         if statement.before is not None:
-            is_behind = last is not None and last.statement.said == statement.before and last.text == statement.before
+            is_behind = last is not None and last.text == statement.before
             if last is not None and is_behind and not (last.statement.keys and statement.keys) and one.is_lasting:
-                last.text = f"{last.text} {statement.said}" if last.text.isascii() else f"{last.text}{statement.said}"
+                last.text = _beside(last.text, statement.text)
                 last.score = max(last.score, one.score)
                 merged = last.statement
                 last.statement = replace(
                     merged,
                     keys=merged.keys or statement.keys,
                     event=merged.event or statement.event,
-                    plan=merged.plan or statement.plan,
+                    day=merged.day or statement.day,
+                    is_brief=merged.is_brief and statement.is_brief,
                     before="",
                 )
                 continue
-            one.text = f"{statement.before} {statement.said}"
+            one.text = _beside(statement.before, statement.text)
         found.append(one)
     return found
 
@@ -127,24 +130,28 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
     one = kept.statement
     sources = (one.piece,) if one.asked_by is None else (one.asked_by, one.piece)
     if one.event is not None:
-        return [_episode(kept, window, sources), *(_of_key(key, one, sources) for key in one.keys)]
+        return [_episode(kept, one.event, window, sources), *(_of_key(key, one, sources) for key in one.keys)]
     if one.is_said_by_keys:
         return [_of_key(key, one, sources) for key in one.keys]
     first, rest = (one.keys[0], one.keys[1:]) if one.keys else (None, ())
-    plan = one.plan
-    importance = max(first.importance if first else 0.0, round(0.3 + 0.4 * kept.score, 2))
+    is_lasting = kept.is_lasting and not one.is_brief
+    importance = round(0.3 + 0.4 * kept.score, 2) if is_lasting and not one.is_seen else SHORT_LIVED
     whole = Proposal(
         content=_content(kept),
-        category=first.category if first else plan.category if plan else "fact",
-        memory_type=(plan.memory_type if plan else "long_term") if kept.is_lasting else "short_term",
-        importance=importance if kept.is_lasting else SHORT_LIVED,
+        category=one.category,
+        memory_type="long_term" if is_lasting else "short_term",
+        importance=max(first.importance, importance) if first else importance,
         attribute=first.attribute if first else None,
         value=first.value if first else None,
-        occurred_on=(first and (first.occurred_on or first.since)) or (plan.occurred_on if plan else None),
+        occurred_on=(first.occurred_on or first.since) if first else one.day,
         sources=sources,
         speaker=one.speaker,
     )
     return [whole, *(_of_key(key, one, sources) for key in rest)]
+
+
+def _beside(one: str, other: str) -> str:
+    return f"{one}{other}" if one[-1:] in "。！？…" else f"{one} {other}"
 
 
 def _content(kept: _Kept) -> str:
@@ -170,10 +177,8 @@ def _of_key(key: Finding, one: Statement, sources: tuple[int, ...]) -> Proposal:
     )
 
 
-def _episode(kept: _Kept, window: Window, sources: tuple[int, ...]) -> Proposal:
+def _episode(kept: _Kept, event: Finding, window: Window, sources: tuple[int, ...]) -> Proposal:
     """Return an event, with Luna's importance, and what upstream knew of it."""
-    event = kept.statement.event
-    assert event is not None
     contexts: list[TurnContext] = [c for i in sources if (c := window.pieces[i].context)]
     mood = next((context.mood for context in contexts if context.mood), None)
     scene = next((context.scene for context in contexts if context.scene), None)
@@ -191,7 +196,7 @@ def _episode(kept: _Kept, window: Window, sources: tuple[int, ...]) -> Proposal:
         emotion=event.emotion or mood,
         emotion_intensity=event.emotion_intensity,
         key_dialogue=event.key_dialogue,
-        occurred_on=event.occurred_on or event.since,
+        occurred_on=event.occurred_on or kept.statement.day,
         sources=sources,
         speaker=kept.statement.speaker,
     )

@@ -9,20 +9,24 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.wording import annotated, first_day
 from projections.text.analyser import terms
 from projections.text.shown import said_of
 from streams.extraction.evidence.speakers import others_of
 from streams.extraction.own_words.answers import answered, question_before
+from streams.extraction.own_words.cues import asks_for_something, category_of, is_limited, says_nothing
+from streams.extraction.own_words.letters import with_capitals
 from streams.extraction.own_words.splitting import sentences
 from streams.extraction.rules import sentences as clauses
 from streams.extraction.rules.chinese.traditional import as_written, simplified
 from streams.extraction.rules.finding import Finding
-from streams.extraction.rules.screens import read_screen
+from streams.extraction.rules.screens import read_screen, shown_together
 from streams.extraction.rules.sentence_reader import goes_on_of_another, read_sentence
 from streams.extraction.wishes.repairs import repaired_behind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from datetime import date
 
     from streams.extraction.protocol import Piece, Window
 
@@ -36,6 +40,14 @@ _LIVES_FROM: Final = re.compile(
     re.IGNORECASE,
 )
 """How a sentence begins that needs the one before it."""
+_TO_COME: Final = re.compile(
+    r"\b(?:will|going to|gonna|have to|need to|must|am (?:meeting|seeing|having|flying|going)|appointment|meeting|due|deadline)\b"
+    r"|'ll\b|要|会(?!议)|得去|打算|约了|预约|截止",
+    re.IGNORECASE,
+)
+_TASTES: Final = frozenset(
+    {"likes", "dislikes", "interests", "allergies", "skills", "sensitive_topics", "usage_patterns"}
+)
 _ASKS: Final = re.compile(r"[?？][\"'”」』)）\s]*$|(?:吗|呢|么)[。！!～~…\s]*$")
 _CLAUSE: Final = re.compile(r"(?<=[，,；;])\s*|\s+[-–—]+\s+|——")
 _LITTLE: Final = frozenset("我我的是在叫了呢啊呀吧哦嗯今年岁也就都有的很一个和，。！,.!～~ 用户")
@@ -50,21 +62,30 @@ class Statement:
     piece: int
     """The index of its piece."""
     before: str | None = None
-    """The sentence before it, where it lives from that."""
+    """The sentence before it as its text, where it lives from that."""
     asked: str | None = None
     """The question that it answers, where it would not stand alone."""
     asked_by: int | None = None
     """The index of the question's piece."""
+    means: str | None = None
+    """What it says yes or no to, as its speaker would state it."""
     speaker: str | None = None
     """Whose words they are, where that is not the user."""
     keys: tuple[Finding, ...] = ()
     """What it fills; the content of each is the key's sentence."""
     event: Finding | None = None
     """The event that it tells."""
-    plan: Finding | None = None
-    """What else the rules know of it: a day, a category."""
+    text: str = ""
+    """Word for word, with the days that it means."""
+    day: date | None = None
+    """On which it happened, or happens."""
+    category: str = "fact"
+    is_brief: bool = False
+    """Whether it asks for something once, or is over today."""
     is_certain: bool = False
     """Whether it is kept whatever the heads say."""
+    is_seen: bool = False
+    """Whether it stood on a screen, and nobody said it."""
 
     @property
     def is_said_by_keys(self) -> bool:
@@ -100,7 +121,7 @@ def read_window(window: Window) -> Reading:
             found += _gift(piece, index)
             found += _of_turn(window, index, others.get(index), dropped)
         elif piece.speaker in ("screenshot", "article"):
-            found += (_seen(finding, index) for finding in read_screen(piece.text, piece.today, dropped.append))
+            found += _seen(piece, index, dropped.append)
     return Reading(statements=tuple(found), dropped=tuple(dropped))
 
 
@@ -116,40 +137,66 @@ def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]
     asked_by, asked = question_before(pieces, index)
     last: str | None = None
     for number, sentence in enumerate(sentences(own)):
-        keys, others = _findings(sentence, piece, of_another=of_another and number == 0)
+        keys, event = _findings(sentence, piece, of_another=of_another and number == 0)
         said = _before_question(sentence) if _ASKS.search(sentence) else sentence
         answer = answered(asked, sentence) if asked is not None and number == 0 else None
         if answer is not None and not keys:
-            keys = answer.keys
-        needs = answer is not None and not answer.stands_alone
-        if said or keys:
-            yield Statement(
-                said=said or sentence,
-                piece=index,
-                before=last if last and said and _LIVES_FROM.match(said) else None,
+            keys = list(answer.keys)
+            if answer.agrees_to:
+                keys, _ = _findings(answer.agrees_to, piece, of_another=False)
+        if (said and (answer is not None or not says_nothing(said))) or keys or event:
+            one = _statement(said or sentence, index, piece, keys)
+            needs = answer is not None and not answer.stands_alone
+            yield replace(
+                one,
+                before=last if last and _LIVES_FROM.match(one.said) else None,
                 asked=asked if needs else None,
                 asked_by=asked_by if needs else None,
+                means=None if answer is None else answer.agrees_to or answer.denies,
                 speaker=speaker,
-                keys=tuple(keys),
-                event=next((one for one in others if one.kind == "episodic"), None),
-                plan=next((one for one in others if one.kind != "episodic"), None),
+                event=event,
             )
-        last = sentence if len(sentence) <= LONGEST_CARRIED else None
+            last = one.text if len(sentence) <= LONGEST_CARRIED else None
+        else:
+            last = sentence if len(sentence) <= LONGEST_CARRIED else None
 
 
-def _findings(sentence: str, piece: Piece, *, of_another: bool) -> tuple[list[Finding], list[Finding]]:
-    """Return the keys that the rules find in a sentence, and what else they know of it."""
-    plain = simplified(sentence)
+def _statement(said: str, index: int, piece: Piece, keys: list[Finding]) -> Statement:
+    """Return a sentence with its day and category."""
+    when = first_day(said, piece.said_at)
+    day = when.first if when is not None and (when.relative or when.is_day) else None
+    is_ahead = day is not None and when is not None and when.last >= piece.today and _is_ahead(said, day, piece)
+    category = keys[0].category if keys else "schedule" if is_ahead else category_of(said)
+    return Statement(
+        said=said,
+        text=annotated(said, piece.said_at),
+        piece=index,
+        keys=tuple(keys),
+        day=day,
+        category=category,
+        is_brief=asks_for_something(said) or (is_ahead and day == piece.today and when is not None and when.is_day),
+    )
+
+
+def _is_ahead(said: str, day: date, piece: Piece) -> bool:
+    return day > piece.today or _TO_COME.search(said) is not None
+
+
+def _findings(sentence: str, piece: Piece, *, of_another: bool) -> tuple[list[Finding], Finding | None]:
+    """Return the keys that the rules find in a sentence, and the event."""
+    spelt = with_capitals(sentence)
+    plain = simplified(spelt)
     keys: list[Finding] = []
-    others: list[Finding] = []
+    event: Finding | None = None
+    limited = is_limited(sentence)
     for part in clauses.sentences(plain, of_another=of_another):
         for finding in read_sentence(part, piece.today):
-            if finding.attribute is None:
-                others.append(finding)
-            else:
-                key = finding if plain == sentence else as_written(finding, plain, sentence)
+            if finding.attribute is not None and not (limited and finding.attribute in _TASTES):
+                key = finding if plain == spelt else as_written(finding, plain, spelt)
                 keys.append(replace(key, content=key.content[:1].upper() + key.content[1:]))
-    return keys, others
+            elif finding.kind == "episodic":
+                event = event or finding
+    return keys, event
 
 
 def _before_question(sentence: str) -> str:
@@ -166,9 +213,24 @@ def _gift(piece: Piece, index: int) -> Iterator[Statement]:
         words = piece.text.strip()[:200]
         content = f"用户送了礼物：{gift}" if _HAN.search(gift + words) else f"User gave a gift: {gift}"
         event = Finding(content=content, kind="episodic", event_type="gift", key_dialogue=(words,) if words else ())
-        yield Statement(said=content, piece=index, event=event, is_certain=True)
+        yield Statement(said=content, text=content, piece=index, event=event, is_certain=True)
 
 
-def _seen(finding: Finding, index: int) -> Statement:
-    """Return a line that was seen."""
-    return Statement(said=finding.content, piece=index, plan=finding, is_certain=True)
+def _seen(piece: Piece, index: int, dropped: Callable[[str], None]) -> Iterator[Statement]:
+    """Yield what a screen or an article shows: lines with a label or a form that is known, and the others together."""
+    labelled = list(read_screen(piece.text, piece.today, dropped))
+    for line in labelled:
+        yield Statement(
+            said=line.content,
+            text=annotated(line.content, piece.said_at),
+            piece=index,
+            day=line.occurred_on,
+            category=line.category,
+            is_brief=line.memory_type == "short_term",
+            is_certain=True,
+        )
+    known = {line.content for line in labelled}
+    for part in shown_together(piece.text, known):
+        yield Statement(
+            said=part, text=part, piece=index, is_brief=not piece.is_relevant, is_certain=True, is_seen=True
+        )

@@ -16,11 +16,14 @@ from streams.extraction.rules.finding import Finding, plan
 from streams.extraction.rules.orders import gives_orders
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from datetime import date
 
 LONGEST_LINE: Final = 200
 """Characters. Longer lines are running text, whose claims are not known."""
+LONGEST_PART: Final = 500
+"""Characters of the lines that are kept together."""
+_WORDS: Final = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}|[一-鿿぀-ヿ가-힯]{3,}")
 MOST_NAME_WORDS: Final = 6
 """Words of a person's or company's name, with a title or a legal form."""
 MOST_NAME_HAN: Final = 24
@@ -114,3 +117,28 @@ def _read_line(line: str, today: date) -> Iterator[Finding]:
         yield plan(line, when.day, today)
     elif _MONEY.search(line) and _OWED.search(line):
         yield Finding(content=line, category="finance")
+
+
+def shown_together(text: str, known: Collection[str]) -> Iterator[str]:
+    """Yield the lines of substance of a screen, in parts of at most LONGEST_PART characters; `known` are left out.
+
+    A line of substance has words, and is no advert and no order to an assistant.
+    """
+    part = ""
+    for raw in text.splitlines():
+        line = " ".join(visible(raw).split())
+        while line:
+            cut = (
+                line
+                if len(line) <= LONGEST_PART
+                else line[: line.rfind(" ", 0, LONGEST_PART) + 1] or line[:LONGEST_PART]
+            )
+            line = line[len(cut) :]
+            if cut.strip() in known or not _WORDS.search(cut) or gives_orders(cut):
+                continue
+            if part and len(part) + len(cut) > LONGEST_PART:
+                yield part
+                part = ""
+            part = f"{part} · {cut.strip()}" if part else cut.strip()
+    if part:
+        yield part

@@ -67,7 +67,7 @@ _WORK_AT = re.compile(
     r"^(?:work|am (?:now |currently )?working|have worked|started(?: working)?|am employed|have a job"
     r"|got a (?:new )?job|have been "
     r"working|have started|am interning|landed a job|joined|have joined)(?: (?:now|full[- ]time|part[-"
-    rf" ]time|there|remotely))?(?: (?:at|for|with|by))? (?P<at>{_COMPANY})(?P<tail>.*)$"
+    rf" ]time|there|remotely))?(?: (?:at|for|by))? (?P<at>{_COMPANY})(?P<tail>.*)$"
 )
 _BEEN_AT = re.compile(
     rf"^have been (?:at|with) (?!(?:\w+ )?(?:Mum|Mom|Dad|Gran|Grandma|Grandpa)'s\b)(?P<at>{_COMPANY}) "
