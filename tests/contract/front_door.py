@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import numpy as np
 import pytest
+from support.own_words import OwnWordsHere, RulesHere, vectors_of
 
 from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.app import make_http
@@ -18,7 +19,7 @@ from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from projections.embedding.embedder import EmbedderUnavailable, unit_vectors
 from projections.text.analyser import tokens
-from streams.extraction.rules.extractor import RuleExtractor
+from streams.extraction.evidence.judge import Judge
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -95,11 +96,11 @@ class FrontDoor:
         return memory
 
 
-class RulesHere(RuleExtractor):
-    """The rules in this process: one of their own costs half a second."""
+class JudgeHere(Judge):
+    """Judges by the encoder of this process."""
 
-    async def aclose(self) -> None:
-        """Do nothing, for there is no process to end."""
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        return await vectors_of(texts)
 
 
 @asynccontextmanager
@@ -108,11 +109,12 @@ async def front_door(folder: Path, **settings: object) -> AsyncIterator[FrontDoo
     given: dict[str, object] = {"data_dir": folder, "idle_seconds": 0.2, "extractor": "rules", "partitions": 2}
     embedder, clock = HashEmbedder(), SetClock()
     chosen = from_environment({}, **(given | settings))
-    extractor = RulesHere() if chosen.extracts_with == "rules" else None
+    extractor = OwnWordsHere() if chosen.extracts_with == "rules" else None
     worker = Worker(chosen, extractor=extractor, embedder=embedder, clock=clock)
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("mnemolog.worker.worker.RuleProcess", RulesHere)  # beside a model
+            patch.setattr("mnemolog.worker.worker.Judge", JudgeHere)
             await worker.start()
         app = make_http(worker)
         transport = httpx.ASGITransport(app)

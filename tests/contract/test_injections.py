@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from support.examples import MONDAY, XIAOMING, envelope, imported, later, remember, said
 from support.given import Given, given
+from support.own_words import OwnWordsHere
 from support.workbench import CharacterEmbedder
 
 from projections.profile.profile import profile
@@ -28,7 +29,6 @@ from streams.extraction.model.answer import read_answer
 from streams.extraction.model.prompts import messages
 from streams.extraction.protocol import Extraction
 from streams.extraction.request import ExtractionService
-from streams.extraction.rules.extractor import RuleExtractor
 from streams.extraction.window import pieces_of, window_of
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def test_there_are_thirty_in_each_language_over_every_way_in():
 
 @attacks("rules")
 async def test_what_the_rules_read_off_a_screen_is_no_order(attack: dict[str, Any]):
-    after = await decided(attack, RuleExtractor(), Given())
+    after = await decided(attack, OwnWordsHere(), Given())
     assert not [m.content for m in after.memories if attack["must_not"]["memory"] in m.content]
     assert after.memories == []
 

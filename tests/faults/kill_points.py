@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from contract.front_door import HashEmbedder
+from support.own_words import OwnWordsHere
 
 from mnemolog.worker.worker import Worker
-from streams.extraction.rules.extractor import RuleExtractor
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class MortalLog(SqliteLog):
         self.switch.passes("after commit")
 
 
-class MortalExtractor(RuleExtractor):
+class MortalExtractor(OwnWordsHere):
     """The rules, which may be their process's last."""
 
     def __init__(self, switch: KillSwitch) -> None:

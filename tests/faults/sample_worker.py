@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from contract.front_door import HashEmbedder
+from support.own_words import OwnWordsHere
 
 from mnemolog.commands.commands import Fact
 from mnemolog.sample import sample_events
@@ -21,7 +22,6 @@ from projections.shard.shard import BULK_RECORDS
 from schemas.identity import Owner
 from schemas.inputs.input_events import parse_event
 from schemas.topics import CONVERSATIONS, TOPICS
-from streams.extraction.rules.extractor import RuleExtractor
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ async def running(
     given = {"data_dir": folder, "partitions": PARTITIONS, "decay_policy": "off"} | settings
     chosen = from_environment({}, **given)
     if extractor is None and chosen.extracts_with == "rules":
-        extractor = RuleExtractor()  # here: a process of rules costs half a second
+        extractor = OwnWordsHere()  # here: a process of rules costs half a second
     worker = kind(
         chosen,
         clock=clock or StandingClock(),

@@ -24,6 +24,7 @@ from faults.sample_worker import (
     running,
     sample,
 )
+from support.own_words import OwnWordsHere
 
 from mnemolog.commands.commands import Fact
 from mnemolog.http.app import make_http
@@ -32,7 +33,6 @@ from projections.queries.search import Question
 from projections.shard.errors import ShardDamaged, ShardFull
 from projections.shard.snapshot import READING
 from schemas.topics import LEDGER
-from streams.extraction.rules.extractor import RuleExtractor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Extraction, Window
 
 
-class GuardedExtractor(RuleExtractor):
+class GuardedExtractor(OwnWordsHere):
     """Answers until it must not be asked any more."""
 
     is_forbidden = False

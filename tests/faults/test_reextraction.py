@@ -12,6 +12,7 @@ import httpx
 import pytest
 from faults.sample_worker import DRAIN_SECONDS, rebuilt, running
 from faults.test_model_trouble import MoodyModel, answers, asking, say, state
+from support.own_words import OwnWordsHere
 
 from mnemolog.http.app import make_http
 from mnemolog.operations.reextraction import WINDOWS_AT_ONCE, DecisionsStalled, Reextraction, Rejections
@@ -19,7 +20,6 @@ from schemas.identity import Owner
 from schemas.instant import SystemClock
 from schemas.messages.inbox import ExtractionRejected
 from schemas.topics import INBOX
-from streams.extraction.rules.extractor import RuleExtractor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,7 +116,7 @@ async def test_a_users_windows_are_decided_on_in_the_order_of_the_log(tmp_path: 
             for city in ("Bergen", "Oslo", "Porto"):
                 said = await say(worker, "u1", f"home. I live in {city}")
                 assert await worker.event_states.wait([said], SECONDS)
-    async with running(tmp_path, extractor=RuleExtractor(), partitions=2) as worker:
+    async with running(tmp_path, extractor=OwnWordsHere(), partitions=2) as worker:
         assert (await again(worker))["extracted"] == 3
         state_of = worker.shards.of(Owner("default", "u1")).ledger.state(Owner("default", "u1"))
         assert [m.value for m in state_of.memories.values() if m.slot == "city" and m.status == "active"] == ["Porto"]
@@ -344,6 +344,6 @@ async def test_a_model_that_was_refused_may_be_replaced_by_the_rules(tmp_path: P
         async with asking(tmp_path, model.base_url) as worker:
             said = await say(worker, "u1", "home. I live in Bergen")
             assert await worker.event_states.wait([said], SECONDS)
-    async with running(tmp_path, extractor=RuleExtractor(), partitions=2) as worker:
+    async with running(tmp_path, extractor=OwnWordsHere(), partitions=2) as worker:
         assert (await again(worker))["extracted"] == 1
         assert any("Bergen" in content for content in await memories(worker, "u1"))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from support.own_words import OwnWordsHere
+
 from mnemolog.sample import sample_events
 from schemas.inputs.input_events import parse_event
 from schemas.inputs.pieces import is_extractable
 from schemas.messages.observations import SessionEnded, TurnRecorded
-from streams.extraction.rules.extractor import RuleExtractor
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import OpenWindow, WindowLimits, closes_before, pieces_of, window_of
 
@@ -60,7 +61,7 @@ async def proposals(limits: WindowLimits | None = None) -> list[tuple[Window, Pr
     """Return what the rules (or, for `infer: false`, the words themselves) propose, with the window it came from."""
     found = []
     for window, verbatim in windows(limits or WindowLimits()):
-        extractor = VerbatimExtractor() if verbatim else RuleExtractor()
+        extractor = VerbatimExtractor() if verbatim else OwnWordsHere()
         found += [(window, p) for p in (await extractor.extract(window)).proposals]
     return found
 

@@ -69,24 +69,18 @@ class Finding:
     key_dialogue: tuple[str, ...] = ()
 
 
-def profile(attribute: str, value: str, content: str) -> Finding:
+_SENTENCES: Final = {"skills": ("User can do {}", "用户会{}"), "occupation": ("User's work is {}", "用户的工作是{}")}
+"""The sentence of a key, in English and Chinese, where a rule gives none."""
+
+
+def profile(attribute: str, value: str, content: str = "") -> Finding:
     """Return a finding that fills a slot of the profile, with its category (Evatar's) and importance."""
     return Finding(
-        content=content,
+        content=content or _SENTENCES[attribute][_HAN.search(value) is not None].format(value),
         category=_CATEGORIES.get(attribute, "fact"),
         importance=IDENTITY if attribute in _IDENTITY else ORDINARY,
         attribute=attribute,
         value=value,
-    )
-
-
-def plan(content: str, day: date, today: date) -> Finding:
-    """Return a plan for a day; short-term where it is today, as it is over before a short-term memory expires."""
-    return Finding(
-        content=content,
-        category="schedule",
-        memory_type="short_term" if day == today else "long_term",
-        occurred_on=day,
     )
 
 

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.visible_text import visible
 from streams.extraction.rules.dates import chinese_date, english_date
-from streams.extraction.rules.finding import Finding, plan
+from streams.extraction.rules.finding import Finding
 from streams.extraction.rules.orders import gives_orders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from datetime import date
+
+    from schemas.vocabulary.words import MemoryType
 
 LONGEST_LINE: Final = 200
 """Characters. Longer lines are running text, whose claims are not known."""
@@ -114,7 +116,8 @@ def _read_line(line: str, today: date) -> Iterator[Finding]:
     elif _PROJECT.match(line):
         yield Finding(content=line, category="project")
     elif when and when.day >= today and _EVENT.search(line):
-        yield plan(line, when.day, today)
+        term: MemoryType = "short_term" if when.day == today else "long_term"  # it is over before that expires
+        yield Finding(content=line, category="schedule", memory_type=term, occurred_on=when.day)
     elif _MONEY.search(line) and _OWED.search(line):
         yield Finding(content=line, category="finance")
 

@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 from support.examples import MONDAY, happened, later, said, tick
 from support.given import given
+from support.own_words import OwnWordsHere
 from support.tables import each
 
 from mnemolog.http.models.context_requests import Context
@@ -19,7 +20,6 @@ from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES
 from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE
 from schemas.vocabulary.words import EVENT_TYPES, Category, MemoryType, Scope, SourceType
 from streams.extraction.protocol import Piece, Window
-from streams.extraction.rules.extractor import RuleExtractor
 
 DEFAULTS = from_environment({})
 COFFEE = "用户喜欢喝咖啡"
@@ -150,7 +150,7 @@ async def test_the_rules_lead_to_each_of_evatars_categories(text: str, category:
         source_ref="s",
         pieces=(turn,),
     )
-    [found] = (await RuleExtractor().extract(window)).proposals
+    [found] = (await OwnWordsHere().extract(window)).proposals
     assert (found.category, found.content, found.memory_type) == (category, content, "long_term")
 
 

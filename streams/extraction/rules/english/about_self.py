@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from schemas.vocabulary.attributes import NICKNAME
 from streams.extraction.rules.dates import birth_date
 from streams.extraction.rules.english.clauses import apart
-from streams.extraction.rules.english.life import left_firm, third_person
 from streams.extraction.rules.finding import Finding, profile
 from streams.extraction.rules.occupations import english_occupation
 from streams.extraction.rules.places import english_city, is_country
@@ -221,6 +220,19 @@ _UNMARRIED: Final = re.compile(
 )
 
 
+_GONE_FROM: Final = re.compile(
+    r"^(?:\w+ )?(?:i|we) (?:have |just |recently |finally )*(?:(?:left|quit) (?-i:[A-Z])"
+    r"|(?:quit|left|lost) (?:my|the) (?:old |last )?job|got (?:laid off|fired|let go)|am (?:no longer|not) (?:at|with)"
+    r"|do not work|no longer work)",
+    re.IGNORECASE,
+)
+
+
+def _left_firm(clause: Clause) -> bool:
+    """Return whether a firm was left just before a clause, so that `I'm at Lufthansa now` names another."""
+    return any(map(_GONE_FROM.match, clause.before[-2:]))
+
+
 def left_work(said: str) -> bool:
     """Return whether a clause says that work is over."""
     return _LEFT_WORK.search(said) is not None
@@ -251,7 +263,7 @@ def about_self(clause: Clause) -> Iterator[Finding]:
         yield from _body_and_skills(clause)
         yield from _moved_on(clause)
         if m := _FOR_A_LIVING.match(core):
-            yield profile("occupation", m["what"], third_person(clause))
+            yield profile("occupation", m["what"])
 
 
 def _years(core: str) -> Iterator[Finding]:
@@ -288,7 +300,7 @@ def _love(clause: Clause) -> Iterator[Finding]:
     elif clause.past or clause.subject == "other":
         return
     elif _BROKE_UP.match(core) or _UNMARRIED.match(f"{clause.adverbs} {core}".strip()):
-        yield profile("relationship_status", "single", third_person(clause))
+        yield profile("relationship_status", "single", "User is single")
     elif m := _STATUS.match(core):
         said = m["status"]
         status = "widowed" if said.startswith("widow") else "single" if said == "unmarried" else said
@@ -397,7 +409,7 @@ def _home(clause: Clause) -> Iterator[Finding]:
 
 def _moved_on(clause: Clause) -> Iterator[Finding]:
     """Yield the city or company that takes the place of one: I don't work for Deloitte any more, I'm at KPMG."""
-    if (m := _AT_NOW.match(clause.core)) and left_firm(clause):
+    if (m := _AT_NOW.match(clause.core)) and _left_firm(clause):
         yield _employer(m["where"])
         return
     gone = _NO_MORE_THERE.match(clause.core)
@@ -426,11 +438,9 @@ def _body_and_skills(clause: Clause) -> Iterator[Finding]:
         for what in re.split(r" and ", re.sub(r"\b(?:a (?:bit|little)(?: bit)?(?: of)?|some) ", "", spoken)):
             yield profile("skills", what, f"User speaks {what}")
     elif m := _GOOD_AT.match(core):
-        yield profile("skills", m["what"], third_person(clause))
+        yield profile("skills", m["what"])
     elif m := _PLAY.match(core):
-        yield profile(
-            "skills", m["what"], third_person(clause) if m.end() < len(core) else f"User plays the {m['what']}"
-        )
+        yield profile("skills", m["what"], f"User plays the {m['what']}")
 
 
 def _allergy(what: str) -> Finding:

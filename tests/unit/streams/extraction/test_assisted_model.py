@@ -6,11 +6,11 @@ import asyncio
 from datetime import UTC, datetime
 
 import pytest
+from support.own_words import OwnWordsHere
 from support.windows import piece, talk, window
 
 from streams.extraction.assisted import AssistedModel
 from streams.extraction.protocol import Extraction, Outage, Proposal, Rejected, Window
-from streams.extraction.rules.extractor import RuleExtractor
 
 TUESDAY = datetime(2026, 3, 10, 9, tzinfo=UTC)
 WHO = "I'm Ingrid. I live in Bergen and work as a nurse at Haukeland Hospital."
@@ -32,7 +32,7 @@ class Answers:
 
 
 async def slots(model: Answers, asked: Window) -> list[tuple[str, str | None, str | None]]:
-    extraction = await AssistedModel(model, RuleExtractor()).extract(asked)
+    extraction = await AssistedModel(model, OwnWordsHere()).extract(asked)
     return [(p.content, p.attribute, p.value) for p in extraction.proposals]
 
 
@@ -64,17 +64,17 @@ async def test_a_value_is_said_by_whole_words():
 async def test_the_memory_comes_from_both_lines():
     model = Answers(Proposal(content="The user lives in Bergen.", sources=(1,)))
     asked = talk("I live in Bergen.", "It rains a lot there.")
-    [proposal] = (await AssistedModel(model, RuleExtractor()).extract(asked)).proposals
+    [proposal] = (await AssistedModel(model, OwnWordsHere()).extract(asked)).proposals
     assert (proposal.attribute, proposal.sources) == ("city", (1, 0))
 
 
 async def test_the_rest_of_the_answer_is_the_models():
     model = Answers(Proposal(content="The user lives in Bergen.", sources=(0,)))
-    assisted = AssistedModel(model, RuleExtractor())
+    assisted = AssistedModel(model, OwnWordsHere())
     extraction = await assisted.extract(talk(WHO))
     assert (extraction.answer, extraction.tokens_in, assisted.model) == ("[]", 7, "small")
-    assert assisted.prompt_hash not in ("p", RuleExtractor().prompt_hash)
-    assert assisted.prompt_hash == AssistedModel(model, RuleExtractor()).prompt_hash
+    assert assisted.prompt_hash not in ("p", OwnWordsHere().prompt_hash)
+    assert assisted.prompt_hash == AssistedModel(model, OwnWordsHere()).prompt_hash
 
 
 @pytest.mark.parametrize("failure", [Rejected("not JSON"), Outage("down")])
@@ -99,7 +99,7 @@ async def test_a_screenshot_fills_no_slot():
 async def test_the_rules_read_while_the_model_thinks():
     read = asyncio.Event()
 
-    class Rules(RuleExtractor):
+    class Rules(OwnWordsHere):
         async def extract(self, window: Window) -> Extraction:
             read.set()
             return await super().extract(window)

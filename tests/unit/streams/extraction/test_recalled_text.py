@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from support.examples import remember
 from support.given import given
+from support.own_words import OwnWordsHere
 from support.tables import each
 
 from projections.queries.prompt import MESSAGE as POWERMEM_MESSAGE
@@ -19,7 +20,6 @@ from schemas.messages.envelope import Envelope
 from schemas.messages.observations import TurnRecorded
 from streams.extraction.model.prompts import messages
 from streams.extraction.recalled_text import recalled_spans, without_recalled
-from streams.extraction.rules.extractor import RuleExtractor
 from streams.extraction.window import pieces_of, window_of
 
 MONDAY = datetime(2026, 1, 5, 8, tzinfo=UTC)
@@ -46,7 +46,7 @@ def turn(content: str, **more: object) -> TurnRecorded:
 async def contents(content: str) -> list[str]:
     message = turn(content)
     window = window_of(message, tuple(pieces_of(message, MONDAY)))
-    return [p.content for p in (await RuleExtractor().extract(window)).proposals]
+    return [p.content for p in (await OwnWordsHere().extract(window)).proposals]
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from support.own_words import OwnWordsHere
 from support.tables import each
 
 from schemas.messages.observations import TurnContext
 from streams.extraction.event_importance import episode_importance
 from streams.extraction.protocol import Piece, Window
 from streams.extraction.rules.dates import chinese_past, english_past
-from streams.extraction.rules.extractor import RuleExtractor
 from streams.extraction.rules.feelings import Feeling, chinese_feeling, english_feeling
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ async def proposals_of(text: str, context: TurnContext | None = None) -> list[Pr
         source_ref="s",
         pieces=(piece,),
     )
-    return [p for p in (await RuleExtractor().extract(window)).proposals if p.kind == "episodic"]
+    return [p for p in (await OwnWordsHere().extract(window)).proposals if p.kind == "episodic"]
 
 
 @pytest.mark.parametrize(

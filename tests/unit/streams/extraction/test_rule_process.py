@@ -13,12 +13,12 @@ import sys
 import textwrap
 
 import pytest
+from support.own_words import OwnWordsHere
 from support.processes import wait_until_gone
 from support.windows import talk
 
 from schemas.frames import frame_of
 from streams.extraction.protocol import Outage, Rejected
-from streams.extraction.rules.extractor import RuleExtractor
 from streams.extraction.rules.process import RuleProcess
 
 ORDINARY = talk("我叫张三，喜欢喝咖啡", "I work at Acme and I love hiking.", "下周三有项目评审会议")
@@ -30,8 +30,8 @@ async def test_it_finds_what_the_rules_find():
     """Where they run changes nothing."""
     rules = RuleProcess()
     try:
-        assert await rules.extract(ORDINARY) == await RuleExtractor().extract(ORDINARY)
-        assert rules.prompt_hash == RuleExtractor().prompt_hash
+        assert await rules.extract(ORDINARY) == await OwnWordsHere().extract(ORDINARY)
+        assert rules.prompt_hash == OwnWordsHere().prompt_hash
     finally:
         await rules.aclose()
 
@@ -152,7 +152,7 @@ async def test_the_answer_to_a_window_that_nobody_waits_for_is_not_taken_for_the
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
             await reading
-        assert await rules.extract(ORDINARY) == await RuleExtractor().extract(ORDINARY)
+        assert await rules.extract(ORDINARY) == await OwnWordsHere().extract(ORDINARY)
     finally:
         await rules.aclose()
 

@@ -1,0 +1,61 @@
+"""The extractor without a model in this process: no process of rules, and one encoder for all tests of a process."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from projections.embedding import heads
+from projections.embedding.embedder import unit_vectors
+from projections.embedding.use.encoder import loaded
+from streams.extraction.own_words.extractor import OwnWords
+from streams.extraction.own_words.statements import read_window
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from projections.embedding.embedder import Vectors
+    from streams.extraction.own_words.statements import Reading
+    from streams.extraction.protocol import Window
+
+
+class RulesHere:
+    """Reads by the rules in this process."""
+
+    def __init__(self, _cpu_seconds: float = 0.0) -> None:
+        """Take what the process of the rules takes."""
+
+    async def read(self, window: Window) -> Reading:
+        """Return the statements of a window."""
+        return read_window(window)
+
+    async def aclose(self) -> None:
+        """Do nothing, for there is no process to end."""
+
+
+@cache
+def _encoder():  # noqa: ANN202 - the encoder's own type
+    return loaded(1)
+
+
+@lru_cache(maxsize=20_000)
+def _vector(text: str) -> Vectors:
+    return np.asarray(unit_vectors(_encoder().encode([text])), np.float32)[0]
+
+
+async def vectors_of(texts: Sequence[str]) -> Vectors:
+    """Return the built-in encoder's vectors."""
+    return np.stack([_vector(text) for text in texts])
+
+
+class OwnWordsHere(OwnWords):
+    """The extractor of everybody who has no model, in this process."""
+
+    def __init__(self) -> None:
+        """Read by the rules here, and by the encoder of this process."""
+        super().__init__(RulesHere(), vectors_of, heads.load())
+
+    async def aclose(self) -> None:
+        """Do nothing, as the rules here."""
