@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.cues import day_past, spoken, sure_spans
+from projections.dates.spans import Days
+from projections.dates.wording import brackets, with_brackets
 from schemas.vocabulary.attributes import NICKNAME
-from streams.extraction.rules.dates import certain_day, days_ago, spoken, spoken_span
 
 if TYPE_CHECKING:
     from datetime import date
@@ -19,7 +20,6 @@ ORDINARY: Final = 0.5
 IDENTITY: Final = 0.8
 """Importance of who the user is: names, work, home, birthday, family, allergies."""
 
-_HAN: Final = re.compile(r"[一-鿿]")
 _CATEGORIES: Final = {
     "user_name": "people",
     NICKNAME: "people",
@@ -96,25 +96,21 @@ def with_day(finding: Finding, today: date) -> Finding:
     A day that was said with its year stays as it is. What fills no slot and names a day, a week or a month by its
     distance from today (昨天, "last month", 下周) is of that day, or of the first, with all of them in brackets.
     """
-    day = finding.occurred_on
-    content = finding.content
-    if day is None and finding.category == "finance" and (paid := days_ago(content, today)):
-        day = paid.day
+    day, content = finding.occurred_on, finding.content
+    if day is None and finding.category == "finance":
+        day = day_past(content, today)
     named = spoken(content, day, today) if day else None
     if named is None and finding.attribute is None and finding.kind == "semantic":
-        far = spoken_span(content, today) or (None if day else certain_day(content, today))
-        if far and day in (None, far.day):
-            ahead = far.day > today and finding.category == "fact"
-            finding = replace(finding, occurred_on=far.day, category="schedule" if ahead else finding.category)
-            named, day = far, far.day
-    if day is None or day.isoformat() in content:
+        far = next(iter(sure_spans(content, today)), None)
+        if far and day in (None, far.first):
+            ahead = far.first > today and finding.category == "fact"
+            finding = replace(finding, occurred_on=far.first, category="schedule" if ahead else finding.category)
+            named, day = far, far.first
+    if day is None or day.isoformat() in content or (named and not named.relative):
         return finding
-    end = named.end if named else len(content)
-    if named and str(day.year) in content[named.start : end]:
-        return finding
-    written = named.written if named else str(day)
-    mark = f"\uff08{written}\uff09" if _HAN.search(content) else f" ({written})"
-    return replace(finding, content=f"{content[:end]}{mark}{content[end:]}")
+    return replace(
+        finding, content=with_brackets(content, named) if named else f"{content}{brackets(content, Days(day, day))}"
+    )
 
 
 def without_parts(events: list[Finding]) -> list[Finding]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.cues import day_ahead, moved_to, span_ahead
 from streams.extraction.rules.chinese.about_self import keeps_birthday
 from streams.extraction.rules.chinese.clauses import without_idioms, without_particles
-from streams.extraction.rules.dates import chinese_date, moved_to, span_ahead
 from streams.extraction.rules.finding import Finding, plan
 from streams.extraction.rules.places import chinese_city
 
@@ -82,7 +82,7 @@ _PLACES = re.compile(
 def life(clause: Clause, today: date) -> Iterator[Finding]:
     """Yield plans, habits, money, projects and whereabouts. `today` is the day on which the clause was said."""
     if moved := moved_to(clause.text, today):
-        yield plan(_third_person(without_particles(clause.text)), moved.day, today)
+        yield plan(_third_person(without_particles(clause.text)), moved.first, today)
         return
     if clause.past:
         return
@@ -104,14 +104,14 @@ def _plan(clause: Clause, today: date) -> Iterator[Finding]:
     if keeps_birthday(clause):
         return
     weekly = _WEEKLY.search(clause.text)
-    when = None if weekly else chinese_date(clause.text, today) or span_ahead(clause.text, today)
-    if when is None or when.day < today or not _PLANNED.search(clause.text) or _NO_PLAN.search(clause.text):
+    when = None if weekly else day_ahead(clause.text, today) or span_ahead(clause.text, today)
+    if when is None or when.first < today or not _PLANNED.search(clause.text) or _NO_PLAN.search(clause.text):
         return
     if clause.subject == "other" and re.match(
         r"^(?:你|您|他|她|它|大家|别人|老板|[这那](?!周|个?月|个?星期|个?礼拜))", clause.text
     ):
         return
-    yield plan(_third_person(without_particles(clause.text)), when.day, today)
+    yield plan(_third_person(without_particles(clause.text)), when.first, today)
 
 
 def _habit(clause: Clause) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from streams.extraction.rules.dates import english_date, moved_to, span_ahead
+from projections.dates.cues import day_ahead, moved_to, span_ahead
 from streams.extraction.rules.finding import Finding, plan
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ _THIRD: Final = {
 def life(clause: Clause, today: date) -> Iterator[Finding]:
     """Yield plans, habits, money, projects and whereabouts. `today` is the day on which the clause was said."""
     if moved := moved_to(clause.text, today):
-        yield plan(third_person(clause), moved.day, today)
+        yield plan(third_person(clause), moved.first, today)
         return
     if clause.past:
         return
@@ -236,8 +236,8 @@ _PASTS: Final = frozenset(
 
 
 def _plan(clause: Clause, today: date) -> Iterator[Finding]:
-    when = english_date(clause.text, today) or span_ahead(clause.text, today)
-    if when is None or when.day < today or _NO_PLAN.search(clause.text) or _EVERY.search(clause.text):
+    when = day_ahead(clause.text, today) or span_ahead(clause.text, today)
+    if when is None or when.first < today or _NO_PLAN.search(clause.text) or _EVERY.search(clause.text):
         return
     if clause.subject == "other":
         if not _OTHERS_PLAN.search(clause.text) or re.match(
@@ -246,7 +246,7 @@ def _plan(clause: Clause, today: date) -> Iterator[Finding]:
             return
     elif not _PLANNED.search(clause.core) or _PAST_VERB.match(clause.core):
         return
-    yield plan(third_person(clause), when.day, today)
+    yield plan(third_person(clause), when.first, today)
 
 
 def _habit(clause: Clause) -> Iterator[Finding]:

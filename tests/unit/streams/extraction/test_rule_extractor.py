@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from support import windows
 from support.tables import each
 
-from streams.extraction.rules.dates import birth_date, chinese_date, english_date
+from projections.dates.cues import day_ahead
+from projections.dates.yearly import birth_date
 from streams.extraction.rules.extractor import RuleExtractor
 from streams.extraction.rules.screens import DROPPED
 from streams.extraction.verbatim import VerbatimExtractor
@@ -270,8 +271,8 @@ async def test_repetition_takes_no_exponential_time(word: str):
     ],
 )
 def test_chinese_dates(said: str, day: date | None):
-    found = chinese_date(said, MONDAY.date())
-    assert (found.day if found else None) == day
+    found = day_ahead(said, MONDAY.date())
+    assert (found.first if found else None) == day
 
 
 @each(
@@ -294,8 +295,8 @@ def test_chinese_dates(said: str, day: date | None):
     ],
 )
 def test_english_dates(said: str, day: date | None):
-    found = english_date(said, MONDAY.date())
-    assert (found.day if found else None) == day
+    found = day_ahead(said, MONDAY.date())
+    assert (found.first if found else None) == day
 
 
 def test_a_birthday_without_a_year_may_be_the_29th_of_february():

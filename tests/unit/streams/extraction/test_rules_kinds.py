@@ -67,7 +67,7 @@ async def test_a_slot_is_filled_in_many_wordings(said: str, attribute: str, valu
     ("said", "content"),
     [
         ("我有高血压，每天都吃药", "用户有高血压，每天都吃药"),
-        ("上个礼拜体检查出脂肪肝", "用户上个礼拜（2025-12-29/2026-01-04）体检查出脂肪肝"),
+        ("上个礼拜体检查出脂肪肝", "用户上个礼拜（2025-12-29至2026-01-04）体检查出脂肪肝"),
         ("从小在新疆长大", "用户从小在新疆长大"),
         ("睡前必须刷会儿手机", "用户睡前必须刷会儿手机"),
         ("I work nights, so I sleep till noon", "User works nights, sleeps till noon"),
