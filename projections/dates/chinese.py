@@ -35,7 +35,7 @@ _HOURS: Final = (
 )
 """A part of the day, where no hour follows it."""
 _SPELT: Final = r"(?:(?P<y>(?:19|20)\d\d)年)"
-_YEAR: Final = rf"(?:{_SPELT}|(?P<yr>{'|'.join(sorted(_YEARS, key=len, reverse=True))})的?)"
+_YEAR: Final = rf"(?:{_SPELT}的?|(?P<yr>{'|'.join(sorted(_YEARS, key=len, reverse=True))})的?)"
 _FAR: Final = r"上{2,3}|下{2,3}|(?<![早晚马路网身楼地手一之以])上|(?<![一之以楼乡])下|这|本"
 _REL: Final = rf"(?P<rel>{_FAR})"
 _PART: Final = r"(?P<part>初|中旬|底|末|上旬|下旬)"
@@ -204,5 +204,7 @@ _ROWS: Final = (
     (rf"(?<![从到在])(?P<way>这)(?P<n>{NUMERAL}){_IN}", _range),
 )
 CHINESE: Final[tuple[Phrase, ...]] = tuple((re.compile(pattern), read) for pattern, read in _ROWS)
+CHINESE_DATES: Final = CHINESE[:2]
+"""Those for a day of a month, with its year or without."""
 LUNAR: Final = re.compile(r"[农農阴陰旧舊]历|[農陰舊]曆|正月|腊月")
 """The lunar calendar: its months are not those of a date."""

@@ -56,7 +56,7 @@ def _times(m: re.Match[str]) -> int:
 
 
 def _said(m: re.Match[str], today: date) -> Meaning:
-    return sure(day_from(today, _SAID.get(_is(m, "said"), 0)))
+    return sure(day_from(today, _SAID.get(_is(m, "said").removeprefix("the "), 0)))
 
 
 def _weekday(m: re.Match[str], today: date) -> Meaning | None:
@@ -113,10 +113,11 @@ def _range(m: re.Match[str], today: date) -> Meaning:
     return phrases.range_of(_is(m, "unit"), count(_is(m, "n") or "1") * (-1 if back else 1), today)
 
 
-def _date(m: re.Match[str], today: date) -> Meaning | None:
+def dated(m: re.Match[str], today: date) -> Meaning | None:
+    """Return the day of a month, with its year or without, as it is written in full."""
     month = _is(m, "m")
     number = int(month) if month.isdigit() else MONTHS[month[:3]]
-    year = int(m["y"]) if m["y"] else None
+    year = int(_is(m, "y")) if _is(m, "y") else None
     return phrases.day_of_year(number, int(m["d"]), year, today, relative=year is None)
 
 
@@ -171,15 +172,18 @@ def _year(m: re.Match[str], _: date) -> Meaning:
     return sure(months(int(m["y"]), 1, 12), "year", relative=False)
 
 
-_END: Final = r"(?=\s*(?:[,.;:!?)(]|$)|\s+(?:at|in|and|but|or|so|if|i|we|he|she|they|it|my|our|for|to|because|from|with|is|was)\b)"
+_END: Final = (
+    r"(?=\s*(?:[,.;:!?)(]|$)"
+    r"|\s+(?:at|in|and|but|or|so|if|i|we|he|she|they|it|my|our|for|to|because|from|with|is|was)\b)"
+)
 """What follows "on the 3rd" where it is no floor, birthday or attempt."""
 _PART: Final = r"(?:the )?(?P<part>early|mid|late|(?:beginning|start|middle|end)(?= of))(?: of)?"
 _NEAR: Final = "last|next|this"
 _DATED: Final = rf"(?:{_FULL_WEEKDAY.replace('?P<w>', '?:')},? (?:the )?)?"
 _ROWS: Final = (
-    (rf"(?P<y>(?:19|20)\d\d)[-/.](?P<m>\d{{1,2}})[-/.]{_DAY}", _date),
-    (rf"{_DATED}{_DAY} (?:of )?{MONTH}(?:,? {YEAR}\b)?", _date),
-    (rf"{_DATED}{MONTH} (?:the )?{_DAY}(?!:|\s?[ap]\.?m\b|,? years?\b)(?:,? {YEAR}\b)?", _date),
+    (rf"(?P<y>(?:19|20)\d\d)[-/.](?P<m>\d{{1,2}})[-/.]{_DAY}", dated),
+    (rf"{_DATED}{_DAY} (?:of )?{MONTH}(?:,? {YEAR}\b)?", dated),
+    (rf"{_DATED}{MONTH} (?:the )?{_DAY}(?!:|\s?[ap]\.?m\b|,? years?\b)(?:,? {YEAR}\b)?", dated),
     (rf"(?:{_PART}[ -])?{MONTH},? (?:of )?{YEAR}", _month),
     (rf"(?P<rel>{_NEAR}|in|during|since|until|till|before|after|by|from) (?:{_PART}[ -])?{MONTH}(?! ?\d)", _month),
     (rf"{_PART}[ -]{MONTH}(?! ?\d)", _month),
@@ -231,3 +235,5 @@ ENGLISH: Final[tuple[Phrase, ...]] = tuple(
     (re.compile(rf"{_BEGIN}(?:{pattern})(?:['’]s\b)?(?![\w]|[-_/@]\w|\.\w)", re.IGNORECASE), read)
     for pattern, read in _ROWS
 )
+ENGLISH_DATES: Final = ENGLISH[:3]
+"""Those for a day of a month, with its year or without."""

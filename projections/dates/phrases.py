@@ -28,7 +28,8 @@ class Meaning:
     """Whether it means other days when it is said at another time."""
 
 
-Phrase: TypeAlias = "tuple[re.Pattern[str], Callable[[re.Match[str], date], Meaning | None]]"
+Reader: TypeAlias = "Callable[[re.Match[str], date], Meaning | None]"
+Phrase: TypeAlias = "tuple[re.Pattern[str], Reader]"
 
 
 def sure(days: Days, unit: str = "day", *, relative: bool = True) -> Meaning:

@@ -33,7 +33,7 @@ _YEARS: Final = (1000, 8000)
 _SIGNS: Final = re.compile(
     r"(?:19|20)\d\d|day|week|month|year|night|\bago\b|quarter|weekend|spring|summer|autumn|fall|winter"
     r"|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|morning|afternoon|evening"
-    r"|the \d|[年月日号天季周期拜晚早夜]",
+    r"|tomorrow|the \d|[年月日号天季周期拜晚早夜]",
     re.IGNORECASE,
 )
 """A text without any of them names no time."""
@@ -79,6 +79,12 @@ _LEAD: Final = re.compile(
 _SINCE: Final = re.compile(r"\bsince\s+(?:the\s+)?$|[自从]$", re.IGNORECASE)
 _YEARLY: Final = re.compile(r"birthday|anniversary|\bborn\b|生日|纪念日|出生", re.IGNORECASE)
 """What is on that day each year."""
+_MONTHLY: Final = re.compile(
+    r"\b(?:rent|bills?|salary|payday|paid|instal+ments?|mortgage)\b"
+    r"|房租|工资|发薪|还款|还贷|扣款|账单",
+    re.IGNORECASE,
+)
+"""What is on the same day each month."""
 _TURN: Final = re.compile(r"\b(?:and|but|or|then|so|before|after)\b|然后|再|前|完", re.IGNORECASE)
 """Between two phrases: what begins anew."""
 
@@ -97,6 +103,8 @@ class Expression:
     """Whether it means other days when it is said at another time: its days belong beside it."""
     is_sure: bool = True
     """Whether the words tell which days are meant; else they are those that the caller leans to."""
+    by_tense: bool = False
+    """Whether only the tense tells which days are meant, as of "on Monday"."""
     hour: time | None = None
 
     @property
@@ -163,19 +171,17 @@ class _Reading:
         is_open = meaning.past != meaning.coming
         if is_open and tense is None:
             tense = self._tense_at(begin, m.end())
-        is_yearly = meaning.unit in ("date", "month") and is_open and self._is_yearly(begin)
+        comes_back = is_open and self._comes_back(meaning.unit, begin)
         said = tense or meaning.default
         days = {"past": meaning.past, "coming": meaning.coming}[said or "coming"]
         if days is None:
             return None
-        is_sure = said is not None and not is_yearly
-        return Expression(begin, m.end(), *days, meaning.unit, meaning.relative, is_sure)
+        is_sure = said is not None and not comes_back
+        return Expression(begin, m.end(), *days, meaning.unit, meaning.relative, is_sure, is_open)
 
     def anchored(self, found: list[Expression]) -> list[Expression]:
         """Return the expressions with a weekday in the week that is named beside it: next week I fly on Friday."""
-        return [
-            self._within(one, [found[n] for n in (i - 1, i + 1) if 0 <= n < len(found)]) for i, one in enumerate(found)
-        ]
+        return [self._within(one, found[max(0, i - 1) : i] + found[i + 1 : i + 2]) for i, one in enumerate(found)]
 
     def with_hours(self, found: list[Expression]) -> list[Expression]:
         """Return the expressions each with the time of day that is said nearest to it in its sentence."""
@@ -206,15 +212,17 @@ class _Reading:
         of = {"weekday": "week", "number": "month"}.get(one.unit)
         for other in beside:
             between = self._text[min(one.end, other.end) : max(one.start, other.start)]
-            if other.unit != of or self._sentence_at(one.start) != self._sentence_at(other.start):
+            if other.unit != of or (other.start > one.start and not between.isascii()):
+                continue
+            if self._sentence_at(one.start) != self._sentence_at(other.start):
                 continue
             if not _TURN.search(between) and (day := _part_of(other.days, one)):
                 return replace(one, first=day, last=day, is_sure=True)
         return one
 
-    def _is_yearly(self, at: int) -> bool:
-        begin, end = self._sentence_at(at)
-        return _YEARLY.search(self._text, begin, end) is not None
+    def _comes_back(self, unit: str, at: int) -> bool:
+        said = _MONTHLY if unit == "number" else _YEARLY
+        return unit in ("number", "date", "month") and said.search(self._text, *self._sentence_at(at)) is not None
 
     @cached_property
     def _sentences(self) -> list[tuple[int, int]]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.dates.reader import Expression
+    from projections.dates.spans import Days
 
 _HAN: Final = re.compile(r"[一-鿿]")
 _SAID: Final = re.compile(r"\s?[(（][^()（）]{0,20}\d{4}")
@@ -33,11 +34,20 @@ def annotated(text: str, at: datetime) -> str:
     for n, one in enumerate(found):
         if not one.relative or not one.is_sure or _SAID.match(text, one.end) or _is_named_beside(text, found, n):
             continue
-        written = one.days.written
-        is_chinese = _HAN.match(text, one.end - 1) is not None
-        parts += [text[end : one.end], f"（{written.replace(' to ', '至')}）" if is_chinese else f" ({written})"]
+        parts += [text[end : one.end], brackets(text[: one.end], one.days)]
         end = one.end
     return "".join((*parts, text[end:]))
+
+
+def brackets(text: str, days: Days) -> str:
+    """Return days as they stand behind a text, in full-width brackets after Chinese."""
+    written = days.written
+    return f"（{written.replace(' to ', '至')}）" if _HAN.match(text[-1:]) else f" ({written})"
+
+
+def with_brackets(text: str, one: Expression) -> str:
+    """Return a text with the days of one of its expressions behind it."""
+    return f"{text[: one.end]}{brackets(text[: one.end], one.days)}{text[one.end :]}"
 
 
 def first_day(text: str, at: datetime) -> Expression | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from projections.profile.dates import BIRTHDAY, IMPORTANT, names_day, yearly_day
+from projections.dates.yearly import names_day, yearly_day
+from projections.profile.upcoming import BIRTHDAY, IMPORTANT
 from schemas.vocabulary.attributes import name_and_date
 
 AGE: Final = "age"

@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.questions import named_span
 from projections.profile.chinese_questions import asked_in_chinese
 from projections.profile.english_questions import asked_in_english
 from projections.profile.relations import mentions
 from projections.profile.tense import is_past, tells
 from projections.state.memory import ACTIVE, SUPERSEDED
 from projections.text.analyser import fold
-from projections.text.time_spans import named_span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
+    from projections.dates.questions import Span
     from projections.profile.slot_asked import SlotAsked
     from projections.state.memory import Memory, UserState
-    from projections.text.time_spans import Span
 
 MAX_CHARACTERS: Final = 200
 """Longer texts are read as no question: they are stories, or have several."""

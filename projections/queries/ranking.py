@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from projections.dates.questions import Span
     from projections.index.embedded.bm25 import Mask, Scores
     from projections.queries.turn_index import Scored, Times
-    from projections.text.time_spans import Span
 
     Rows: TypeAlias = NDArray[np.intp]
 

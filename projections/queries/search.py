@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from projections.dates.questions import named_span
+from projections.dates.reader import may_name_time
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.embedding.question_views import QuestionViews
 from projections.embedding.serving import is_outdated, multilingual, views_of
@@ -32,7 +34,6 @@ from projections.state.memory import FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
 from projections.text.forms import forms_asked, forms_of
-from projections.text.time_spans import may_name_time, named_span
 from projections.turns import in_turns
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime, tzinfo
 
+    from projections.dates.questions import Span
     from projections.embedding.embedder import Embedder, Vectors
     from projections.embedding.languages import View
     from projections.index.centre import Centre
@@ -52,7 +54,6 @@ if TYPE_CHECKING:
     from projections.queries.turn_meaning import TurnMeanings
     from projections.shard.observation_lookup import Turn
     from projections.state.memory import Memory, UserState
-    from projections.text.time_spans import Span
 
 LEAST_COSINE: Final = -1.0
 NO_FILTERS: Final = Filters()

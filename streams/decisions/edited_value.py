@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.yearly import days_named, yearly_day
 from projections.profile.attribute_values import fault_of
-from projections.profile.dates import BIRTHDAY, IMPORTANT, days_named, yearly_day
+from projections.profile.upcoming import BIRTHDAY, IMPORTANT
 from projections.profile.visibility import SENSITIVE
 from schemas.text import digest
 from schemas.vocabulary.attributes import MAPS, name_and_date, same_value

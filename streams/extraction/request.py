@@ -14,7 +14,7 @@ import orjson
 from projections.dates.hours import time_of_day
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.embedding.stored_vector import vector_bytes
-from projections.profile.dates import SCHEDULE
+from projections.profile.upcoming import SCHEDULE
 from projections.shard.observations import WITHOUT_MODEL
 from schemas import codec, telemetry
 from schemas.disclosure import describe

@@ -10,10 +10,10 @@ from mnemolog.http.models.context_requests import EmotionsAsked, ReportAsked, Up
 from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.routes.agents import fold_turns
 from mnemolog.http.routing import answer, routes
-from projections.profile.dates import Ahead
-from projections.profile.dates import upcoming as ahead_of
 from projections.profile.relationship import feeling_view, feelings, feelings_summary
 from projections.profile.relationship import report as report_of
+from projections.profile.upcoming import Ahead
+from projections.profile.upcoming import upcoming as ahead_of
 from projections.turns import aside
 from schemas.identity import Owner, check_user_id
 from schemas.instant import instant

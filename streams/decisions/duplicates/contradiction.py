@@ -63,7 +63,7 @@ _MAY_TAKE_BACK: Final = re.compile(
 )
 """Of a folded text; that each branch begins with a letter makes the search quick."""
 _ZH_MAY_TAKE_BACK: Final = re.compile(r"[死世走星桥不没离辞跳退戒分裁失误]")
-_DAYS_IN_BRACKETS: Final = re.compile(r"\s?[（(]\d{4}-[\d/-]{2,20}[）)]")
+_DAYS_IN_BRACKETS: Final = re.compile(r"\s?[（(]\d{4}(?:-\d\d){0,2}(?:(?: to |至|/)\d{4}(?:-\d\d){0,2})?[）)]")
 """What the rules write behind "last week"."""
 ANY: Final = "*"
 """Whatever the value was: "User quit their job"."""

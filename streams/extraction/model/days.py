@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.numerals import NUMERAL, number
+from projections.dates.reader import expressions
+from projections.dates.wording import with_brackets
 from streams.extraction.model import wording
-from streams.extraction.rules.dates import Dated, chinese_date, days_ago, english_date
-from streams.extraction.rules.finding import Finding
-from streams.extraction.rules.finding import with_day as marked
-from streams.extraction.rules.numbers import NUMERAL, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import date
 
+    from projections.dates.reader import Expression
     from streams.extraction.protocol import Piece, Proposal, Window
 
 _TIMELESS: Final = frozenset({"birthday", "important_dates"})
@@ -34,23 +34,6 @@ _CLAUSE: Final = re.compile(
 )
 _LEADING: Final = 6
 """Characters before a time phrase that leads its clause, "And " for one: it holds for what follows too."""
-_COUNTS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7} | {
-    "eight": 8, "nine": 9, "ten": 10, "a couple of": 2
-}  # fmt: skip
-_EN_BACK: Final = re.compile(
-    rf"\b(?P<n>{'|'.join(sorted(_COUNTS, key=len, reverse=True))}|\d{{1,3}}) (?P<unit>day|week|month)s? ago\b"
-    r"|(?<!the )\blast (?P<last>week|month)\b(?! of)",
-    re.IGNORECASE,
-)
-_ZH_BACK: Final = re.compile(
-    rf"(?P<n>{NUMERAL})个?(?P<unit>天|周|星期|礼拜|月)(?:[之以]?前)(?![端台后])"
-    r"|上个?(?P<last>周|星期|礼拜|月)(?![一二三四五六日天末\d])"
-)
-_MOST_BACK: Final = 120
-"""Days, weeks or months: what was longer ago is said otherwise."""
-_FIRST_YEAR, _LAST_YEAR = 1000, 9000
-_DAYS_OF: Final = {"day": 1, "天": 1, "week": 7, "周": 7, "星期": 7, "礼拜": 7}
-
 _MONTHS: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
 _AMOUNTS: Final = (
     re.compile(rf"\b{_MONTHS} (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b", re.IGNORECASE),
@@ -71,24 +54,8 @@ _CORRECTS: Final = re.compile(
     re.IGNORECASE,
 )
 
-_EN_WEEKDAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_EVERY: Final = re.compile(
-    rf"\b(?:every|each) (?:other |second |single )?{_EN_WEEKDAY}|\b{_EN_WEEKDAY}s\b"
-    r"|每(?:隔?一?个|逢|到)?(?:周|星期|礼拜)[一二三四五六日天]",
-    re.IGNORECASE,
-)
-"""What comes back each week, and is no day."""
-_BARE_WEEKDAY: Final = re.compile(rf"(?:on )?{_EN_WEEKDAY}|(?:周|星期|礼拜)[一二三四五六日天]", re.IGNORECASE)
-_HAPPENED: Final = re.compile(
-    r"\b(?:was|were|had|did|went|got|came|saw|met|left|lost|won|broke|bought|sold|took|gave|made|found|ate|drank|fell"
-    r"|felt|told|said|slept|spent|ran|drove|flew|paid|sent|wrote|read|died|(?!need|schedul|plann|book|invit|suppos)"
-    r"\w{2,20}ed)\b|[了过]",
-    re.IGNORECASE,
-)
-_WILL_HAPPEN: Final = re.compile(
-    r"\b(?:will|going to|gonna|shall|due|'ll|to be|wants?|plans?)\b|[要会]|打算|准备|约了|[定订]了|计划",
-    re.IGNORECASE,
-)
+_OF_A_DAY: Final = frozenset({"day", "week", "fortnight", "month"})
+"""Units of which a memory's day is told: the same day of last week or last month."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +135,10 @@ def with_day(proposal: Proposal, window: Window) -> Proposal:
             return replace(proposal, occurred_on=None)
         return proposal
     proposal = replace(proposal, occurred_on=day)
-    if today is None:
+    named = named_day(proposal.content, today) if today else None
+    if named is None or not named.relative or named.days.written in proposal.content:
         return proposal
-    if (back := _back(proposal.content, today)) and back[0].day == day:
-        return replace(proposal, content=_with_mark(proposal.content, *back))
-    content = marked(Finding(content=proposal.content, occurred_on=day), today).content
-    return replace(proposal, content=content)
+    return replace(proposal, content=with_brackets(proposal.content, named))
 
 
 def _day(proposal: Proposal, lines: list[Piece]) -> tuple[date | None, date | None]:
@@ -181,7 +146,7 @@ def _day(proposal: Proposal, lines: list[Piece]) -> tuple[date | None, date | No
     for piece in lines:
         today = piece.today
         if dated := named_day(proposal.content, today):
-            return dated.day, today
+            return _day_of(dated, today), today
     terms = wording.terms(proposal.content)
     for piece in lines:
         clauses = _clauses(piece)
@@ -215,11 +180,11 @@ def _clauses(piece: Piece) -> list[_Clause]:
         for index, part in enumerate(parts):
             dated = named_day(part, piece.today)
             if dated is not None:
-                led = dated.day if dated.start <= _LEADING else None
+                led = _day_of(dated, piece.today) if dated.start <= _LEADING else None
                 alone = not wording.terms(part[: dated.start] + part[dated.end :])
                 if alone and index and found[-1].day is None:  # "the rent is due, next Friday"
-                    found[-1] = replace(found[-1], day=dated.day)
-            found.append(_Clause(part, sentence, dated.day if dated else led))
+                    found[-1] = replace(found[-1], day=_day_of(dated, piece.today))
+            found.append(_Clause(part, sentence, _day_of(dated, piece.today) if dated else led))
     return found
 
 
@@ -227,47 +192,18 @@ def _days_of_clauses(lines: list[Piece]) -> frozenset[date]:
     return frozenset(clause.day for piece in lines for clause in _clauses(piece) if clause.day is not None)
 
 
-def _back(text: str, today: date) -> tuple[Dated, str] | None:
-    """Return the day that a text names by days, weeks or months before today, and what it is to be marked with."""
-    m = _EN_BACK.search(text) or _ZH_BACK.search(text)
-    if m is None or not _FIRST_YEAR <= today.year <= _LAST_YEAR:
-        return None
-    said = (m["n"] or "").lower()
-    count = 1 if m["last"] else _COUNTS.get(said) or number(said) or 0
-    unit = (m["unit"] or m["last"]).lower()
-    if not 0 < count <= _MOST_BACK:
-        return None
-    if unit in _DAYS_OF:
-        day = today - timedelta(days=count * _DAYS_OF[unit])
-        mark = f"{day}"
-    else:
-        months = today.year * 12 + today.month - 1 - count
-        year, month = divmod(months, 12)
-        day = date(year, month + 1, min(today.day, monthrange(year, month + 1)[1]))
-        mark = f"{day:%Y-%m}"
-    return Dated(day, m.start(), m.end()), mark
-
-
-def _with_mark(content: str, dated: Dated, mark: str) -> str:
-    if mark in content:
-        return content
-    brackets = f"\uff08{mark}\uff09" if wording.is_chinese(content) else f" ({mark})"
-    return f"{content[: dated.end]}{brackets}{content[dated.end :]}"
-
-
-def named_day(text: str, today: date) -> Dated | None:
-    """Return the day that a text of either language names, past or coming, or None.
+def named_day(text: str, today: date) -> Expression | None:
+    """Return the phrase for the day that a text names, past or coming, or None: what is past goes first.
 
     A weekday alone is the one to come, or the last one where the text says that it happened.
     """
-    once = _EVERY.sub(lambda m: " " * len(m.group()), text)
-    if dated := days_ago(once, today):
-        return dated
-    dated = chinese_date(once, today) if wording.is_chinese(once) else english_date(once, today)
-    if dated and dated.day > today and _BARE_WEEKDAY.fullmatch(once[dated.start : dated.end].strip()):
-        rest = once[: dated.start] + once[dated.end :]
-        if _HAPPENED.search(rest) and not _WILL_HAPPEN.search(rest):
-            return replace(dated, day=dated.day - timedelta(weeks=1))
-    if dated is None and (back := _back(once, today)):
-        return back[0]
-    return dated
+    found = [one for one in expressions(text, today) if one.is_day or one.unit in _OF_A_DAY]
+    return min(found, key=lambda one: one.first > today, default=None)
+
+
+def _day_of(named: Expression, today: date) -> date:
+    """Return the day of a phrase: of a week or a month that is past the one as far in it as today is in its own."""
+    if named.is_day or named.first > today:
+        return named.first
+    far = today.weekday() if named.unit == "week" else today.day - 1
+    return min(named.first + timedelta(days=far), named.last)

@@ -12,9 +12,9 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.numerals import NUMERAL, number
 from streams.extraction.model import wording
 from streams.extraction.model.pets import spans_of
-from streams.extraction.rules.numbers import NUMERAL, number
 from streams.extraction.rules.places import CHINESE_CITIES
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-from streams.extraction.rules.numbers import number
+from projections.dates.numerals import number
 
 _LATIN: Final = re.compile(r"[^\W\d_\u3400-\u9fff]+")
 _DIGITS: Final = re.compile(r"\d{1,12}")

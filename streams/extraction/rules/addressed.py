@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from streams.extraction.rules.dates import chinese_past, english_past
+from projections.dates.cues import day_past
 from streams.extraction.rules.english.clauses import apart
 from streams.extraction.rules.feelings import chinese_feeling, english_feeling
 from streams.extraction.rules.finding import Finding
@@ -173,7 +173,7 @@ def addressed(sentence: Sentence, today: date) -> Iterator[Finding]:
         emotion=felt.emotion if felt else None,
         emotion_intensity=felt.intensity if felt else None,
         key_dialogue=(words,),
-        occurred_on=(chinese_past if is_chinese else english_past)(said, today),
+        occurred_on=day_past(said, today),
     )
 
 

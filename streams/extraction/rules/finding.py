@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from schemas.vocabulary.attributes import NICKNAME
-from streams.extraction.rules.dates import certain_day, days_ago, spoken, spoken_span
 
 if TYPE_CHECKING:
     from datetime import date
@@ -82,33 +80,6 @@ def profile(attribute: str, value: str, content: str = "") -> Finding:
         attribute=attribute,
         value=value,
     )
-
-
-def with_day(finding: Finding, today: date) -> Finding:
-    """Return a finding with its date in brackets behind "tomorrow" or 周三, which mean another day later.
-
-    A day that was said with its year stays as it is. What fills no slot and names a day, a week or a month by its
-    distance from today (昨天, "last month", 下周) is of that day, or of the first, with all of them in brackets.
-    """
-    day = finding.occurred_on
-    content = finding.content
-    if day is None and finding.category == "finance" and (paid := days_ago(content, today)):
-        day = paid.day
-    named = spoken(content, day, today) if day else None
-    if named is None and finding.attribute is None and finding.kind == "semantic":
-        far = spoken_span(content, today) or (None if day else certain_day(content, today))
-        if far and day in (None, far.day):
-            ahead = far.day > today and finding.category == "fact"
-            finding = replace(finding, occurred_on=far.day, category="schedule" if ahead else finding.category)
-            named, day = far, far.day
-    if day is None or day.isoformat() in content:
-        return finding
-    end = named.end if named else len(content)
-    if named and str(day.year) in content[named.start : end]:
-        return finding
-    written = named.written if named else str(day)
-    mark = f"\uff08{written}\uff09" if _HAN.search(content) else f" ({written})"
-    return replace(finding, content=f"{content[:end]}{mark}{content[end:]}")
 
 
 def without_parts(events: list[Finding]) -> list[Finding]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
+from projections.dates.cues import since
 from streams.extraction.rules.addressed import SHARED, addressed
-from streams.extraction.rules.dates import since
 from streams.extraction.rules.finding import without_parts
 
 if TYPE_CHECKING:

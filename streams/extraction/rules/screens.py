@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.cues import day_ahead
 from schemas.visible_text import visible
-from streams.extraction.rules.dates import chinese_date, english_date
 from streams.extraction.rules.finding import Finding
 from streams.extraction.rules.orders import gives_orders
 
@@ -110,14 +110,14 @@ def looks_like_name(text: str) -> bool:
 
 
 def _read_line(line: str, today: date) -> Iterator[Finding]:
-    when = (chinese_date if _HAN.search(line) else english_date)(line, today)
+    when = day_ahead(line, today)
     if _PERSON.match(line):
         yield Finding(content=line, category="people")
     elif _PROJECT.match(line):
         yield Finding(content=line, category="project")
-    elif when and when.day >= today and _EVENT.search(line):
-        term: MemoryType = "short_term" if when.day == today else "long_term"  # it is over before that expires
-        yield Finding(content=line, category="schedule", memory_type=term, occurred_on=when.day)
+    elif when and when.first >= today and _EVENT.search(line):
+        term: MemoryType = "short_term" if when.first == today else "long_term"  # it is over before that expires
+        yield Finding(content=line, category="schedule", memory_type=term, occurred_on=when.first)
     elif _MONEY.search(line) and _OWED.search(line):
         yield Finding(content=line, category="finance")
 

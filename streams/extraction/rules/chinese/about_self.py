@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.numerals import NUMERAL, number
+from projections.dates.yearly import birth_date
 from schemas.vocabulary.attributes import NICKNAME
 from streams.extraction.rules.chinese.clauses import without_particles
-from streams.extraction.rules.dates import birth_date
 from streams.extraction.rules.finding import Finding, profile
-from streams.extraction.rules.numbers import NUMERAL, number
 from streams.extraction.rules.occupations import chinese_occupation, english_occupation
 from streams.extraction.rules.places import chinese_city, latin_city
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.cues import day_past
 from streams.extraction.rules.chinese.clauses import without_idioms
 from streams.extraction.rules.chinese.people import FAMILY
-from streams.extraction.rules.dates import chinese_past
 from streams.extraction.rules.feelings import STRONG, chinese_feeling
 from streams.extraction.rules.finding import Finding
 
@@ -112,7 +112,7 @@ def _event_finding(event: str, said: str, today: date, reaction: str | None = No
         emotion=felt.emotion if felt else None,
         emotion_intensity=felt.intensity if felt else None,
         key_dialogue=(words,),
-        occurred_on=chinese_past(said, today),
+        occurred_on=day_past(said, today),
     )
 
 

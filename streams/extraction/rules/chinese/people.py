@@ -6,10 +6,10 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.numerals import NUMERAL
+from projections.dates.yearly import birth_date
 from streams.extraction.rules.chinese.clauses import without_particles
-from streams.extraction.rules.dates import birth_date
 from streams.extraction.rules.finding import Finding, profile
-from streams.extraction.rules.numbers import NUMERAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.yearly import birth_date
 from schemas.vocabulary.attributes import NICKNAME
-from streams.extraction.rules.dates import birth_date
 from streams.extraction.rules.english.clauses import apart
 from streams.extraction.rules.finding import Finding, profile
 from streams.extraction.rules.occupations import english_occupation

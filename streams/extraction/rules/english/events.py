@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from streams.extraction.rules.dates import english_past
+from projections.dates.cues import day_past
 from streams.extraction.rules.english.clauses import apart
 from streams.extraction.rules.feelings import english_feeling
 from streams.extraction.rules.finding import Finding
@@ -100,7 +100,7 @@ def _event_finding(event: str, said: str, today: date, reaction: str | None = No
         emotion=felt.emotion if felt else None,
         emotion_intensity=felt.intensity if felt else None,
         key_dialogue=(words,),
-        occurred_on=english_past(said, today),
+        occurred_on=day_past(said, today),
     )
 
 

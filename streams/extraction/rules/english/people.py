@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from streams.extraction.rules.dates import birth_date
+from projections.dates.yearly import birth_date
 from streams.extraction.rules.english.about_self import NAME
 from streams.extraction.rules.finding import Finding, profile
 from streams.extraction.rules.places import english_city

@@ -9,9 +9,10 @@ from support.examples import later, remember
 from support.given import given
 from support.tables import each
 
+from projections.dates.yearly import days_named
 from projections.profile.attribute_values import fault_of
-from projections.profile.dates import days_named, upcoming
 from projections.profile.profile import profile
+from projections.profile.upcoming import upcoming
 
 DATES = [
     "05-20", "1990-05-20", "1990/5/20", "1990.05.20", "5月20日", "五月二十日", "1990年5月20号", "May 20", "20 May 1990",

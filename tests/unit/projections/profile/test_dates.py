@@ -8,7 +8,8 @@ from support.examples import MONDAY, candidate, episode, extracted, later, piece
 from support.given import Given, given
 from support.tables import each
 
-from projections.profile.dates import YearlyDay, upcoming, yearly_day
+from projections.dates.yearly import YearlyDay, yearly_day
+from projections.profile.upcoming import upcoming
 
 
 @each(

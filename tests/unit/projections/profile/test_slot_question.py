@@ -9,8 +9,8 @@ from support.examples import LUNA, MONDAY, forget, later, remember
 from support.given import Given, given
 from support.tables import each
 
+from projections.dates.questions import Span
 from projections.profile.slot_question import MAX_CHARACTERS, filling, slot_asked
-from projections.text.time_spans import Span
 
 AT = later(days=1)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.judged import Judged
 from support.rankings import Shares, rank
 
+from projections.dates.questions import Span
 from projections.index.embedded.table import microseconds
 from projections.index.protocol import Hit, Legs
 from projections.queries.ranking import (
@@ -29,7 +30,6 @@ from projections.queries.ranking import (
     scale,
     turn_scores,
 )
-from projections.text.time_spans import Span
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 FUSED = 1 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT

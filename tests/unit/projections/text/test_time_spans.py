@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.tables import each
 
-from projections.text.time_spans import named_span
+from projections.dates.questions import named_span
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)  # a Monday
 

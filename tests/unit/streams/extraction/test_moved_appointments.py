@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
+from streams.extraction.rules.extractor import read_window
 from support import windows
 from support.tables import each
-
-from streams.extraction.rules.extractor import read_window
 
 WEDNESDAY = datetime(2026, 11, 25, 20, tzinfo=UTC)  # and Thursday in Shanghai
 

@@ -1,0 +1,93 @@
+"""What the words around a day say of it: since when something is so, to when it was moved, that it is over or ahead."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from projections.dates.reader import expressions
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from projections.dates.phrases import Tense
+    from projections.dates.reader import Expression
+
+_MOVED: Final = re.compile(
+    r"(?:改|推迟|提前|挪|延期|延后|移|调)(?:到|至|成|在)"
+    r"|\b(?:moved|pushed|postponed|rescheduled|delayed|shifted|put off"
+    r"|brought forward)(?: (?:my|our|the) [\w' ]{2,40}?)?(?: back| forward| up)? (?:to|until|till|for)(?= )",
+    re.IGNORECASE,
+)
+_NOT_MOVED: Final = re.compile(r"(?:没有?|不[会能用要]?|别)[改推提挪延移调]|\b(?:not|never)\b|n't\b", re.IGNORECASE)
+_BETWEEN: Final = len(" the ")
+"""Characters between what moved something and its new day: who moved to Oslo on Friday moved no appointment."""
+_NEAR: Final = frozenset({"day", "week", "fortnight", "weekend", "month", "quarter"})
+_LONG: Final = frozenset({"month", "year", "season", "part"})
+_EN_SINCE: Final = re.compile(
+    r"\bsince (?:the )?$"
+    r"|\b(?:moved|relocated|settled|joined|started|(?:got|was|were|been|am) (?:married|divorced|engaged)"
+    r"|became|hired)\b[^,]{0,60} in (?:the )?$",
+    re.IGNORECASE,
+)
+_ZH_FROM: Final = re.compile(r"从$|自$")
+_ZH_SINCE: Final = re.compile(
+    r"(?:起|开始|以来|就(?!要))|我?(?:就|才|又|刚刚?|已经|终于|正式|全家|一个人){0,3}(?:从[^我，]{1,8}?)?"
+    r"(?:搬|定居|落户|移居|移民|跳槽|跳[到去]|入职|加入|转行|改行|结婚|领证|离婚|订婚)"
+)
+_LEANS: Final[tuple[Tense, ...]] = ("coming", "past")
+_LEAD: Final = 80
+"""Characters before a day in which such words stand."""
+
+
+def since(text: str, today: date) -> date | None:
+    """Return the first day of the year or month since which a text of either language says that something is so.
+
+    A month without a year is the last that has begun: `since March`, 我四月搬到了深圳. None where none is named, or a
+    day to come.
+    """
+    for one in expressions(text, today, "past"):
+        lead = max(0, one.start - _LEAD)
+        said = _ZH_FROM.search(text, lead, one.start) or _ZH_SINCE.match(text, one.end)
+        if one.unit in _LONG and (said or _EN_SINCE.search(text, lead, one.start)):
+            return one.first if one.first <= today else None
+    return None
+
+
+def moved_to(text: str, today: date) -> Expression | None:
+    """Return the day to which a text of either language says that something was moved, today at the earliest."""
+    m = _MOVED.search(text)
+    if m is None or _NOT_MOVED.search(text, 0, m.end()):
+        return None
+    found = (one for one in expressions(text, today, "coming") if one.start >= m.end())
+    one = next(found, None)
+    if one is None or not one.is_day or one.first < today or one.start > m.end() + _BETWEEN:
+        return None
+    return one
+
+
+def day_ahead(text: str, today: date) -> Expression | None:
+    """Return the day from today on that a text names, or one that it names with its year; None where there is none."""
+    found = (one for one in expressions(text, today, "coming") if one.is_day and (one.is_sure or one.unit != "number"))
+    return next((one for one in found if one.first >= today or not one.relative), None)
+
+
+def day_past(text: str, today: date) -> date | None:
+    """Return the day, today at the latest, on which a text says that something happened, or None."""
+    return next((one.first for one in expressions(text, today, "past") if one.is_day and one.first <= today), None)
+
+
+def span_ahead(text: str, today: date) -> Expression | None:
+    """Return the days after today that a text names by their distance from it, or None."""
+    return next((one for one in sure_spans(text, today) if one.first > today), None)
+
+
+def sure_spans(text: str, today: date) -> list[Expression]:
+    """Return the expressions of a text that are reckoned from today by words that leave no doubt (昨天, next week)."""
+    return [one for one in expressions(text, today) if one.relative and one.unit in _NEAR and not one.by_tense]
+
+
+def spoken(text: str, day: date, today: date) -> Expression | None:
+    """Return where a text names a day, None where it does not."""
+    found = (one for lean in _LEANS for one in expressions(text, today, lean))
+    return next((one for one in found if one.first == one.last == day), None)

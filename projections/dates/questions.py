@@ -1,0 +1,72 @@
+"""The span of time that a question names: "last month", "in May 2023", 上周, 去年, 明天, 2023年5月."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING, Final
+
+from projections.dates.reader import expressions
+from projections.dates.spans import week_from
+from schemas.inputs.zone import at_midnight, begin_of, local
+
+if TYPE_CHECKING:
+    from projections.dates.reader import Expression
+
+_EARLIEST: Final = datetime(1, 1, 2, tzinfo=UTC)
+_LATEST: Final = datetime(9999, 12, 30, tzinfo=UTC)
+_BEFORE: Final = re.compile(r"\b(?:before|until|till|prior to)\s+(?:the\s+)?$", re.IGNORECASE)
+_AFTER: Final = re.compile(r"\bafter\s+(?:the\s+)?$", re.IGNORECASE)
+_SINCE: Final = re.compile(r"\bsince\s+(?:the\s+)?$|[从自]$", re.IGNORECASE)
+_LEAD: Final = 20
+"""Characters before a date in which such a word stands."""
+_ZH_BEFORE: Final = re.compile("[之以]?前")
+_ZH_AFTER: Final = re.compile("[之以]后")
+_IS_DATE: Final = "年月日号天季份"
+_GUESSED: Final = frozenset({"weekday", "number"})
+"""On Friday, on the 3rd: which is meant a question does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From an instant to before another, UTC: days by the clock of a zone."""
+
+    since: datetime
+    until: datetime
+    zone: tzinfo = UTC
+
+    def holds(self, moment: datetime) -> bool:
+        """Return whether an instant lies within, or a day, which midnight in UTC stands for."""
+        if at_midnight(moment):
+            moment = begin_of(moment.date(), self.zone)
+        return self.since <= moment < self.until
+
+    def overlaps(self, other: Span) -> bool:
+        """Return whether an instant lies within both."""
+        return self.since < other.until and other.since < self.until
+
+
+def named_span(query: str, at: datetime, zone: tzinfo = UTC) -> Span | None:
+    """Return the span that a query names, seen from an instant and by the clock of a zone; of several a year's first.
+
+    A month or a season without a year is the last that has begun. None where it names none, or one of no calendar.
+    """
+    found = [one for one in expressions(query, local(at, zone), "past") if one.unit not in _GUESSED]
+    if not found:
+        return None
+    one = min(found, key=lambda one: one.relative)
+    first, last = week_from(one.first, 0) if one.unit == "week" else one.days
+    return _open(query, one, Span(begin_of(first, zone), begin_of(last + timedelta(days=1), zone), zone))
+
+
+def _open(query: str, one: Expression, span: Span) -> Span:
+    """Return all that is before a span, or from it on, where the words beside it say so."""
+    lead, is_date = max(0, one.start - _LEAD), query[one.end - 1] in _IS_DATE
+    if _BEFORE.search(query, lead, one.start) or (is_date and _ZH_BEFORE.match(query, one.end)):
+        return Span(_EARLIEST, span.since, span.zone)
+    if _AFTER.search(query, lead, one.start) or (is_date and _ZH_AFTER.match(query, one.end)):
+        return Span(span.until, _LATEST, span.zone)
+    if _SINCE.search(query, lead, one.start):
+        return Span(span.since, _LATEST, span.zone)
+    return span

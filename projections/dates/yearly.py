@@ -1,0 +1,93 @@
+"""Days that come back every year, as values of the profile and birthdays spell them."""
+
+from __future__ import annotations
+
+import re
+from calendar import isleap
+from dataclasses import dataclass
+from datetime import MAXYEAR, date
+from typing import TYPE_CHECKING, Final
+
+from projections.dates.chinese import CHINESE_DATES, LUNAR
+from projections.dates.english import ENGLISH_DATES, dated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from projections.dates.phrases import Reader
+
+_LEAP_DAY: Final = date(2000, 2, 1)
+"""From here on every day of a year, 29 February included, is near."""
+_MONTH_AND_DAY: Final = re.compile(r"(?<!\d)(?P<m>\d{1,2})-(?P<d>\d{1,2})(?!\d)")
+_SPELLINGS: Final = (*CHINESE_DATES, *ENGLISH_DATES, (_MONTH_AND_DAY, dated))
+
+
+@dataclass(frozen=True, slots=True)
+class YearlyDay:
+    """A day that recurs every year; `year` is the first one, if it was given."""
+
+    year: int | None
+    month: int
+    day: int
+
+    def __str__(self) -> str:
+        """Return `1990-03-05`, or `03-05` without a year."""
+        day = f"{self.month:02}-{self.day:02}"
+        return f"{self.year}-{day}" if self.year else day
+
+    def next_from(self, today: date) -> date | None:
+        """Return the next such day from a day on; 29 February is the 28th in other years. None past the calendar."""
+        first = max(today.year, self.year or 0)
+        for year in range(first, min(first + 2, MAXYEAR + 1)):
+            is_short = (self.month, self.day) == (2, 29) and not isleap(year)
+            if (found := date(year, self.month, 28 if is_short else self.day)) >= today:
+                return found
+        return None
+
+    def may_be(self, other: YearlyDay) -> bool:
+        """Return whether both name the same day, as far as their years were given."""
+        return (self.month, self.day) == (other.month, other.day) and (
+            self.year == other.year or None in (self.year, other.year)
+        )
+
+
+def yearly_day(text: str) -> YearlyDay | None:
+    """Return the day that a value of the profile names first; None where a guess would be needed (3/4 is not read)."""
+    return next(iter(days_named(text)), None)
+
+
+def days_named(text: str) -> list[YearlyDay]:
+    """Return every day that a text names, each as it is spelt in full, in order."""
+    return [day for _, day in sorted(_spelt(text), key=lambda one: one[0]) if day]
+
+
+def names_day(text: str) -> bool:
+    """Return whether a text spells a day, be it one that no year has."""
+    return next(_spelt(text), None) is not None
+
+
+def birth_date(text: str) -> str | None:
+    """Return `YYYY-MM-DD`, or `MM-DD` where no year is said, of the first date in a text of either language."""
+    day = None if LUNAR.search(text) or _MONTH_AND_DAY.fullmatch(text) else yearly_day(text)
+    return str(day) if day else None
+
+
+def _spelt(text: str) -> Iterator[tuple[int, YearlyDay | None]]:
+    """Yield where each date begins, and its day; None of one that is in no calendar."""
+    taken = bytearray(len(text))
+    for pattern, read in _SPELLINGS:
+        for m in pattern.finditer(text):
+            if not any(taken[m.start() : m.end()]):
+                taken[m.start() : m.end()] = b"\x01" * len(m[0])
+                yield m.start(), _day(m, read)
+
+
+def _day(m: re.Match[str], read: Reader) -> YearlyDay | None:
+    try:
+        meaning = read(m, _LEAP_DAY)
+    except (ValueError, OverflowError):
+        return None
+    if meaning is None or meaning.coming is None:
+        return None
+    day = meaning.coming.first
+    return YearlyDay(None if meaning.relative else day.year, day.month, day.day)

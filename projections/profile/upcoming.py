@@ -1,0 +1,87 @@
+"""What lies ahead: dated plans, and days that come back every year."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, tzinfo
+from typing import TYPE_CHECKING, Final
+
+from projections.dates.yearly import YearlyDay, yearly_day
+from projections.state.memory import ACTIVE
+from schemas.inputs.zone import at_midnight, local, local_time
+from schemas.vocabulary.attributes import name_and_date, plain_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+
+    from projections.state.memory import Memory
+
+BIRTHDAY: Final = "birthday"
+IMPORTANT: Final = "important_dates"
+ANNIVERSARY: Final = "anniversary"
+SCHEDULE: Final = "schedule"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """Something that lies ahead."""
+
+    day: date
+    at: datetime | None = None
+    """Of a plan that was said with an hour."""
+    kind: str
+    """plan, or yearly."""
+    name: str | None
+    """Of a yearly day: `birthday`, its label, or `anniversary`."""
+    years: int | None
+    """How many years it will have been; None for plans, and where the first year was not said."""
+    memory: Memory
+
+
+def upcoming(
+    memories: Iterable[Memory], as_of: datetime, days: int, agent_id: str | None = None, zone: tzinfo = UTC
+) -> list[Ahead]:
+    """Return what lies at most so many days ahead of an instant, the nearest first; days are those of a zone.
+
+    A plan is a memory whose day lies after it was formed, or is a day of its own (of category schedule). Yearly are the
+    birthday, the important dates (of each name the newest) and the anniversaries that have been.
+    """
+    today = local(as_of, zone).date()
+    shown = [m for m in memories if m.status_at(as_of) == ACTIVE and m.visible_to(agent_id)]
+    found = [
+        one for one in (*_plans(shown, today, zone), *_yearly(shown, today, zone)) if (one.day - today).days <= days
+    ]
+    return sorted(found, key=lambda one: (one.day, one.kind, one.memory.memory_id))
+
+
+def _plans(memories: Iterable[Memory], today: date, zone: tzinfo) -> Iterator[Ahead]:
+    for memory in memories:
+        at, is_day = local_time(memory.occurred_at, zone), at_midnight(memory.occurred_at)
+        is_plan = at > memory.formed_at or (is_day and memory.category == SCHEDULE)
+        if at.date() >= today and is_plan:
+            hour = None if is_day else memory.occurred_at
+            yield Ahead(day=at.date(), at=hour, kind="plan", name=None, years=None, memory=memory)
+
+
+def _yearly(memories: list[Memory], today: date, zone: tzinfo) -> Iterator[Ahead]:
+    newest: dict[tuple[str, str], tuple[str, YearlyDay | None, Memory]] = {}
+    for memory in sorted(memories, key=lambda m: (m.formed_at, m.memory_id)):
+        if memory.slot == BIRTHDAY and memory.value:
+            newest[BIRTHDAY, ""] = (BIRTHDAY, yearly_day(memory.value), memory)
+        elif memory.slot == IMPORTANT and memory.value:
+            label, day = name_and_date(memory.value)
+            newest[IMPORTANT, plain_value(label)] = (label, yearly_day(day), memory)
+        elif memory.kind == "episodic" and memory.event_type == ANNIVERSARY:
+            was = local_time(memory.occurred_at, zone).date()
+            if was < today:
+                newest[ANNIVERSARY, memory.memory_id] = (
+                    ANNIVERSARY,
+                    YearlyDay(was.year, was.month, was.day),
+                    memory,
+                )
+    for name, yearly, memory in newest.values():
+        coming = yearly.next_from(today) if yearly else None
+        if yearly and coming:
+            years = coming.year - yearly.year if yearly.year else None
+            yield Ahead(day=coming, kind="yearly", name=name, years=years, memory=memory)
