@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _THING: Final = (
-    r"(?:e-?mails?|essays?|cv|resume|résumé|cover letter|letters?|poems?|lyrics?|songs?|story|stories|logs?|code|drafts?"
+    r"(?:e-?mails?|essays?|cv|resume|résumé|cover letter|letters?|poems?|lyrics?|songs?|story|stories|logs?|code"
+    r"|drafts?"
     r"|texts?|article|paragraphs?|transcript|chat|conversation|messages?|speech|error|trace(?:back)?|output|post|tweet"
     r"|review|abstract|passage|dialogue|script|caption|bio|snippet|quote|thread|notes|report|excerpt|chapter)"
 )
@@ -23,7 +24,8 @@ _ORDER: Final = (
     r"|critique|explain|analy[sz]e|check|debug|reply to|respond to|answer|grade|rate|continue|format|feedback on)"
 )
 _ZH_THING: Final = (
-    r"(?:作文|邮件|简历|求职信|情书|信|诗|歌词|小说|故事|日志|代码|草稿|文章|聊天记录|对话|报错|段落|演讲稿|文案|句子|文字|内容"
+    r"(?:作文|邮件|简历|求职信|情书|信|诗|歌词|小说|故事|日志|代码|草稿|文章|聊天记录|对话|报错|段落|演讲稿|文案"
+    r"|句子|文字|内容"
     r"|笔记|摘要|论文|剧本|评论|朋友圈|消息|话)"
 )
 _ZH_ORDER: Final = (
@@ -31,7 +33,8 @@ _ZH_ORDER: Final = (
 )
 _HANDED_OVER: Final = re.compile(
     rf"(?:\b{_ORDER}\b[^:：\n.]{{0,80}}|\b{_THING}\b[^:：\n.]{{0,40}}"
-    rf"|{_ZH_ORDER}[^:：\n。]{{0,30}}|(?:这是|下面是|以下是|如下|[写发收贴]的)[^:：\n。]{{0,16}}{_ZH_THING}[^:：\n。]{{0,12}})"
+    rf"|{_ZH_ORDER}[^:：\n。]{{0,30}}|(?:这是|下面是|以下是|如下"
+    rf"|[写发收贴]的)[^:：\n。]{{0,16}}{_ZH_THING}[^:：\n。]{{0,12}})"
     r"(?:[:：][ \t]*(?:\n+)?|\n+)(?=\S)",
     re.IGNORECASE,
 )
@@ -40,7 +43,8 @@ _PLAYED: Final = re.compile(
     r"\brole-?play|\b(?:let'?s (?:pretend|play)|pretend (?:that )?(?:i|you|we|to)\b|act as (?:an?|my|the|if)\b"
     r"|you are now an?\b|imagine (?:that )?(?:i'?m|i am|you'?re|you are)\b|my character\b|in character\b"
     r"|write (?:me )?(?:an?|the) (?:story|poem|song|scene|dialogue|essay|speech|letter|bio|monologue)\b)"
-    r"|扮演|角色扮演|假装(?:你|我|咱)|假设(?:你|我)是|你现在是一[个名位]|设定[:：]|写一?[篇首段封个](?:故事|诗|歌|小说|作文|剧本|独白|情书)",
+    r"|扮演|角色扮演|假装(?:你|我|咱)|假设(?:你|我)是|你现在是一[个名位]|设定[:：]|写一?[篇首段封个](?:故事|诗|歌"
+    r"|小说|作文|剧本|独白|情书)",
     re.IGNORECASE,
 )
 _LABELLED: Final = re.compile(
@@ -49,7 +53,8 @@ _LABELLED: Final = re.compile(
 _FIELD: Final = re.compile(
     r"(?:name|age|city|job|hobb(?:y|ies)|likes?|dislikes?|work|birthday|e-?mail|phone|address|occupation|note|ps|p\.s"
     r"|update|edit|todo|question|answer|q|a|reminder|tip|fact|tl;?dr|btw|fyi|goal|plan|date|time|place|budget|allergies"
-    r"|姓名|名字|年龄|城市|职业|爱好|工作|生日|邮箱|电话|地址|备注|问题|目标|计划|时间|地点|预算|过敏|喜欢|讨厌|性别|身高|体重)s?",
+    r"|姓名|名字|年龄|城市|职业|爱好|工作|生日|邮箱|电话|地址|备注|问题|目标|计划|时间|地点|预算|过敏|喜欢|讨厌"
+    r"|性别|身高|体重)s?",
     re.IGNORECASE,
 )
 _ROLE: Final = re.compile(
@@ -57,19 +62,23 @@ _ROLE: Final = re.compile(
 )
 _EXPORTED: Final = re.compile(
     r"^\W{0,2}\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[, T]{1,3}\d{1,2}:\d\d(?::\d\d)?(?:\s?[APap]\.?[Mm]\.?)?\W{0,4}\S"
-    r"|^[\w .'-]{1,24}\s{1,3}\d{1,2}:\d\d(?:\s?[APap][Mm])?$|^\W{0,2}\d{1,2}:\d\d(?::\d\d)?\W{1,4}[^:：\n]{1,30}[:：]|^[^\n:：]{1,24}\s\d{4}[/.-]\d{1,2}[/.-]\d{1,2} \d{1,2}:\d\d(?::\d\d)?$"
+    r"|^[\w .'-]{1,24}\s{1,3}\d{1,2}:\d\d(?:\s?[APap][Mm])?$"
+    r"|^\W{0,2}\d{1,2}:\d\d(?::\d\d)?\W{1,4}[^:：\n]{1,30}[:：]"
+    r"|^[^\n:：]{1,24}\s\d{4}[/.-]\d{1,2}[/.-]\d{1,2} \d{1,2}:\d\d(?::\d\d)?$"
 )
 """A line of a messenger's export, or of a log."""
 _MACHINE: Final = re.compile(
     r"^\s*(?:at [\w.$<>]+\(|Traceback |File \"|[A-Z]\w+(?:Error|Exception)\b|(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL)\b"
-    r"|[{}\[\]]|<[/!?a-z]|(?:def|class|import|from|return|const|let|var|function|public|private|SELECT|INSERT)\b.*[:;({=]"
+    r"|[{}\[\]]|<[/!?a-z]|(?:def|class|import|from|return|const|let|var|function|public|private|SELECT"
+    r"|INSERT)\b.*[:;({=]"
     r"|[\w.]+\s?=\s?\S|\$ |npm |#include|//)"
 )
 _ONE_LABELLED: Final = re.compile(
-    r"^\W{0,3}(?!(?:note|ps|fyi|update|edit|reminder|question|answer|fact|btw|correction|name|注|备注|问题|更正)\b)"
+    r"^\W{0,3}(?!(?i:note|ps|fyi|update|edit|reminder|question|answer|fact|btw|correction|name|注|备注|问题|更正)\b)"
     r"(?:[A-Z][a-z]{1,15}|[一-鿿]{2,4})\s?[:：]\s*(?:I\b|I'|[Mm]y\b|[Hh]i\b|[Hh]ey\b|我)"
 )
 """One line of a talk: somebody's name, and what they say of themselves."""
+_QUOTED: Final = re.compile(r"\s*[>＞♪]")
 _LOGGED: Final = re.compile(
     r"^\W{0,2}(?:(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|SELECT\b|INSERT INTO\b|\d{4}-\d\d-\d\d[T ]\d\d:\d\d)"
 )
@@ -78,13 +87,15 @@ _HEADER: Final = re.compile(
 )
 _SALUTATION: Final = re.compile(r"^\s*(?:dear|hi|hello|hey|尊敬的|亲爱的).{0,40}[,，:：]\s*$", re.IGNORECASE)
 _CLOSING: Final = re.compile(
-    r"^\s*(?:(?:best|kind|warm) regards|regards|best|sincerely|yours|cheers|thanks|thank you|many thanks|love|此致|敬礼|祝好|谢谢)"
+    r"^\s*(?:(?:best|kind|warm) regards|regards|best|sincerely|yours|cheers|thanks|thank you|many thanks|love|此致"
+    r"|敬礼|祝好|谢谢)"
     r"\b.{0,20}[,，.!]?\s*$",
     re.IGNORECASE,
 )
 _HEADING: Final = re.compile(
     r"^\W{0,4}(?:(?:work |professional )?experience|education|skills|references|summary|objective|certifications?"
-    r"|employment(?: history)?|languages|interests|工作经历|教育背景|教育经历|专业技能|自我评价|项目经验|求职意向)\W{0,3}$",
+    r"|employment(?: history)?|languages|interests|工作经历|教育背景|教育经历|专业技能|自我评价|项目经验"
+    r"|求职意向)\W{0,3}$",
     re.IGNORECASE,
 )
 FEW: Final = 2
@@ -107,13 +118,17 @@ def said_of(text: str) -> str:
 
 def _shown_lines(lines: Sequence[str]) -> set[int]:
     """Return the numbers of the lines that stand in a chat, a log, an e-mail, a CV or a quotation."""
-    hidden = {number for number, line in enumerate(lines) if line.lstrip().startswith((">", "＞", "♪"))}
+    hidden = {number for number, line in enumerate(lines) if _QUOTED.match(line)}
     exported = [number for number, line in enumerate(lines) if _EXPORTED.match(line)]
     machine = [number for number, line in enumerate(lines) if _MACHINE.match(line)]
     headers = [number for number, line in enumerate(lines) if _HEADER.match(line)]
     headings = [number for number, line in enumerate(lines) if _HEADING.match(line)]
     if len(lines) == 1:
-        return {0} if any(form.match(lines[0]) for form in (_ONE_LABELLED, _EXPORTED, _MACHINE, _LOGGED)) else set()
+        return (
+            {0}
+            if any(form.match(lines[0]) for form in (_ONE_LABELLED, _EXPORTED, _MACHINE, _LOGGED, _QUOTED))
+            else set()
+        )
     for found in (exported, _labelled(lines)):
         if len(found) >= FEW or (found is exported and found and len(lines) > 1):
             hidden |= set(range(found[0], len(lines)))

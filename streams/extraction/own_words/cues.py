@@ -8,55 +8,86 @@ from typing import Final
 _ROWS: Final = (
     (
         "finance",
-        r"[¥￥$€£]\s?\d|\b\d[\d,.]*\s?(?:k|usd|eur|gbp|dollars?|euros?|pounds|bucks|quid)\b|\b(?:rent|mortgage|salary|loan|debt|owe"
-        r"|savings|budget|invoice|tax(?:es)?|pension|insurance)\b|房租|房贷|工资|薪水|存款|贷款|欠|借了|还款|保险|\d(?:块|元|万)",
+        (
+            r"[¥￥$€£]\s?\d|\b\d[\d,.]*\s?(?:k|usd|eur|gbp|dollars?|euros?|pounds|bucks|quid)\b|\b(?:rent|mortgage"
+            r"|salary|loan|debt|owe"
+            r"|savings|budget|invoice|tax(?:es)?|pension|insurance)\b|房租|房贷|工资|薪水|存款|贷款|欠|借了|还款"
+            r"|保险|\d(?:块|元|万)"
+        ),
     ),
     (
         "project",
-        r"\b(?:project|startup|thesis|dissertation|repo|codebase|deploy\w*|app i|prototype|manuscript)\b|项目|论文|创业|毕业设计|代码库|产品上线",
+        (
+            r"\b(?:project|startup|thesis|dissertation|repo|codebase|deploy\w*|app i|prototype|manuscript)\b|项目"
+            r"|论文|创业|毕业设计|代码库|产品上线"
+        ),
     ),
     (
         "preference",
-        r"\b(?:love|like|hate|prefer|enjoy|favou?rite|adore|can'?t stand|dislike|allergic|vegan|vegetarian)s?\b|喜欢|讨厌|最爱|爱吃|爱喝|偏爱|不爱|过敏|吃素",
+        (
+            r"\b(?:love|like|hate|prefer|enjoy|favou?rite|adore|can'?t stand|dislike|allergic|vegan|vegetarian)s?\b"
+            r"|喜欢|讨厌|最爱|爱吃|爱喝|偏爱|不爱|过敏|吃素"
+        ),
     ),
-    ("interest", r"\b(?:into|hobby|hobbies|interested in|fan of|passionate|obsessed)\b|兴趣|爱好|迷上|热爱"),
+    (
+        "interest",
+        (r"\b(?:into|hobby|hobbies|interested in|fan of|passionate|obsessed)\b|兴趣|爱好|迷上|热爱"),
+    ),
     (
         "habit",
-        r"\b(?:every (?:day|morning|evening|night|week|\w+day)|usually|always|daily|weekly|routine|twice a|once a)\b"
-        r"|每[天周晚早次月年]|经常|总是|习惯|平时",
+        (
+            r"\b(?:every (?:day|morning|evening|night|week|\w+day)|usually|always|daily|weekly|routine|twice a"
+            r"|once a)\b"
+            r"|每[天周晚早次月年]|经常|总是|习惯|平时"
+        ),
     ),
     (
         "people",
-        r"\b(?:mother|mom|mum|father|dad|parents?|wife|husband|girlfriend|boyfriend|partner|fianc[eé]e?|sisters?|brothers?"
-        r"|sons?|daughters?|kids?|children|baby|grandm\w+|grandpa\w*|grandfather|aunt|uncle|cousins?|nephew|niece|friends?|boss"
-        r"|manager|colleagues?|roommate|neighbou?rs?|dog|cat|puppy|kitten|pets?)\b"
-        r"|妈|爸|父母|老婆|老公|妻子|丈夫|女朋友|男朋友|女友|男友|对象|哥|姐|弟|妹|儿子|女儿|孩子|宝宝|爷爷|奶奶|外公|外婆|姥|舅|姑|叔|姨|朋友|同事|老板"
-        r"|室友|邻居|老师|狗|猫",
+        (
+            r"\b(?:mother|mom|mum|father|dad|parents?|wife|husband|girlfriend|boyfriend|partner|fianc[eé]e?"
+            r"|sisters?|brothers?"
+            r"|sons?|daughters?|kids?|children|baby|grandm\w+|grandpa\w*|grandfather|aunt|uncle|cousins?|nephew"
+            r"|niece|friends?|boss"
+            r"|manager|colleagues?|roommate|neighbou?rs?|dog|cat|puppy|kitten|pets?)\b"
+            r"|妈|爸|父母|老婆|老公|妻子|丈夫|女朋友|男朋友|女友|男友|对象|哥|姐|弟|妹|儿子|女儿|孩子|宝宝|爷爷"
+            r"|奶奶|外公|外婆|姥|舅|姑|叔|姨|朋友|同事|老板"
+            r"|室友|邻居|老师|狗|猫"
+        ),
     ),
 )
 _CATEGORIES: Final = tuple((name, re.compile(pattern, re.IGNORECASE)) for name, pattern in _ROWS)
 _REQUEST: Final = re.compile(
-    r"(?:(?:please|pls|hey|hi|hello|ok|okay|so|and|now|then|also)[, ]+)*(?:(?:can|could|would|will) you|help me|give me|tell me"
-    r"|show me|write|find|recommend|suggest|explain|list|make me|create|generate|translate|summari[sz]e|share|teach me|let me"
+    r"(?:(?:please|pls|hey|hi|hello|ok|okay|so|and|now|then|also)[, ]+)*(?:(?:can|could|would|will) you|help me"
+    r"|give me|tell me"
+    r"|show me|write|find|recommend|suggest|explain|list|make me|create|generate|translate|summari[sz]e|share"
+    r"|teach me|let me"
     r"|let'?s|look up|search|check|remind|i (?:want|need|would like|'d like|wish|hope) you\b|i'?d like you)"
-    r"|(?:那|那么|请问?|麻烦|拜托|好的?)?[，,]?(?:你?能不?能|可以|请|帮我|帮忙|给我|告诉我|教我|推荐|介绍|分享|讲讲?|说说|写一?[个篇首段]|列出|翻译|查一?[下查]"
+    r"|(?:那|那么|请问?|麻烦|拜托|好的?)?[，,]?(?:你?能不?能|可以|请|帮我|帮忙|给我|告诉我|教我|推荐|介绍|分享"
+    r"|讲讲?|说说|写一?[个篇首段]|列出|翻译|查一?[下查]"
     r"|提醒我|我(?:想|要|希望)你|能否)",
     re.IGNORECASE,
 )
 _NOTHING: Final = re.compile(
-    r"(?:oh|ah|wow|haha+|lol|hmm+|well|yes|yeah|ok(?:ay)?|sure|great|cool|nice|good|right|no)?[,.! ]{0,3}(?:thank(?:s| you)"
-    r"|you'?re (?:welcome|right|so|very|the best|amazing)|(?:that|this|it)(?:'s| is| sounds| was)? (?:a )?(?:very |really |so "
+    r"(?:oh|ah|wow|haha+|lol|hmm+|well|yes|yeah|ok(?:ay)?|sure|great|cool|nice|good|right"
+    r"|no)?[,.! ]{0,3}(?:thank(?:s| you)"
+    r"|you'?re (?:welcome|right|so|very|the best|amazing)|(?:that|this|it)(?:'s| is| sounds| was)? (?:a )?(?:very "
+    r"|really |so "
     r"|such )*(?:great|good|nice|cool|awesome|amazing|true|right|fine|interesting|helpful|lovely|wonderful|ok|okay)\W*$"
-    r"|nice to (?:meet|see|hear)|good (?:morning|night|evening|idea|luck|point)|see you|talk (?:to you )?(?:soon|later)|bye"
-    r"|have a (?:nice|good|great)|hello|hi there|how are you|take care|congrat|sounds (?:good|great)|no (?:problem|worries)|i see\b)"
-    r"|(?:哇|嗯+|好的?|哈+|是的?|对|啊|哦)?[，,！!。 ]{0,2}(?:谢谢|多谢|感谢|辛苦|你好|您好|早上好|晚安|晚上好|再见|拜拜|明天见|不客气|没关系|加油|很高兴认识你|好主意"
+    r"|nice to (?:meet|see|hear)|good (?:morning|night|evening|idea|luck|point)|see you|talk (?:to you )?(?:soon"
+    r"|later)|bye"
+    r"|have a (?:nice|good|great)|hello|hi there|how are you|take care|congrat|sounds (?:good|great)|no (?:problem"
+    r"|worries)|i see\b)"
+    r"|(?:哇|嗯+|好的?|哈+|是的?|对|啊|哦)?[，,！!。 ]{0,2}(?:谢谢|多谢|感谢|辛苦|你好|您好|早上好|晚安|晚上好|再见"
+    r"|拜拜|明天见|不客气|没关系|加油|很高兴认识你|好主意"
     r"|你(?:真|说得|太|很|好)|听起来|说得对|原来如此|明白了|知道了|我会试试|好建议)",
     re.IGNORECASE,
 )
 _LIMITED: Final = re.compile(
-    r"\b(?:if|unless|except|only|when(?:ever)?|until|after \d|before \d|but not|big ones|not big|supposed|pretend|wish|would|could"
+    r"\b(?:if|unless|except|only|when(?:ever)?|until|after \d|before \d|but not|big ones|not big|supposed|pretend"
+    r"|wish|would|could"
     r"|might|maybe|perhaps|possibly|used to|almost|nearly|imagine|not sure|without|in the (?:evening|morning)|at night"
-    r"|or something|or whatever)\b|如果|要是|假如|除非|除了|只有|只在|只要|的时候|时候才|以前|曾经|也许|可能|大概|希望|差点|的话|不确定",
+    r"|or something|or whatever)\b|如果|要是|假如|除非|除了|只有|只在|只要|的时候|时候才|以前|曾经|也许|可能|大概"
+    r"|希望|差点|的话|不确定",
     re.IGNORECASE,
 )
 

@@ -72,7 +72,7 @@ class OwnWords(RulesLineage):
         kept = []
         for one, alone, asked in zip(statements, texts[::2], texts[1::2], strict=True):
             score = max(lasting[alone], lasting[asked])
-            keys = one.keys if one.asked or max(own[alone], own[asked]) >= OF_SPEAKER else ()
+            keys = one.keys if one.asked or one.is_certain or max(own[alone], own[asked]) >= OF_SPEAKER else ()
             kept.append(_Kept(replace(one, keys=keys), score))
         return kept
 

@@ -6,11 +6,17 @@ import re
 from typing import Final
 
 _NO_NAME: Final = (
-    r"(?!(?:the|a|an|my|our|his|her|their|your|this|that|these|those|it|here|there|bed|town|love|debt|fear|pain|peace|work|home"
-    r"|school|college|university|church|hospital|march|april|may|june|july|august|january|february|september|october|november"
-    r"|december|january|one|two|three|four|five|six|ten|and|or|with|for|of|to|in|at|on|as|by|is|was|now|then|what|who|me|you|us"
-    r"|them|him|late|nights?|remote|full|part|both|all|some|any|no|not|people|kids|children|tech|finance|sales|marketing"
-    r"|education|healthcare|it|hr|constant|a lot|last|next|today|tomorrow|yesterday|recently|because|since|when|so|after|before|but|for|near|btw|lol|haha|again|ago|where|which|i|we|he|she|they|if|than|from|just|only|also|too)\b)"
+    r"(?!(?:the|a|an|my|our|his|her|their|your|this|that|these|those|it|here|there|bed|town|love|debt|fear|pain"
+    r"|peace|work|home"
+    r"|school|college|university|church|hospital|march|april|may|june|july|august|january|february|september"
+    r"|october|november"
+    r"|december|january|one|two|three|four|five|six|ten|and|or|with|for|of|to|in|at|on|as|by|is|was|now|then|what"
+    r"|who|me|you|us"
+    r"|them|him|late|nights?|remote|full|part|both|all|some|any|no|not|people|kids|children|tech|finance|sales"
+    r"|marketing"
+    r"|education|healthcare|it|hr|constant|a lot|last|next|today|tomorrow|yesterday|recently|because|since|when|so"
+    r"|after|before|but|for|near|btw|lol|haha|again|ago|where|which|i|we|he|she|they|if|than|from|just|only|also"
+    r"|too)\b)"
 )
 _NAME: Final = rf"{_NO_NAME}[a-z][\w'-]{{1,20}}"
 _PLACE: Final = re.compile(

@@ -13,12 +13,14 @@ from projections.dates.wording import annotated, first_day
 from projections.text.analyser import terms
 from projections.text.shown import said_of
 from streams.extraction.evidence.speakers import others_of
-from streams.extraction.own_words.answers import answered, question_before
+from streams.extraction.own_words.answers import answered, field_of, question_before
 from streams.extraction.own_words.cues import asks_for_something, category_of, is_limited, says_nothing
 from streams.extraction.own_words.letters import with_capitals
 from streams.extraction.own_words.splitting import sentences
 from streams.extraction.rules import sentences as clauses
+from streams.extraction.rules.addressed import SHARED
 from streams.extraction.rules.chinese.traditional import as_written, simplified
+from streams.extraction.rules.feelings import chinese_feeling, english_feeling
 from streams.extraction.rules.finding import Finding
 from streams.extraction.rules.screens import read_screen, shown_together
 from streams.extraction.rules.sentence_reader import goes_on_of_another, read_sentence
@@ -35,13 +37,16 @@ LONGEST_CARRIED: Final = 300
 """Characters of a sentence that another one carries to be understood."""
 _HAN: Final = re.compile(r"[一-鿿]")
 _LIVES_FROM: Final = re.compile(
-    r"(?:and |but |so |because |also,? |well,? |then |plus,? |oh,? )*(?:she|he|they|it|that|this|these|those|her|his|their"
-    r"|its|there|both|one of them|which|who)\b|(?:而且|但是?|所以|因为|不过|还有|然后|其实)*(?:她|他|它|那(?!么)|这(?!么))",
+    r"(?:and |but |so |because |also,? |well,? |then |plus,? |oh,? )*(?:she|he|they|it|that|this|these|those|her"
+    r"|his|their"
+    r"|its|there|both|one of them|which|who)\b|(?:而且|但是?|所以|因为|不过|还有|然后|其实)*(?:她|他|它|那(?!么)"
+    r"|这(?!么))",
     re.IGNORECASE,
 )
 """How a sentence begins that needs the one before it."""
 _TO_COME: Final = re.compile(
-    r"\b(?:will|going to|gonna|have to|need to|must|am (?:meeting|seeing|having|flying|going)|appointment|meeting|due|deadline)\b"
+    r"\b(?:will|going to|gonna|have to|need to|must|am (?:meeting|seeing|having|flying|going)|appointment|meeting"
+    r"|due|deadline)\b"
     r"|'ll\b|要|会(?!议)|得去|打算|约了|预约|截止",
     re.IGNORECASE,
 )
@@ -50,6 +55,12 @@ _TASTES: Final = frozenset(
 )
 _ASKS: Final = re.compile(r"[?？][\"'”」』)）\s]*$|(?:吗|呢|么)[。！!～~…\s]*$")
 _CLAUSE: Final = re.compile(r"(?<=[，,；;])\s*|\s+[-–—]+\s+|——")
+LONGEST_FELT: Final = 100
+_FEELS: Final = re.compile(
+    r"\b(?:i'?m|i am|i feel|i felt|i was|i'?ve been|i have been|feeling|feel) |我|^(?:真的|今天|最近)?(?:好|很|特别"
+    r"|非常|太|有点)",
+    re.IGNORECASE,
+)
 _LITTLE: Final = frozenset("我我的是在叫了呢啊呀吧哦嗯今年岁也就都有的很一个和，。！,.!～~ 用户")
 
 
@@ -138,6 +149,8 @@ def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]
     last: str | None = None
     for number, sentence in enumerate(sentences(own)):
         keys, event = _findings(sentence, piece, of_another=of_another and number == 0)
+        field = [] if keys else field_of(sentence)
+        keys = keys or field
         said = _before_question(sentence) if _ASKS.search(sentence) else sentence
         answer = answered(asked, sentence) if asked is not None and number == 0 else None
         if answer is not None and not keys:
@@ -155,6 +168,7 @@ def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]
                 means=None if answer is None else answer.agrees_to or answer.denies,
                 speaker=speaker,
                 event=event,
+                is_certain=bool(field),
             )
             last = one.text if len(sentence) <= LONGEST_CARRIED else None
         else:
@@ -196,7 +210,24 @@ def _findings(sentence: str, piece: Piece, *, of_another: bool) -> tuple[list[Fi
                 keys.append(replace(key, content=key.content[:1].upper() + key.content[1:]))
             elif finding.kind == "episodic":
                 event = event or finding
-    return keys, event
+    return keys, event or _felt(sentence)
+
+
+def _felt(sentence: str) -> Finding | None:
+    """Return what a short sentence in the first person feels, as something that its speaker shares."""
+    if len(sentence) > LONGEST_FELT or not _FEELS.search(sentence) or is_limited(sentence):
+        return None
+    feeling = (chinese_feeling if _HAN.search(sentence) else english_feeling)(sentence)
+    if feeling is None:
+        return None
+    return Finding(
+        content=sentence,
+        kind="episodic",
+        event_type=SHARED,
+        emotion=feeling.emotion,
+        emotion_intensity=feeling.intensity,
+        key_dialogue=(sentence,),
+    )
 
 
 def _before_question(sentence: str) -> str:

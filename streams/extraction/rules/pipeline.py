@@ -59,15 +59,7 @@ class LanguageRules(Generic[Clause]):
         """Yield the keys and events of a sentence that was said on `today`; nothing when in doubt."""
         if sentence.quotes:
             return
-        styles: list[Finding] = []
-        for clause_text in sentence.clauses:
-            yield from self.avoided(clause_text)
-            for finding in (finding for rule in self.asked for finding in rule(clause_text)):
-                if finding.attribute == "communication_style":
-                    styles.append(finding)
-                elif finding.attribute is not None:
-                    yield finding
-        yield from _one_style(styles)
+        yield from self._requested(sentence)
         events = [*self.confided(sentence, today)]
         for clause in self.claims(sentence):
             if clause.theirs:
@@ -79,6 +71,18 @@ class LanguageRules(Generic[Clause]):
         if all(event.event_type == SHARED for event in events):  # a feeling about an event is a part of it
             events += addressed(sentence, today)
         yield from without_parts(events)
+
+    def _requested(self, sentence: Sentence) -> Iterator[Finding]:
+        """Yield what a sentence asks to avoid, and how to answer."""
+        styles: list[Finding] = []
+        for text in sentence.clauses:
+            yield from self.avoided(text)
+            for finding in (finding for rule in self.asked for finding in rule(text)):
+                if finding.attribute == "communication_style":
+                    styles.append(finding)
+                elif finding.attribute is not None:
+                    yield finding
+        yield from _one_style(styles)
 
 
 _LASTS: Final = ("city", "employer", "occupation", "relationship_status")

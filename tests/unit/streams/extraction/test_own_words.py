@@ -1,0 +1,247 @@
+"""Without a model a memory is what somebody said: word for word, with what it needs to stand alone, and its keys."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from support.own_words import OwnWordsHere
+from support.tables import each
+
+from streams.extraction.protocol import Piece, Window
+
+if TYPE_CHECKING:
+    from streams.extraction.protocol import Extraction, Proposal
+
+NOW = datetime(2026, 11, 28, 10, tzinfo=UTC)
+
+
+def window_of(*turns: Any, source: str = "chat", is_relevant: bool = False) -> Window:
+    """Return a window of turns: texts of the user's, or a role, or a name, with the text."""
+    pieces = []
+    for number, turn in enumerate(turns):
+        who, text = turn if isinstance(turn, tuple) else ("user", turn)
+        is_role = who in ("user", "assistant", "screenshot", "article")
+        piece = Piece(
+            piece_id=f"e{number}#0",
+            event_id=f"e{number}",
+            speaker=who if is_role else "user",
+            name=None if is_role else who,
+            text=text,
+            occurred_at=NOW,
+            recorded_at=NOW,
+            is_relevant=is_relevant,
+        )
+        pieces.append(piece)
+    return Window(
+        tenant="t",
+        user_id="u",
+        agent_id=None,
+        session_id="s",
+        source_type="chat" if source == "chat" else "photo",
+        source_ref="s",
+        pieces=tuple(pieces),
+    )
+
+
+def extracted(*turns: Any, **more: Any) -> Extraction:
+    return asyncio.run(OwnWordsHere().extract(window_of(*turns, **more)))
+
+
+def found(*turns: Any, **more: Any) -> tuple[Proposal, ...]:
+    return extracted(*turns, **more).proposals
+
+
+def contents(*turns: Any) -> list[str]:
+    return [one.content for one in found(*turns)]
+
+
+def keys(*turns: Any) -> dict[str, str]:
+    return {one.attribute: one.value or "" for one in found(*turns) if one.attribute and not one.speaker}
+
+
+AS_SAID = (
+    "I did yoga with my sister and it changed my life.",
+    "My manager approved the budget for the garden project.",
+    "Our dog Biscuit is scared of thunder.",
+    "我妹妹在读医学院，成绩一直很好。",
+    "I play the cello in a community orchestra.",
+)
+
+
+@each("said", AS_SAID)
+def test_a_memory_is_the_sentence_word_for_word(said: str):
+    assert said in contents(said)
+
+
+DATED = (
+    ("I saw the dentist yesterday.", "I saw the dentist yesterday (2026-11-27)."),
+    ("大前天我去看了牙医", "大前天（2026-11-25）我去看了牙医"),
+    ("My exam is the Friday after next.", "My exam is the Friday after next (2026-12-11)."),
+    ("I have a dentist appointment tomorrow at 3pm.", "I have a dentist appointment tomorrow (2026-11-29) at 3pm."),
+)
+
+
+@each("said,kept", DATED)
+def test_behind_a_relative_time_stands_its_day(said: str, kept: str):
+    assert contents(said) == [kept]
+
+
+def test_a_sentence_that_lives_from_the_one_before_carries_it():
+    said = "My grandmother lives in Kyoto. She is 71 and plays shogi."
+    assert contents(said) == [said]
+
+
+ANSWERS = (
+    ("Where do you live?", "Basel.", {"city": "Basel"}),
+    ("How old are you?", "34", {"age": "34"}),
+    ("What's your name?", "Noor", {"user_name": "Noor"}),
+    ("你叫什么名字？", "王小雨", {"user_name": "王小雨"}),
+    ("You live in Basel, right?", "Yes, exactly.", {"city": "Basel"}),
+    ("Are you vegetarian?", "Yes, I am.", {}),
+    ("Are you married?", "no", {}),
+    ("How many children do you have?", "Two girls, Ida and Nele", {}),
+)
+
+
+@each("asked,said,wanted", ANSWERS)
+def test_an_answer_is_kept_with_its_question_and_fills_its_key(asked: str, said: str, wanted: dict[str, str]):
+    turns = (("assistant", asked), said)
+    assert contents(*turns) == [f"({asked}) {said}"]
+    assert wanted.items() <= keys(*turns).items()
+
+
+LETTERS = (
+    ("i live in berlin", {"city": "Berlin"}),
+    ("i moved to rome last week", {"city": "Rome"}),
+    ("my name is maria", {"user_name": "Maria"}),
+    ("MY NAME IS LEO. I WORK AT BOSCH.", {"user_name": "Leo", "employer": "Bosch"}),
+    ("My name is **Karim** and I live in `Tunis`.", {"user_name": "Karim", "city": "Tunis"}),
+    ("i work at a bank", {"employer": "bank"}),
+    ("i live in constant fear", {}),
+)
+
+
+@each("said,wanted", LETTERS)
+def test_keys_are_found_whatever_the_letters(said: str, wanted: dict[str, str]):
+    assert keys(said) == wanted
+
+
+LIMITED = (
+    "I never drink coffee after 4 pm.",
+    "I like dogs, but not big ones.",
+    "除了三文鱼，我不吃鱼。",
+    "I only eat meat when I visit my grandmother.",
+    "If I lived in Paris, I would love it.",
+    "I've worked with Python and C++.",
+)
+
+
+@each("said", LIMITED)
+def test_what_is_so_within_limits_stands_whole_and_fills_no_key(said: str):
+    assert keys(said) == {}
+
+
+SHOWN = (
+    "Can you proofread this: I am writing to apply for the position of nurse. I live in Hamburg.",
+    "From: hr@example.com\nSubject: Offer\n\nDear candidate, I live in Leeds.\n\nCan you help me answer it?",
+    "帮我总结这段采访：\n我从小在农村长大，现在在上海当厨师，我有两个女儿。",
+    "Alice: hey\nMe: hi! I am allergic to cats\nAlice: oh no, I have three cats",
+    "[21/11/2026, 18:02:11] Alice: I live in Porto",
+    "alice  10:02 AM\nI am allergic to latex",
+    "User: I live in Dakar\nAssistant: Nice!\nUser: I love tea",
+    "小明：我住在深圳",
+    "INFO 2026-11-02 user: I am allergic to dust",
+    "SELECT 1; -- I live in Dakar",
+    "Let's roleplay: I am a customer named Zoltan. I am allergic to milk.",
+    "```\nmy name is Omar and I live in Cairo\n```",
+    "> I live in Oslo and I am a nurse",
+)
+
+
+@each("text", SHOWN)
+def test_what_is_shown_is_not_said(text: str):
+    answer = extracted(text)
+    assert [one for one in answer.proposals if one.memory_type == "long_term"] == []
+    assert keys(text) == {}
+    assert answer.dropped == ("piece 1: shown, not said",)
+
+
+SAID_ALL_THE_SAME = (
+    ("Name: Leo\nCity: Berlin", "Leo"),
+    ("Note: I am allergic to nuts", "allergic"),
+    ("I have three rules:\n- no meat\n- I never fly\n- I cycle to work every day", "cycle"),
+)
+
+
+@each("text,kept", SAID_ALL_THE_SAME)
+def test_a_list_of_ones_own_is_said(text: str, kept: str):
+    assert extracted(text).dropped == ()
+    assert any(kept in content for content in contents(text))
+
+
+def test_fields_fill_their_keys():
+    assert keys("Name: Leo\nCity: Berlin") == {"user_name": "Leo", "city": "Berlin"}
+
+
+PASSING = (
+    "help me write an email to my boss",
+    "帮我写一封给老板的邮件",
+    "Recommend me a good restaurant near my office",
+)
+
+
+@each("said", PASSING)
+def test_what_is_asked_for_once_is_kept_for_two_days_at_most(said: str):
+    assert {one.memory_type for one in found(said)} <= {"short_term"}
+
+
+NOTHING = ("Thanks a lot!", "Good morning!", "ok", "谢谢你", "What's the weather like?", "That sounds great!", "哈哈")
+
+
+@each("said", NOTHING)
+def test_what_says_nothing_is_no_memory(said: str):
+    assert found(said) == ()
+
+
+LANGUAGES = (
+    "Ich wohne in Hamburg und arbeite als Krankenschwester.",
+    "Я живу в Казани и работаю учителем физики.",
+    "J'ai deux enfants et un chien.",
+    "Mi hermana vive en Sevilla y es médica.",
+    "私は東京に住んでいて、猫を二匹飼っています。",
+    "저는 서울에서 간호사로 일하고 있어요.",
+)
+
+
+@each("said", LANGUAGES)
+def test_other_languages_of_the_encoder_are_kept_too(said: str):
+    assert [one.memory_type for one in found(said)] == ["long_term"]
+
+
+FEELINGS = ("I feel lonely", "我好孤独", "I'm so sad today", "我好难过")
+
+
+@each("said", FEELINGS)
+def test_feelings_count_in_both_languages(said: str):
+    assert len(found(said)) == 1
+
+
+def test_each_of_two_speakers_has_what_they_said():
+    said = found(("Bob", "I moved to Oslo last week."), ("Alice", "I teach math and I love my job."))
+    assert {(one.speaker, one.content.split(":")[0]) for one in said} == {("Bob", "Bob"), ("Alice", "Alice")}
+
+
+def test_of_a_screen_the_lines_of_substance_are_kept_for_a_while_and_fill_no_key():
+    text = "10:22\nBack\nTrain to Hamburg leaves from platform 7\nYour seat is 42 in coach 9"
+    [seen] = found(("screenshot", text), source="photo")
+    assert seen.content == "Train to Hamburg leaves from platform 7 · Your seat is 42 in coach 9"
+    assert (seen.memory_type, seen.attribute) == ("short_term", None)
+    [lasting] = found(("screenshot", text), source="photo", is_relevant=True)
+    assert lasting.memory_type == "long_term"
+
+
+def test_the_same_window_has_the_same_answer():
+    turns = (("assistant", "Where do you live?"), "Basel. My sister lives in Bern. 我昨天去了上海")
+    assert extracted(*turns) == extracted(*turns)
