@@ -11,6 +11,8 @@ import orjson
 
 from projections.shard.observation_lookup import NOT_WORTH_REMEMBERING
 from projections.text.reminders import asks_for_reminder
+from projections.text.scripts import is_read
+from projections.text.shown import said_of
 from schemas.messages.observations import SessionEnded
 from schemas.topics import DEAD_LETTERS, INPUTS, Topic
 
@@ -37,6 +39,8 @@ PAUSE_FACTOR: Final = 9
 
 REMINDER_ASKED: Final = "it asks for a reminder, which is no memory: schedule it by POST /v1/users/{user_id}/reminders"
 NOT_TO_KEEP: Final = "asked not to keep"
+SHOWN: Final = "shown, not said: pasted or played, so it is found as a turn and no memory of the user"
+NOT_READ: Final = "its language is none that the built-in encoder reads: it is found as a turn, and a model can read it"
 ERASED: Final = "it was erased with a memory, and nothing that has its id is kept: publish under another id"
 
 
@@ -109,10 +113,8 @@ class EventStates:
             if state == "accepted" and not self._observe.memorizes:
                 state, reason = "nothing", "MEMORIZE is off"
             is_told = with_redactions or state in FINAL
-            if reason == NOT_WORTH_REMEMBERING and is_told and self._asks_for_reminder(owner, event_id):
-                reason = REMINDER_ASKED
-            if reason == NOT_WORTH_REMEMBERING and is_told and not self._is_kept(owner, event_id):
-                reason = NOT_TO_KEEP
+            if reason == NOT_WORTH_REMEMBERING and is_told:
+                reason = self._why_nothing(owner, event_id)
             states[event_id] = {
                 "event_id": event_id,
                 "state": state,
@@ -197,9 +199,19 @@ class EventStates:
                     final[owner, event_id] = state
         return final
 
-    def _asks_for_reminder(self, owner: Owner, event_id: str) -> bool:
+    def _why_nothing(self, owner: Owner, event_id: str) -> str:
+        """Return why nothing of an event is worth remembering, as far as its words tell."""
         found = self._shards.of(owner).observations.turn(owner, event_id)
-        return found is not None and found.message.role == "user" and asks_for_reminder(found.message.content)
+        if not self._is_kept(owner, event_id):
+            return NOT_TO_KEEP
+        if found is None or found.message.role != "user":
+            return NOT_WORTH_REMEMBERING
+        said = found.message.content
+        if asks_for_reminder(said):
+            return REMINDER_ASKED
+        if not said_of(said).strip():
+            return SHOWN
+        return NOT_WORTH_REMEMBERING if is_read(said) else NOT_READ
 
     def _is_kept(self, owner: Owner, event_id: str) -> bool:
         """Return whether the user lets a turn be kept as it was said."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from unicode_rbnf import RbnfEngine
 
+from projections.text.scripts import is_read, script_of
 from streams.extraction.model.wording import letters, terms
 
 if TYPE_CHECKING:
@@ -47,8 +48,6 @@ _QUOTED: Final = re.compile(
 _CLAUSES: Final = re.compile(r"[,，;；:：]")
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z][\w'’-]{2,40}")
 """A word with a capital inside a sentence."""
-_READ: Final = ("LATIN", "CJK", "HANGUL", "CYRILLIC", "ARABIC", "THAI")
-"""The scripts of the encoder's languages, as Unicode begins the names of their letters."""
 _NO: Final = re.compile(
     r"\b(?:no|not|never|none|nobody|without|cannot|\w{1,9}n[’']t|dont|doesnt|isnt|wont|cant|nah|nope|nicht|nichts|kein\w{0,4}"
     r"|niemals|ohne|nein|pas|jamais|rien|aucun\w{0,3}|non|nunca|nada|jamás|tampoco|não|nem|niente|nessun\w{0,3}|niet|geen"
@@ -228,7 +227,7 @@ class _Evidence:
         """Whether no line that the encoder reads states anything."""
         if not self._texts:
             return True
-        return not self._is_answer and _is_read(self._cited) and float(self._lasting.max()) < NOTHING
+        return not self._is_answer and is_read(self._cited) and float(self._lasting.max()) < NOTHING
 
     def doubts(self) -> Iterator[str]:
         """Yield why the entry may not stem from its lines."""
@@ -237,7 +236,7 @@ class _Evidence:
             yield "a number in it stands in no line"
         if self._has_unsaid_name(content):
             yield "a name in it stands in no line"
-        if not _is_read(self._cited):
+        if not is_read(self._cited):
             if not self._shares_a_word(content):
                 yield "its language is not read, and it shares no name or number with its lines"
             return
@@ -259,16 +258,16 @@ class _Evidence:
     def _has_unsaid_number(self, content: str) -> bool:
         said = _numbers(f"{self._window} {self._days}")
         unsaid = _numbers(_DATE.sub(" ", content)) - said
-        script, spelt = _script(self._cited), letters(self._cited)
+        script, spelt = script_of(self._cited), letters(self._cited)
         return any(not any(word in spelt for word in _spellings(number, script)) for number in unsaid)
 
     def _has_unsaid_name(self, content: str) -> bool:
         """Return whether a name, in the script of its lines, is none of theirs; in another script nobody can tell."""
-        script = _script(self._cited)
+        script = script_of(self._cited)
         said = _plain(self._window)
         names = [n for n in _NAME.findall(content) if script == "LATIN" and not _MONTH.fullmatch(n)]
         value = self._proposal.value or ""
-        if self._proposal.attribute in _OF_NAMES and _script(value) == script:
+        if self._proposal.attribute in _OF_NAMES and script_of(value) == script:
             names.append(value)
         return any(_plain(name)[:_STEM] not in said for name in names)
 
@@ -313,18 +312,3 @@ def _clause(text: str, content: str) -> str:
     clauses = [clause for clause in _CLAUSES.split(text) if clause.strip()]
     wanted = terms(content)
     return max(clauses, key=lambda clause: len(terms(clause) & wanted)) if len(clauses) > 1 else text
-
-
-def _script(text: str) -> str:
-    """Return the script of most letters of a text, as Unicode begins their names."""
-    counts: dict[str, int] = {}
-    for letter in filter(str.isalpha, text[:400]):
-        script = unicodedata.name(letter, "?").partition(" ")[0]
-        counts[script] = counts.get(script, 0) + 1
-    script = max(counts, key=lambda script: counts[script], default="")
-    return "CJK" if script in ("HIRAGANA", "KATAKANA") else script
-
-
-def _is_read(text: str) -> bool:
-    """Return whether the encoder may read a text: it is in the script of one of its languages."""
-    return _script(text) in (*_READ, "")

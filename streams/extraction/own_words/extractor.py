@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from projections.embedding.embedder import EmbedderUnavailable
+from projections.text.scripts import is_read
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.protocol import Extraction, Outage, Proposal
 from streams.extraction.rules_lineage import RulesLineage
@@ -86,12 +87,18 @@ class _Kept:
     text: str = ""
 
     @property
-    def is_lasting(self) -> bool:
+    def is_certain(self) -> bool:
         one = self.statement
-        return one.is_certain or bool(one.keys) or one.event is not None or self.score >= LASTING
+        return one.is_certain or bool(one.keys) or one.event is not None
+
+    @property
+    def is_lasting(self) -> bool:
+        return self.is_certain or self.score >= LASTING
 
     @property
     def is_kept(self) -> bool:
+        if not is_read(self.statement.said):
+            return self.is_certain
         is_passing = self.score >= PASSING and _OWN.search(self.statement.said) is not None
         return self.is_lasting or is_passing
 
