@@ -320,7 +320,7 @@ class Worker:
         self._exits.push_async_callback(rules.aclose)
         judge = Judge(self.embedder)
         self._exits.push_async_callback(judge.aclose)
-        own_words = OwnWords(rules, judge.embed, judge.heads)
+        own_words = OwnWords(rules, judge.embed, judge.heads, lambda window: self._known.of(window))  # noqa: PLW0108 - built later
         if self.settings.extracts_with == "rules":
             return own_words
         model = components.make_model(self.settings, self.metrics)
@@ -346,7 +346,7 @@ class Worker:
         self.remember_pool = KeyedPool(
             WORKED_AT_ONCE, self.fail, partial(metrics.took, "remember"), attrgetter("tenant")
         )
-        known = KnownMemories(
+        self._known = known = KnownMemories(
             self.shards,
             self.index_sync,
             self.embedder,

@@ -110,3 +110,31 @@ def says_nothing(text: str) -> bool:
 def is_limited(text: str) -> bool:
     """Return whether a sentence says that something is so under a condition, within limits, or perhaps."""
     return _LIMITED.search(text) is not None
+
+
+_CHANGES: Final = (
+    (
+        0.3,
+        (
+            r"\b(?:sold|traded|stopped|quit|quitting|gave up|given up|no longer|any ?more|cancel\w*|called off"
+            r"|paid (?:\w+ ){0,3}back"
+            r"|is over|passed away|died|broke up|split up|back together|retired|lost|replaced|postponed|pushed"
+            r"|rescheduled"
+            r"|got rid of|swapped|dropped|scrapped|ditched|fell through|done with|not happening|out of|returned"
+            r"|moved|relocated"
+            r"|turned \d|gave birth|switched|changed|adopted|don'?t \w+ (?:\w+ )?now)\b"
+            r"|卖掉?了|不再|不\w{0,6}了|没\w{0,4}了|改(?:成|到|为|学|喝|吃|坐|用|在)|换(?:成|了|到|掉)|搬(?:到|去"
+            r"|家|了)|取消|推迟|提前到|延期"
+            r"|还清|还给|还了|结束|去世|过世|走了|分手|和好|戒|退(?:休|掉|了)|辞|离职|满\d+|生了|涨|降|转(?:行|到)"
+            r"|黄了|收养|改名"
+        ),
+    ),
+    (0.4, r"\b(?:now|these days|instead|again|up to|down to|upgraded|started)\b|现在|又|开始|已经"),
+)
+_ENDING: Final = tuple((least, re.compile(pattern, re.IGNORECASE)) for least, pattern in _CHANGES)
+"""What says that something is not as it was, each with how near the older statement must be."""
+
+
+def nearness_of_what_changed(text: str) -> float | None:
+    """Return the least cosine of an older statement that a sentence ends; None where it has no word of change."""
+    return next((least for least, pattern in _ENDING if pattern.search(text)), None)

@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from projections.embedding.embedder import EmbedderUnavailable
+from projections.text.analyser import terms
 from projections.text.scripts import is_read
 from streams.extraction.event_importance import episode_importance, newest_intimacy
+from streams.extraction.own_words.cues import nearness_of_what_changed
 from streams.extraction.protocol import Extraction, Outage, Proposal
+from streams.extraction.request import know_nothing
 from streams.extraction.rules_lineage import RulesLineage
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from projections.embedding.heads import Heads
     from schemas.messages.observations import TurnContext
     from streams.extraction.own_words.statements import Reading, Statement
-    from streams.extraction.protocol import Window
+    from streams.extraction.protocol import Known, Window
     from streams.extraction.rules.finding import Finding
 
 LASTING: Final = 0.45
@@ -44,18 +47,58 @@ class Reader(Protocol):
 class OwnWords(RulesLineage):
     """Keeps what the speakers said of themselves, word for word, each sentence by how surely it lasts."""
 
-    def __init__(self, reader: Reader, embed: Callable[[Sequence[str]], Awaitable[Vectors]], heads: Heads) -> None:
-        """`embed` is the built-in encoder's, whatever encoder the memories have."""
+    def __init__(
+        self,
+        reader: Reader,
+        embed: Callable[[Sequence[str]], Awaitable[Vectors]],
+        heads: Heads,
+        known_of: Callable[[Window], Awaitable[Sequence[Known]]] = know_nothing,
+    ) -> None:
+        """`embed` is the built-in encoder's, whatever encoder the memories have.
+
+        `known_of` returns what is known of what a window says, among which is what it ends.
+        """
         self._reader = reader
         self._embed = embed
         self._heads = heads
+        self._known_of = known_of
 
     async def extract(self, window: Window) -> Extraction:
         """Return what lasts of a window, in the order of the words. Raises Outage and Rejected."""
         reading = await self._reader.read(window)
         scored = await self._scored(reading.statements)
         proposals = [p for kept in _joined(scored) for p in _proposals(kept, window)]
-        return Extraction(proposals=tuple(_once(proposals)), dropped=reading.dropped)
+        proposals, shown = await self._moved_on(window, _once(proposals))
+        return Extraction(proposals=tuple(proposals), dropped=reading.dropped, shown=shown)
+
+    async def _moved_on(self, window: Window, proposals: list[Proposal]) -> tuple[list[Proposal], tuple[str, ...]]:
+        """Return proposals with what each ends of what is known, where its words say that something has changed.
+
+        It ends the nearest statement that shares a word with it, where that is near enough.
+        """
+        least = [None if one.attribute else nearness_of_what_changed(one.content) for one in proposals]
+        if not any(least) or window.source_type != "chat":
+            return proposals, ()
+        known = [one for one in await self._known_of(window) if one.text not in {p.content for p in proposals}]
+        if not known:
+            return proposals, ()
+        vectors = await self._vectors([one.text for one in known] + [one.content for one in proposals])
+        cosines = vectors[len(known) :] @ vectors[: len(known)].T
+        words = [set(terms(one.text)) for one in known]
+        ended = []
+        for one, near, row in zip(proposals, least, cosines, strict=True):
+            own = set(terms(one.content))
+            places = [
+                place for place in row.argsort()[::-1] if near is not None and row[place] >= near and own & words[place]
+            ]
+            ended.append(replace(one, ends=(known[places[0]].memory_id,)) if places else one)
+        return ended, tuple(one.memory_id for one in known)
+
+    async def _vectors(self, texts: Sequence[str]) -> Vectors:
+        try:
+            return await self._embed(texts)
+        except EmbedderUnavailable as error:
+            raise Outage(f"the built-in encoder is away: {error}") from error
 
     async def _scored(self, statements: Sequence[Statement]) -> list[_Kept]:
         texts = [
@@ -64,10 +107,7 @@ class OwnWords(RulesLineage):
         if not texts:
             return []
         distinct = list(dict.fromkeys(texts))
-        try:
-            vectors = await self._embed(distinct)
-        except EmbedderUnavailable as error:
-            raise Outage(f"the built-in encoder is away: {error}") from error
+        vectors = await self._vectors(distinct)
         lasting = dict(zip(distinct, self._heads.scores("lasting", vectors).tolist(), strict=True))
         own = dict(zip(distinct, self._heads.scores("own", vectors).tolist(), strict=True))
         kept = []
