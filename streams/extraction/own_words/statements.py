@@ -110,7 +110,7 @@ class Statement:
 
 
 _FILLERS: Final = frozenset(
-    terms("hi hello hey well oh yes i'm im i've my name is by the way currently now really old")
+    terms("hi hello hey well oh yes i'm im i've my name is by the way currently now really old live lives living")
 )
 
 
