@@ -28,9 +28,17 @@ _SAID: Final = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2
 _UNITS: Final = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "周末": "weekend"} | {
     "月": "month", "季度": "quarter", "年": "year",
 }  # fmt: skip
-_PARTS: Final = {"初": "early", "上旬": "early", "中": "mid", "中旬": "mid", "上半年": "half", "下半年": "other"}
+_PARTS: Final = {
+    "初": "begin",
+    "上旬": "early",
+    "中": "mid",
+    "中旬": "mid",
+    "下旬": "late",
+    "上半年": "half",
+    "下半年": "other",
+}
 _HOURS: Final = (
-    r"(?:的?(?:凌晨|清晨|一?大早上?|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|半夜|深夜|早(?![就已饭餐])|晚(?![饭餐会宴点]))"
+    r"(?:的?(?:凌晨|清晨|一?大早上?|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|半夜|深夜|早(?![上晨就已饭餐])|晚(?![上饭餐会宴点]))"
     rf"(?!的?{NUMERAL}[点时:：]))?"
 )
 """A part of the day, where no hour follows it."""
@@ -99,7 +107,7 @@ def _partly(found: Meaning, m: re.Match[str]) -> Meaning:
     name = m.groupdict().get("part")
     if not name or not found.past or not found.coming:
         return found
-    said = _PARTS.get(name, "late")
+    said = _PARTS.get(name.removeprefix("年"), "end")
     return Meaning(part(found.past, said), part(found.coming, said), found.default, "part", found.relative)
 
 
@@ -174,8 +182,8 @@ _ROWS: Final = (
     (rf"{_REL}个?月的?(?P<d>{NUMERAL})[日号]", _day_of_month),
     (rf"{_NO_ROOM}(?P<d>{_TO_31})号(?![线楼门机车馆厅院室桌选电床文公球店码房库])", _day_of_month),
     (rf"{_YEAR}{_MONTH}份?{_PART}?", _month),
-    (rf"(?<![{_NO_NUMBER}年个第]){_MONTH}份?{_PART}?(?![{_NO_NUMBER}个大])", _month),
-    (rf"{_YEAR}(?P<part>初|底|末|中|上半年|下半年)?(?!级|货)", _whole_year),
+    (rf"(?<![{_NO_NUMBER}年个第]){_MONTH}份?{_PART}?(?![{_NO_NUMBER}个大天])", _month),
+    (rf"{_YEAR}(?<!的)(?P<part>年?(?:[初底末]|中(?![考学国秋午]))|上半年|下半年)?(?!级|货)", _whole_year),
     (rf"(?<![{_NO_NUMBER}每去今明前后])年(?P<part>初|底|末)(?![一二三四五六七大])", _whole_year),
     (rf"(?:{_YEAR}|(?P<rel>上一?个|下一?个|这个)的?)(?P<s>[春夏秋冬])[天季]", _season),
     (r"(?<!每个)(?<![每到])(?P<s>[春夏秋冬])天", _season),
@@ -194,7 +202,7 @@ _ROWS: Final = (
     (rf"(?P<rel>{_FAR}){_WEEK}末", _weekend),
     (rf"{_BARE}(?P<rel>)周末", _weekend),
     (rf"{_REL}一?个?(?P<unit>周|星期|礼拜|月|季度){_PART}?(?![年围到刊报日末])", _period),
-    (rf"(?<![{_NO_NUMBER}每个])(?P<unit>月)(?P<part>初|底|末)", _period),
+    (rf"(?<![{_NO_NUMBER}每个腊正冬])(?P<unit>月)(?P<part>初|底|末)", _period),
     (
         rf"{_BARE}(?:(?P<n>{NUMERAL})|(?P<half>半)){_IN}(?P<more>半)?[以之]?(?P<way>前|后)(?![端台面缀途来辈])",
         _counted,

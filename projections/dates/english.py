@@ -17,7 +17,7 @@ _NAMES: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", 
 MONTHS: Final = {name: n for n, name in enumerate(_NAMES, start=1)}
 MONTH: Final = (
     r"(?P<m>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?:\.(?= ?\d))?"
 )
 YEAR: Final = r"(?P<y>(?:19|20)\d\d)"
 _ORDINAL: Final = r"(?P<d>\d{1,2})(?:st|nd|rd|th)"
@@ -39,7 +39,14 @@ _TIMES: Final = {
     "before last": -2,
     "after next": 2,
 }
-_PARTS: Final = {"beginning": "early", "start": "early", "early": "early", "mid": "mid", "middle": "mid"}
+_PARTS: Final = {
+    "beginning": "begin",
+    "start": "begin",
+    "early": "early",
+    "mid": "mid",
+    "middle": "mid",
+    "late": "late",
+}
 _SAID: Final = {
     "day before yesterday": -2, "night before last": -2, "yesterday": -1, "last night": -1,
     "tomorrow": 1, "day after tomorrow": 2,
@@ -135,7 +142,7 @@ def _month(m: re.Match[str], today: date) -> Meaning | None:
             found = sure(months(today.year - (month >= today.month), month), "month")
         elif rel == "this":
             found = sure(months(today.year, month), "month")
-    name = _PARTS.get(_is(m, "part"), "late") if _is(m, "part") else ""
+    name = _PARTS.get(_is(m, "part"), "end") if _is(m, "part") else ""
     if not name or not found.past or not found.coming:
         return found
     return Meaning(part(found.past, name), part(found.coming, name), found.default, "part", found.relative)
@@ -143,7 +150,7 @@ def _month(m: re.Match[str], today: date) -> Meaning | None:
 
 def _part(m: re.Match[str], today: date) -> Meaning:
     days = unit_from(_is(m, "unit"), today, _times(m))
-    return sure(part(days, _PARTS.get(_is(m, "part"), "late")), "part")
+    return sure(part(days, _PARTS.get(_is(m, "part"), "end")), "part")
 
 
 def _number_of_month(m: re.Match[str], today: date) -> Meaning | None:

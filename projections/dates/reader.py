@@ -9,10 +9,11 @@ begins first counts, and of those the longest.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from projections.dates.chinese import CHINESE, LUNAR
@@ -44,16 +45,16 @@ _CLAUSE: Final = re.compile(
     re.IGNORECASE,
 )
 _PAST: Final = re.compile(
-    r"\b(?:was|were|wasn['’]t|weren['’]t|had|did|didn['’]t|went|got|came|saw|met|left|lost|won|broke|bought|sold|took"
+    r"\b(?:was|were|wasn['’]t|weren['’]t|had|did|didn['’]t|went|(?<!['’]ve )(?<!have )(?<!has )got|came|saw|met|left|lost|won|broke|bought|sold|took"
     r"|gave|made|found|ate|drank|fell|felt|told|said|slept|spent|ran|drove|flew|paid|sent|wrote|died|been|began|became"
-    r"|heard|kept|knew|thought|taught|caught|brought|built|grew|held|hurt|rode|sang|spoke|stood|swam|threw|wore|woke"
+    r"|heard|kept|knew|thought|taught|caught|brought|built|grew|held|hurt|quit|rode|sang|split|spoken|seen|done|gone|(?:have|has)n['’]t|spoke|stood|swam|threw|wore|woke"
     r"|(?!need|sched|plann|book|invit|suppos|exci|tire|bore|worri|interest|marri|scar|regist|hundred|bed)"
     r"\w{2,20}ed)\b"
     r"|(?<![除为约订定极])了(?!解|不)|(?<![不超通经难])过(?![去来年程敏几两段])|刚刚?(?!好)",
     re.IGNORECASE,
 )
 _WILL: Final = re.compile(
-    r"\b(?:will|won['’]t|going to|gonna|shall|due|to be|wants?|plans?|would|need|must|hope|can|could|should|may|might"
+    r"\b(?:will|won['’]t|going to|gonna|shall|due|to be|wants?|plans?|would|need|must|hope|can|could|should|(?-i:may)|might"
     r"|let['’]s)\b|['’]ll\b|想要?|(?<!重)要(?!求)|(?<![不机社])会(?!议)|打算|准备|约了|[定订]了|计划|将|得去|记得",
     re.IGNORECASE,
 )
@@ -61,8 +62,8 @@ _PRESENT: Final = re.compile(
     r"\b(?:is|are|am|have|has|i|we|you|he|she|they|my|our)\b|['’](?:m|re|s)\b|[去有见来到开考飞走面试是]", re.IGNORECASE
 )
 _EACH: Final = re.compile(
-    r"(?:\b(?:every|each|most|any|some|alternate|other|one|once|twice|times|a|an|black|good|of a|usual(?:ly)?) (?:in )?"
-    r"|\b(?:on|by|through|to|mon|tues|wednes|thurs|fri|satur|sun)days? (?:to|through|till|and|[-–]) |[每逢隔]个?到?)$",
+    r"(?:\b(?:every|each|most|any|some|alternate|another|other|one|once|twice|times|a|an|black|good|of a|usual(?:ly)?) (?:in )?"
+    r"|\b(?:on|by|through|to|mon|tues|wednes|thurs|fri|satur|sun)days? (?:to|through|till|[-–]) |[每逢隔]个?到?)$",
     re.IGNORECASE,
 )
 """Before what comes back, or is no day of its own: every Monday, Monday to Friday, Good Friday."""
@@ -76,8 +77,18 @@ _NAME: Final = re.compile(r" (?!I\b)[A-Z][a-z]")
 _LEAD: Final = re.compile(
     r"(?:on|by|until|till|before|since|from|after|for|in|during|of|at|over)\s+(?:(?:the\s+)?(?=\d)|)", re.IGNORECASE
 )
+_USUAL: Final = re.compile(
+    r"\b(?:every|each|usually|always|often|typically|normally)\b|每|逢|平时|通常|经常|总是|一般|都(?!没)", re.IGNORECASE
+)
+"""In a clause with one of them a weekday is no day of its own."""
+_STARTING: Final = re.compile(
+    r"\b(?:starting|beginning|starts|begins|due) (?:on )?$"
+    r"|(?:moved|pushed|postponed|rescheduled|delayed|shifted)(?: back| forward)? (?:to|until|till|for) $"
+    r"|(?:改|推迟|提前|挪|延期|延后|移|调)(?:到|至|成|在)$",
+    re.IGNORECASE,
+)
 _SINCE: Final = re.compile(r"\bsince\s+(?:the\s+)?$|[自从]$", re.IGNORECASE)
-_YEARLY: Final = re.compile(r"birthday|anniversary|\bborn\b|生日|纪念日|出生", re.IGNORECASE)
+_YEARLY: Final = re.compile(r"\b(?:birthday|bday|anniversary)|\bborn\b|生日|纪念日|出生", re.IGNORECASE)
 """What is on that day each year."""
 _MONTHLY: Final = re.compile(
     r"\b(?:rent|bills?|salary|payday|paid|instal+ments?|mortgage)\b"
@@ -128,7 +139,8 @@ def expressions(text: str, at: datetime | date, lean: Tense | None = None) -> li
     if not _YEARS[0] <= today.year <= _YEARS[1] or not _SIGNS.search(text):
         return []
     reading = _Reading(text, today, lean)
-    return reading.with_hours(reading.anchored([one for m in reading.matches() if (one := reading.read(*m))][:MOST]))
+    found = (one for m in reading.matches() if (one := reading.read(*m)))
+    return reading.with_hours(reading.anchored(list(islice(found, MOST))))
 
 
 def may_name_time(text: str) -> bool:
@@ -141,6 +153,7 @@ class _Reading:
 
     def __init__(self, text: str, today: date, lean: Tense | None) -> None:
         self._text, self._today, self._lean = text, today, lean
+        self._parted: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._tenses: dict[tuple[int, int], Tense | None] = {}
 
     def matches(self) -> Iterator[tuple[re.Match[str], Meaning]]:
@@ -167,17 +180,18 @@ class _Reading:
         begin = self._begin(m)
         if _EACH.search(self._text, max(0, begin - _BEFORE), begin) or self._is_name(m, begin):
             return None
-        tense = self._lean or ("past" if _SINCE.search(self._text, max(0, begin - _BEFORE), begin) else None)
-        is_open = meaning.past != meaning.coming
-        if is_open and tense is None:
+        tense = self._lean
+        if tense is None and (meaning.default is None or meaning.past != meaning.coming):
             tense = self._tense_at(begin, m.end())
-        comes_back = is_open and self._comes_back(meaning.unit, begin)
+        comes_back = meaning.default is None and self._comes_back(meaning.unit, begin, m.end())
+        if meaning.unit == "season" and tense == "coming" and not self._lean and not self._will_be(begin):
+            tense = None  # Rome is lovely in the spring
         said = tense or meaning.default
-        days = {"past": meaning.past, "coming": meaning.coming}[said or "coming"]
+        days = meaning.past if said == "past" else meaning.coming
         if days is None:
             return None
         is_sure = said is not None and not comes_back
-        return Expression(begin, m.end(), *days, meaning.unit, meaning.relative, is_sure, is_open)
+        return Expression(begin, m.end(), *days, meaning.unit, meaning.relative, is_sure, meaning.default is None)
 
     def anchored(self, found: list[Expression]) -> list[Expression]:
         """Return the expressions with a weekday in the week that is named beside it: next week I fly on Friday."""
@@ -220,9 +234,12 @@ class _Reading:
                 return replace(one, first=day, last=day, is_sure=True)
         return one
 
-    def _comes_back(self, unit: str, at: int) -> bool:
+    def _comes_back(self, unit: str, begin: int, end: int) -> bool:
+        """Return whether the words around a day say that it is one of many."""
+        if unit in ("weekday", "weekend"):
+            return _USUAL.search(self._text, *self._clause_at(begin, end)) is not None
         said = _MONTHLY if unit == "number" else _YEARLY
-        return unit in ("number", "date", "month") and said.search(self._text, *self._sentence_at(at)) is not None
+        return unit in ("number", "date", "month") and said.search(self._text, *self._sentence_at(begin)) is not None
 
     @cached_property
     def _sentences(self) -> list[tuple[int, int]]:
@@ -232,16 +249,30 @@ class _Reading:
         index = bisect_right(self._sentences, (at, len(self._text))) - 1
         return self._sentences[index] if index >= 0 else (0, len(self._text))
 
+    def _clause_at(self, begin: int, end: int) -> tuple[int, int]:
+        breaks = self._breaks(self._sentence_at(begin))
+        end = min(end, breaks[-1][0])  # a month's full stop may end its sentence
+        return breaks[bisect_right(breaks, (begin, begin)) - 1][1], breaks[bisect_left(breaks, (end, end))][0]
+
     def _tense_at(self, begin: int, end: int) -> Tense | None:
-        """Return the tense of the clause in which a phrase stands, else of its sentence."""
-        first, last = sentence = self._sentence_at(begin)
-        for m in _CLAUSE.finditer(self._text, *sentence):
-            if m.end() <= begin:
-                first = m.end()
-            elif m.start() >= end:
-                last = m.start()
-                break
-        return self._tense((first, last)) or self._tense(sentence)
+        """Return the tense that the word before a phrase gives it, else its clause, else its sentence."""
+        lead = max(0, begin - _BEFORE)
+        if _SINCE.search(self._text, lead, begin):
+            return "past"
+        if _STARTING.search(self._text, lead, begin):
+            return "coming"
+        return self._tense(self._clause_at(begin, end)) or self._tense(self._sentence_at(begin))
+
+    def _will_be(self, begin: int) -> bool:
+        return _WILL.search(self._text, *self._sentence_at(begin)) is not None
+
+    def _breaks(self, sentence: tuple[int, int]) -> list[tuple[int, int]]:
+        """Return where the clauses of a sentence are parted, its begin and its end with them."""
+        if sentence not in self._parted:
+            begin, end = sentence
+            parted = (m.span() for m in _CLAUSE.finditer(self._text, begin, end))
+            self._parted[sentence] = [(begin, begin), *parted, (end, end)]
+        return self._parted[sentence]
 
     def _tense(self, of: tuple[int, int]) -> Tense | None:
         if of not in self._tenses:

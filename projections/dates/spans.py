@@ -17,6 +17,14 @@ _LONG: Final = {"week": 7, "fortnight": 14}
 _ONE_DAY: Final = timedelta(days=1)
 
 
+_LONGEST_MONTH: Final = 31
+_OF_YEAR: Final = {
+    "begin": (1, 2), "early": (1, 4), "mid": (5, 4), "late": (9, 4), "end": (11, 2), "half": (1, 6), "other": (7, 6)
+}  # fmt: skip
+_OF_MONTH: Final = {"begin": (0, 5), "early": (0, 10), "mid": (10, 20), "late": (20, 31), "end": (24, 31)}
+_OF_WEEK: Final = {"begin": (0, 2), "early": (0, 2), "mid": (2, 4), "late": (4, 7), "end": (4, 7)}
+
+
 class Days(NamedTuple):
     """From a day to a day, both within."""
 
@@ -32,9 +40,10 @@ class Days(NamedTuple):
         if first.day != 1 or (last + _ONE_DAY).day != 1:
             return f"{first} to {last}"
         if (first.month, last.month) == (1, _DECEMBER):
-            return str(first.year) if first.year == last.year else f"{first.year} to {last.year}"
-        months = first.isoformat()[:7], last.isoformat()[:7]
-        return months[0] if months[0] == months[1] else " to ".join(months)
+            names = first.isoformat()[:4], last.isoformat()[:4]
+        else:
+            names = first.isoformat()[:7], last.isoformat()[:7]
+        return names[0] if names[0] == names[1] else " to ".join(names)
 
 
 def day_from(today: date, count: int) -> Days:
@@ -103,12 +112,13 @@ def season(year: int, month: int) -> Days:
 
 
 def part(of: Days, name: str) -> Days:
-    """Return the early, the middle or the late part of a week, a month or a year."""
+    """Return a part of a week, a month or a year: its begin, its early, mid or late third, its end, or half a year.
+
+    The begin of a month is its first five days, its end those from the 25th on, as jionlp has it; of a year two months.
+    """
     length = (of.last - of.first).days + 1
-    if length > monthrange(of.first.year, of.first.month)[1]:
-        first, last = {"early": (1, 3), "mid": (5, 8), "half": (1, 6), "other": (7, 12)}.get(name, (10, 12))
-        return months(of.first.year, first, last - first + 1)
-    begin, end = {"early": (0, 10), "mid": (10, 20)}.get(name, (20, length))
-    if length <= _WEEK:
-        begin, end = {"early": (0, 2), "mid": (2, 4)}.get(name, (4, length))
-    return Days(of.first + timedelta(days=begin), of.first + timedelta(days=end - 1))
+    if length > _LONGEST_MONTH:
+        first, number = _OF_YEAR[name]
+        return months(of.first.year, first, number)
+    begin, end = (_OF_WEEK if length <= _WEEK else _OF_MONTH)[name]
+    return Days(of.first + timedelta(days=begin), min(of.last, of.first + timedelta(days=end - 1)))
