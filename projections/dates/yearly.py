@@ -9,7 +9,8 @@ from datetime import MAXYEAR, date
 from typing import TYPE_CHECKING, Final
 
 from projections.dates.chinese import CHINESE_DATES, LUNAR
-from projections.dates.english import ENGLISH_DATES, dated
+from projections.dates.english import ENGLISH_DATES
+from projections.dates.phrases import day_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _LEAP_DAY: Final = date(2000, 2, 1)
 """From here on every day of a year, 29 February included, is near."""
 _MONTH_AND_DAY: Final = re.compile(r"(?<!\d)(?P<m>\d{1,2})-(?P<d>\d{1,2})(?!\d)")
-_SPELLINGS: Final = (*CHINESE_DATES, *ENGLISH_DATES, (_MONTH_AND_DAY, dated))
+_SPELLINGS: Final = (*CHINESE_DATES, *ENGLISH_DATES, (_MONTH_AND_DAY, day_of))
 
 
 @dataclass(frozen=True, slots=True)
