@@ -6,17 +6,7 @@ import re
 from typing import Final
 
 from projections.dates.numerals import COUNT, MANY
-from projections.dates.phrases import (
-    Phrase,
-    counted_from,
-    day_of,
-    months_of,
-    period,
-    range_of,
-    said,
-    weekday,
-    year_of,
-)
+from projections.dates.phrases import Phrase, counted_from, day_of, months_of, period, range_of, said, weekday, year_of
 
 MONTH: Final = (
     r"(?P<m>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"

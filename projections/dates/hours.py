@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import time
-from typing import Final
+from typing import Final, NamedTuple
 
 from projections.dates.numerals import COUNT, NUMERAL, WORD, number
 
@@ -45,8 +44,7 @@ _CHINESE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Hour:
+class Hour(NamedTuple):
     """A time of day, and where it stands in a text (half open)."""
 
     start: int

@@ -1,8 +1,8 @@
 """What the phrases of the tables mean, in both languages: the days, where they tell of the past, or of what comes.
 
-A reader takes a match and today; the names of its groups are those of the tables: `y` and `yr` a year by its number or
-its distance, `m` a month, `d` a day, `w` a weekday, `s` a season, `n` a number, `half`, `unit`, `rel` and `week` how far
-off, `part` of it, `way` ago or ahead, `said` a day by its own word.
+A reader takes a match and today. The groups of a match: `y` a year, `yr` one by its distance, `m` a month, `d` a day,
+`w` a weekday, `s` a season, `n` how many of `unit`, `half` of one more, `rel` and `week` how far off, `part` of it,
+`way` ago or ahead, `said` a day that has a word of its own.
 """
 
 from __future__ import annotations
