@@ -59,11 +59,8 @@ def moved_to(text: str, today: date) -> Expression | None:
     m = _MOVED.search(text)
     if m is None or _NOT_MOVED.search(text, 0, m.end()):
         return None
-    found = (one for one in expressions(text, today, "coming") if one.start >= m.end())
-    one = next(found, None)
-    if one is None or not one.is_day or one.first < today or one.start > m.end() + _BETWEEN:
-        return None
-    return one
+    one = next((one for one in expressions(text, today, "coming") if one.start >= m.end()), None)
+    return one if one and one.is_day and one.first >= today and one.start <= m.end() + _BETWEEN else None
 
 
 def day_ahead(text: str, today: date) -> Expression | None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import time
-from typing import Final
+from typing import Final, NamedTuple
 
-from projections.dates.numerals import COUNT, NUMERAL, WORD, count, number
+from projections.dates.numerals import COUNT, NUMERAL, WORD, number
 
 _NOON: Final = 12
 _SURE_FROM: Final = 9
@@ -45,8 +44,7 @@ _CHINESE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Hour:
+class Hour(NamedTuple):
     """A time of day, and where it stands in a text (half open)."""
 
     start: int
@@ -96,7 +94,7 @@ def _english(m: re.Match[str], text: str) -> time | None:
 def _spelt(m: re.Match[str], text: str) -> time | None:
     """Return the time of "half past six", "quarter to nine" and "seven in the evening"."""
     said, is_late = (m["hour"] or m["whole"]).lower(), _half_of(text, m)
-    hour = int(said) if said.isdecimal() else count(said)
+    hour = int(said) if said.isdecimal() else number(said) or 0
     if hour > _NOON or (is_late is None and hour < _SURE_FROM):
         return None
     minutes = {"half": 30, "quarter": 15, None: 0}[m["minutes"] and m["minutes"].lower()]

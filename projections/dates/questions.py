@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final
 
 from projections.dates.reader import expressions
-from projections.dates.spans import week_from
+from projections.dates.spans import unit_from
 from schemas.inputs.zone import at_midnight, begin_of, local
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def named_span(query: str, at: datetime, zone: tzinfo = UTC) -> Span | None:
     if not found:
         return None
     one = min(found, key=lambda one: one.relative)
-    first, last = week_from(one.first, 0) if one.unit == "week" else one.days
+    first, last = unit_from("week", one.first, 0) if one.unit == "week" else one.days
     return _open(query, one, Span(begin_of(first, zone), begin_of(last + timedelta(days=1), zone), zone))
 
 

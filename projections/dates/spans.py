@@ -1,4 +1,4 @@
-"""Spans of days of the calendar: days, weeks from Monday, months, quarters, seasons and years, and parts of them."""
+"""Spans of days of the calendar: days, weeks from Monday, months, quarters and years, and parts of them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from calendar import monthrange
 from datetime import date, timedelta
 from typing import Final, NamedTuple
 
-SATURDAY: Final = 5
-SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12, "春": 3, "夏": 6, "秋": 9, "冬": 12}
-"""The months in which they begin, in the north."""
 _MOST: Final = 999
 """Days, weeks, months or years: more are not counted so."""
 _DECEMBER: Final = 12
 _WEEK: Final = 7
-_LONG: Final = {"week": 7, "fortnight": 14}
+_LONGEST_MONTH: Final = 31
 _ONE_DAY: Final = timedelta(days=1)
+_OF_YEAR: Final = {
+    "begin": (1, 2), "early": (1, 4), "mid": (5, 4), "late": (9, 4), "end": (11, 2), "half": (1, 6), "other": (7, 6)
+}  # fmt: skip
+_OF_MONTH: Final = {"begin": (0, 5), "early": (0, 10), "mid": (10, 20), "late": (20, 31), "end": (24, 31)}
+_OF_WEEK: Final = {"begin": (0, 2), "early": (0, 2), "mid": (2, 4), "late": (4, 7), "end": (4, 7)}
 
 
 class Days(NamedTuple):
@@ -26,15 +28,11 @@ class Days(NamedTuple):
     @property
     def written(self) -> str:
         """The span as briefly as it can be said: `2026-11-09`, `2026-11`, `2026`, `2026-06 to 2026-08`."""
-        first, last = self
-        if first == last:
-            return first.isoformat()
-        if first.day != 1 or (last + _ONE_DAY).day != 1:
-            return f"{first} to {last}"
-        if (first.month, last.month) == (1, _DECEMBER):
-            return str(first.year) if first.year == last.year else f"{first.year} to {last.year}"
-        months = first.isoformat()[:7], last.isoformat()[:7]
-        return months[0] if months[0] == months[1] else " to ".join(months)
+        first, last = self.first.isoformat(), self.last.isoformat()
+        if self.first.day == 1 and (self.last + _ONE_DAY).day == 1:
+            length = 4 if (self.first.month, self.last.month) == (1, _DECEMBER) else 7
+            first, last = first[:length], last[:length]
+        return first if first == last else f"{first} to {last}"
 
 
 def day_from(today: date, count: int) -> Days:
@@ -43,22 +41,9 @@ def day_from(today: date, count: int) -> Days:
     return Days(day, day)
 
 
-def week_from(today: date, count: int) -> Days:
-    """Return the week so many weeks ahead, or back."""
-    monday = today + timedelta(weeks=count, days=-today.weekday())
-    return Days(monday, monday + timedelta(days=6))
-
-
-def weekend_from(today: date, count: int) -> Days:
-    """Return Saturday and Sunday of the week so many weeks ahead, or back."""
-    last = week_from(today, count).last
-    return Days(last - _ONE_DAY, last)
-
-
 def months(year: int, month: int, number: int = 1) -> Days:
     """Return so many months from one on, which may be beyond its year: month 13 is the next January."""
-    years, first = divmod(month - 1, _DECEMBER)
-    more, last = divmod(month + number - 2, _DECEMBER)
+    (years, first), (more, last) = (divmod(n, _DECEMBER) for n in (month - 1, month + number - 2))
     end = monthrange(year + more, last + 1)[1]
     return Days(date(year + years, first + 1, 1), date(year + more, last + 1, end))
 
@@ -67,13 +52,14 @@ def unit_from(unit: str, today: date, count: int) -> Days:
     """Return the whole day, week, weekend, month, quarter or year so many of them ahead, or back."""
     if abs(count) > _MOST:
         raise ValueError(count)
+    monday = today + timedelta(weeks=count, days=-today.weekday())
     match unit:
         case "day":
             return day_from(today, count)
         case "week":
-            return week_from(today, count)
+            return Days(monday, monday + timedelta(days=6))
         case "weekend":
-            return weekend_from(today, count)
+            return Days(monday + timedelta(days=5), monday + timedelta(days=6))
         case "month":
             return months(today.year, today.month + count)
         case "quarter":
@@ -90,25 +76,19 @@ def counted(unit: str, today: date, count: int, *, back: bool, half: bool = Fals
     sign = -1 if back else 1
     if half and unit == "year":
         return unit_from("month", today, sign * (12 * count + 6))
-    if half:
-        return unit_from("day", today, sign * {"week": 7 * count + 3, "month": 30 * count + 15}.get(unit, count))
-    if unit in _LONG:
-        return unit_from("day", today, sign * count * _LONG[unit])
+    if half or unit in ("week", "fortnight"):
+        length = {"week": 7, "fortnight": 14, "month": 30}.get(unit, 1)
+        return unit_from("day", today, sign * (length * count + length // 2 * half))
     return unit_from(unit, today, sign * count)
 
 
-def season(year: int, month: int) -> Days:
-    """Return the season of a year that begins in a month."""
-    return months(year, month, 3)
-
-
 def part(of: Days, name: str) -> Days:
-    """Return the early, the middle or the late part of a week, a month or a year."""
+    """Return a part of a week, a month or a year: its begin, its early, mid or late third, its end, or half a year.
+
+    The begin of a month is its first five days, its end those from the 25th on, as jionlp has it; of a year two months.
+    """
     length = (of.last - of.first).days + 1
-    if length > monthrange(of.first.year, of.first.month)[1]:
-        first, last = {"early": (1, 3), "mid": (5, 8), "half": (1, 6), "other": (7, 12)}.get(name, (10, 12))
-        return months(of.first.year, first, last - first + 1)
-    begin, end = {"early": (0, 10), "mid": (10, 20)}.get(name, (20, length))
-    if length <= _WEEK:
-        begin, end = {"early": (0, 2), "mid": (2, 4)}.get(name, (4, length))
-    return Days(of.first + timedelta(days=begin), of.first + timedelta(days=end - 1))
+    if length > _LONGEST_MONTH:
+        return months(of.first.year, *_OF_YEAR[name])
+    begin, end = (_OF_WEEK if length <= _WEEK else _OF_MONTH)[name]
+    return Days(of.first + timedelta(days=begin), min(of.last, of.first + timedelta(days=end - 1)))

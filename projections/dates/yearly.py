@@ -9,7 +9,8 @@ from datetime import MAXYEAR, date
 from typing import TYPE_CHECKING, Final
 
 from projections.dates.chinese import CHINESE_DATES, LUNAR
-from projections.dates.english import ENGLISH_DATES, dated
+from projections.dates.english import ENGLISH_DATES
+from projections.dates.phrases import day_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _LEAP_DAY: Final = date(2000, 2, 1)
 """From here on every day of a year, 29 February included, is near."""
 _MONTH_AND_DAY: Final = re.compile(r"(?<!\d)(?P<m>\d{1,2})-(?P<d>\d{1,2})(?!\d)")
-_SPELLINGS: Final = (*CHINESE_DATES, *ENGLISH_DATES, (_MONTH_AND_DAY, dated))
+_SPELLINGS: Final = (*CHINESE_DATES, *ENGLISH_DATES, (_MONTH_AND_DAY, day_of))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +59,12 @@ def yearly_day(text: str) -> YearlyDay | None:
 
 def days_named(text: str) -> list[YearlyDay]:
     """Return every day that a text names, each as it is spelt in full, in order."""
-    return [day for _, day in sorted(_spelt(text), key=lambda one: one[0]) if day]
+    return [day for day in _spelt(text) if day]
 
 
 def names_day(text: str) -> bool:
     """Return whether a text spells a day, be it one that no year has."""
-    return next(_spelt(text), None) is not None
+    return any(True for _ in _spelt(text))
 
 
 def birth_date(text: str) -> str | None:
@@ -72,14 +73,14 @@ def birth_date(text: str) -> str | None:
     return str(day) if day else None
 
 
-def _spelt(text: str) -> Iterator[tuple[int, YearlyDay | None]]:
-    """Yield where each date begins, and its day; None of one that is in no calendar."""
-    taken = bytearray(len(text))
-    for pattern, read in _SPELLINGS:
-        for m in pattern.finditer(text):
-            if not any(taken[m.start() : m.end()]):
-                taken[m.start() : m.end()] = b"\x01" * len(m[0])
-                yield m.start(), _day(m, read)
+def _spelt(text: str) -> Iterator[YearlyDay | None]:
+    """Yield the day of each date in order; None of one that is in no calendar."""
+    found = [(m.start(), -m.end(), m, read) for pattern, read in _SPELLINGS for m in pattern.finditer(text)]
+    taken = 0
+    for begin, end, m, read in sorted(found, key=lambda one: one[:2]):
+        if begin >= taken:
+            taken = -end
+            yield _day(m, read)
 
 
 def _day(m: re.Match[str], read: Reader) -> YearlyDay | None:

@@ -1,0 +1,103 @@
+"""Of which time the words around a phrase for days tell: what is past, what is to come, or what comes back."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from projections.dates.phrases import Tense
+
+_SENTENCE: Final = re.compile(r"[^.!?。！？\n;；]+(?:\.(?=\w)[^.!?。！？\n;；]*)*")
+_CLAUSE: Final = re.compile(
+    r"[,，、:：]|\s(?=(?:but|and|so|then|because|after|before|when) (?:i|we|he|she|they|it|my|our|the|then)\b)"
+    r"|(?<=[一-鿿])(?=但是?|不过|然后|因为|所以)",
+    re.IGNORECASE,
+)
+_PAST: Final = re.compile(
+    r"\b(?:was|were|wasn['’]t|weren['’]t|had|did|didn['’]t|went|(?<!['’]ve )(?<!have )(?<!has )got|came|saw|met|left"
+    r"|lost|won|broke|bought|sold|took|gave|made|found|ate|drank|fell|felt|told|said|slept|spent|ran|drove|flew|paid|sent"
+    r"|wrote|died|been|began|became|heard|kept|knew|thought|taught|caught|brought|built|grew|held|hurt|quit|rode|sang"
+    r"|split|spoken|seen|done|gone|(?:have|has)n['’]t|spoke|stood|swam|threw|wore|woke"
+    r"|(?!need|sched|plann|book|invit|suppos|exci|tire|bore|worri|interest|marri|scar|regist|hundred|bed)\w{2,20}ed)\b"
+    r"|(?<![除为约订定极])了(?!解|不)|(?<![不超通经难])过(?![去来年程敏几两段])|刚刚?(?!好)",
+    re.IGNORECASE,
+)
+_WILL: Final = re.compile(
+    r"\b(?:will|won['’]t|going to|gonna|shall|due|to be|wants?|plans?|would|need|must|hope|can|could|should|(?-i:may)"
+    r"|might|let['’]s)\b|['’]ll\b|想要?|(?<!重)要(?!求)|(?<![不机社])会(?!议)|打算|准备|约了|[定订]了|计划|将|得去|记得",
+    re.IGNORECASE,
+)
+_PRESENT: Final = re.compile(
+    r"\b(?:is|are|am|have|has|i|we|you|he|she|they|my|our)\b|['’](?:m|re|s)\b|[去有见来到开考飞走面试是]", re.IGNORECASE
+)
+_SINCE: Final = re.compile(r"\bsince\s+(?:the\s+)?$|[自从]$", re.IGNORECASE)
+_STARTING: Final = re.compile(
+    r"\b(?:starting|beginning|starts|begins|due) (?:on )?$"
+    r"|(?:moved|pushed|postponed|rescheduled|delayed|shifted)(?: back| forward)? (?:to|until|till|for) $"
+    r"|(?:改|推迟|提前|挪|延期|延后|移|调)(?:到|至|成|在)$",
+    re.IGNORECASE,
+)
+_USUAL: Final = re.compile(
+    r"\b(?:every|each|usually|always|often|typically|normally)\b|每|逢|平时|通常|经常|总是|一般|都(?!没)", re.IGNORECASE
+)
+_YEARLY: Final = re.compile(r"\b(?:birthday|bday|anniversary|born)\b|生日|纪念日|出生", re.IGNORECASE)
+_MONTHLY: Final = re.compile(
+    r"\b(?:rent|bills?|salary|payday|paid|instal+ments?|mortgage)\b|房租|工资|发薪|还款|还贷|扣款|账单", re.IGNORECASE
+)
+_LEAD: Final = 24
+"""Characters before a phrase in which a word stands that tells its tense."""
+
+
+class Context:
+    """A text, of which each sentence and clause is looked at once, so that many phrases take no longer than one."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._breaks: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        self._tenses: dict[tuple[int, int], Tense | None] = {}
+
+    def sentence(self, at: int) -> tuple[int, int]:
+        """Return from where to where the sentence goes that has a place of the text."""
+        index = bisect_right(self._sentences, (at, len(self.text))) - 1
+        return self._sentences[index] if index >= 0 else (0, len(self.text))
+
+    def tense(self, begin: int, end: int, unit: str) -> Tense | None:
+        """Return the tense that the word before a phrase gives it, else its clause, else its sentence."""
+        sentence, lead = self.sentence(begin), max(0, begin - _LEAD)
+        if _SINCE.search(self.text, lead, begin):
+            return "past"
+        if _STARTING.search(self.text, lead, begin):
+            return "coming"
+        tense = self._tense(self._clause(begin, end)) or self._tense(sentence)
+        if unit == "season" and tense == "coming" and not _WILL.search(self.text, *sentence):
+            return None  # Rome is lovely in the spring
+        return tense
+
+    def comes_back(self, begin: int, end: int, unit: str) -> bool:
+        """Return whether the words around a phrase say that it is one of many: usually on Monday, born on May 4."""
+        if unit in ("weekday", "weekend"):
+            return _USUAL.search(self.text, *self._clause(begin, end)) is not None
+        said = {"number": _MONTHLY, "date": _YEARLY, "month": _YEARLY}.get(unit)
+        return said is not None and said.search(self.text, *self.sentence(begin)) is not None
+
+    @cached_property
+    def _sentences(self) -> list[tuple[int, int]]:
+        return [m.span() for m in _SENTENCE.finditer(self.text)]
+
+    def _clause(self, begin: int, end: int) -> tuple[int, int]:
+        sentence = first, last = self.sentence(begin)
+        if sentence not in self._breaks:
+            parted = (m.span() for m in _CLAUSE.finditer(self.text, first, last))
+            self._breaks[sentence] = [(first, first), *parted, (last, last)]
+        breaks, end = self._breaks[sentence], min(end, last)  # a month's full stop may end its sentence
+        return breaks[bisect_right(breaks, (begin, begin)) - 1][1], breaks[bisect_left(breaks, (end, end))][0]
+
+    def _tense(self, of: tuple[int, int]) -> Tense | None:
+        if of not in self._tenses:
+            is_past, will = _PAST.search(self.text, *of), _WILL.search(self.text, *of)
+            is_coming = will or (not is_past and _PRESENT.search(self.text, *of))
+            self._tenses[of] = None if is_past and will else "past" if is_past else "coming" if is_coming else None
+        return self._tenses[of]

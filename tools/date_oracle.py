@@ -1,0 +1,60 @@
+"""Ask other libraries what the phrases of tests/data/dates mean, and write their answers beside ours.
+
+`oracle_zh.jsonl` gets jionlp's days (Apache-2.0), as `[first, last]`; `english.jsonl` the first day that dateparser
+(BSD) and parsedatetime (Apache-2.0) find; null where they find none. None of them is a dependency: install the three
+in a virtual environment of their own, and there run `TZ=UTC python tools/date_oracle.py`. What the files say of ours
+stays: where ours is another than jionlp's on purpose, the row says so, and why.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dateparser.search  # type: ignore[import-not-found]  # these three stand in an environment of their own
+import jionlp  # type: ignore[import-not-found]
+import parsedatetime  # type: ignore[import-not-found]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DATA = Path(__file__).parents[1] / "tests" / "data" / "dates"
+
+
+def of_jionlp(phrase: str, at: datetime) -> list[str] | None:
+    """Return the first and the last day of a phrase; None where jionlp reads none, or no end."""
+    try:
+        times = jionlp.parse_time(phrase, time_base=at.timestamp())["time"]
+    except ValueError:
+        return None
+    if not isinstance(times, list) or "inf" in times or "-inf" in times:
+        return None
+    return [time[:10] for time in times]
+
+
+def of_dateparser(text: str, at: datetime) -> str | None:
+    """Return the first day that dateparser finds in a text."""
+    found = dateparser.search.search_dates(text, languages=["en"], settings={"RELATIVE_BASE": at})
+    return str(found[0][1].date()) if found else None
+
+
+def of_parsedatetime(text: str, at: datetime) -> str | None:
+    """Return the day that parsedatetime reads in a text."""
+    day, status = parsedatetime.Calendar().parseDT(text, sourceTime=at)
+    return str(day.date()) if status else None
+
+
+def fill(name: str, said: str, columns: dict[str, Callable[[str, datetime], Any]]) -> None:
+    """Write the columns of a table anew."""
+    table = DATA / name
+    rows = [json.loads(line) for line in table.read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        row.update({column: ask(row[said], datetime.fromisoformat(row["at"])) for column, ask in columns.items()})
+    table.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    fill("oracle_zh.jsonl", "phrase", {"jionlp": of_jionlp})
+    fill("english.jsonl", "text", {"dateparser": of_dateparser, "parsedatetime": of_parsedatetime})
