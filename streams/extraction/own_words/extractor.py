@@ -112,9 +112,9 @@ class OwnWords(RulesLineage):
         own = dict(zip(distinct, self._heads.scores("own", vectors).tolist(), strict=True))
         kept = []
         for one, alone, asked in zip(statements, texts[::2], texts[1::2], strict=True):
-            score = max(lasting[alone], lasting[asked])
-            keys = one.keys if one.asked or one.is_certain or max(own[alone], own[asked]) >= OF_SPEAKER else ()
-            kept.append(_Kept(replace(one, keys=keys), score))
+            score = lasting[alone] if one.before else max(lasting[alone], lasting[asked])
+            is_own = one.asked_by is not None or one.is_certain or max(own[alone], own[asked]) >= OF_SPEAKER
+            kept.append(_Kept(one if is_own else replace(one, keys=()), score))
         return kept
 
 

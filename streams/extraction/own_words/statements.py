@@ -23,11 +23,11 @@ from streams.extraction.rules.chinese.traditional import as_written, simplified
 from streams.extraction.rules.feelings import chinese_feeling, english_feeling
 from streams.extraction.rules.finding import Finding
 from streams.extraction.rules.screens import read_screen, shown_together
-from streams.extraction.rules.sentence_reader import goes_on_of_another, read_sentence
+from streams.extraction.rules.sentence_reader import goes_on_of_another, liked_of_turn_before, read_sentence
 from streams.extraction.wishes.repairs import repaired_behind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import date
 
     from streams.extraction.protocol import Piece, Window
@@ -37,10 +37,11 @@ LONGEST_CARRIED: Final = 300
 """Characters of a sentence that another one carries to be understood."""
 _HAN: Final = re.compile(r"[一-鿿]")
 _LIVES_FROM: Final = re.compile(
-    r"(?:and |but |so |because |also,? |well,? |then |plus,? |oh,? )*(?:she|he|they|it|that|this|these|those|her"
-    r"|his|their"
-    r"|its|there|both|one of them|which|who)\b|(?:而且|但是?|所以|因为|不过|还有|然后|其实)*(?:她|他|它|那(?!么)"
-    r"|这(?!么))",
+    r"(?:and |but |so |because |also,? |well,? |then |plus,? |oh,? )*(?:(?:she|he|they|it|that|this|these|those|her|his"
+    r"|their|its|there|both|one of them|which|who)\b|(?:i|we) (?:\w+ )?(?:(?:lov|lik|hat|enjoy)\w*) (?:it|that|them"
+    r"|there)\b)"
+    r"|(?:而且|但是?|所以|因为|不过|还有|然后|其实)*(?:她|他|它|那(?!么)|这(?!么)|我.{0,3}(?:喜欢|讨厌|爱)(?:那里"
+    r"|那儿|它|这个)?[。！!]?$)",
     re.IGNORECASE,
 )
 """How a sentence begins that needs the one before it."""
@@ -77,7 +78,7 @@ class Statement:
     asked: str | None = None
     """The question that it answers, where it would not stand alone."""
     asked_by: int | None = None
-    """The index of the question's piece."""
+    """The index of the question's piece, or of the one that told what it likes."""
     means: str | None = None
     """What it says yes or no to, as its speaker would state it."""
     speaker: str | None = None
@@ -146,9 +147,13 @@ def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]
     own = repaired_behind(before, own)
     of_another = goes_on_of_another(pieces, index)
     asked_by, asked = question_before(pieces, index)
+    liked, told_at = _liked_before(pieces, index)
     last: str | None = None
+    clauses_before: tuple[str, ...] = ()
     for number, sentence in enumerate(sentences(own)):
-        keys, event = _findings(sentence, piece, of_another=of_another and number == 0)
+        of_theirs = of_another and number == 0
+        keys, event, clauses_before = _findings(sentence, piece, clauses_before, of_another=of_theirs)
+        keys += liked if number == 0 else []
         field = [] if keys else field_of(sentence)
         keys = keys or field
         said = _before_question(sentence) if _ASKS.search(sentence) else sentence
@@ -156,7 +161,7 @@ def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]
         if answer is not None and not keys:
             keys = list(answer.keys)
             if answer.agrees_to:
-                keys, _ = _findings(answer.agrees_to, piece, of_another=False)
+                keys, _, _ = _findings(answer.agrees_to, piece, (), of_another=False)
         if (said and (answer is not None or not says_nothing(said))) or keys or event:
             one = _statement(said or sentence, index, piece, keys)
             needs = answer is not None and not answer.stands_alone
@@ -164,7 +169,7 @@ def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]
                 one,
                 before=last if last and _LIVES_FROM.match(one.said) else None,
                 asked=asked if needs else None,
-                asked_by=asked_by if needs else None,
+                asked_by=asked_by if needs else told_at if number == 0 else None,
                 means=None if answer is None else answer.agrees_to or answer.denies,
                 speaker=speaker,
                 event=event,
@@ -196,21 +201,34 @@ def _is_ahead(said: str, day: date, piece: Piece) -> bool:
     return day > piece.today or _TO_COME.search(said) is not None
 
 
-def _findings(sentence: str, piece: Piece, *, of_another: bool) -> tuple[list[Finding], Finding | None]:
-    """Return the keys that the rules find in a sentence, and the event."""
+def _liked_before(pieces: Sequence[Piece], index: int) -> tuple[list[Finding], int | None]:
+    """Return what a turn likes of the user's turn before, and that one's index."""
+    found = list(liked_of_turn_before(pieces, index))
+    return [key for key, _ in found], found[0][1] if found else None
+
+
+def _findings(
+    sentence: str, piece: Piece, before: tuple[str, ...], *, of_another: bool
+) -> tuple[list[Finding], Finding | None, tuple[str, ...]]:
+    """Return the keys that the rules find in a sentence, the event, and the last clauses up to its end.
+
+    `before` are the last clauses before it.
+    """
     spelt = with_capitals(sentence)
     plain = simplified(spelt)
     keys: list[Finding] = []
     event: Finding | None = None
     limited = is_limited(sentence)
     for part in clauses.sentences(plain, of_another=of_another):
-        for finding in read_sentence(part, piece.today):
+        after = (*before, *part.after)[-clauses.MOST_AFTER :]
+        before = (*before, *part.clauses)[-clauses.MOST_AFTER :]
+        for finding in read_sentence(replace(part, after=after), piece.today):
             if finding.attribute is not None and not (limited and finding.attribute in _TASTES):
                 key = finding if plain == spelt else as_written(finding, plain, spelt)
                 keys.append(replace(key, content=key.content[:1].upper() + key.content[1:]))
             elif finding.kind == "episodic":
                 event = event or finding
-    return keys, event or _felt(sentence)
+    return keys, event or _felt(sentence), before
 
 
 def _felt(sentence: str) -> Finding | None:

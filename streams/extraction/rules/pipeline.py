@@ -48,6 +48,10 @@ class LanguageRules(Generic[Clause]):
     """What a clause fills of the user's profile."""
     events: Callable[[Clause, date], Iterator[Finding]]
     """What happened."""
+    liked: Callable[[Sentence], Iterator[Finding]]
+    """What a sentence says is liked of what the clauses before it tell."""
+    names_place: Callable[[str], bool]
+    """Whether a clause says where something is or was: what 那里 and "there" may point to."""
     asks_of_another: Callable[[Sentence], bool | None]
     """Whether a question to the user is about somebody else; None where it is not known whom it is about."""
     tells_of_another: Callable[[Sentence], bool]
@@ -68,6 +72,7 @@ class LanguageRules(Generic[Clause]):
                 if finding.attribute is not None:
                     yield _since(finding, clause.text, today)
             events += self.events(clause, today)
+        yield from self.liked(sentence)
         if all(event.event_type == SHARED for event in events):  # a feeling about an event is a part of it
             events += addressed(sentence, today)
         yield from without_parts(events)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from streams.extraction.rules.chinese.rules import CHINESE
-from streams.extraction.rules.chinese.traditional import simplified
+from streams.extraction.rules.chinese.traditional import as_written, simplified
 from streams.extraction.rules.english.rules import ENGLISH
-from streams.extraction.rules.sentences import sentences
+from streams.extraction.rules.sentences import MOST_AFTER, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,9 +21,36 @@ if TYPE_CHECKING:
     from streams.extraction.rules.sentences import Sentence
 
 
+_OF_IT: Final = re.compile(r"那里|那儿|那边|喜欢|\b(?:there|it|like|liked|enjoy|enjoyed)\b", re.IGNORECASE)
+
+
 def read_sentence(sentence: Sentence, today: date) -> Iterator[Finding]:
     """Yield what a sentence that was said on `today` says of the user; nothing when in doubt."""
     return _rules(sentence).read(sentence, today)
+
+
+def liked_of_turn_before(pieces: Sequence[Piece], index: int) -> Iterator[tuple[Finding, int]]:
+    """Yield what the first sentence of a user's piece likes of the user's piece before it, with that one's index.
+
+    The assistant's pieces between may speak of it (我很喜欢那里, "I loved it"). Where they ask for something else or
+    name a place, it is not known what the user means, and nothing is found.
+    """
+    before = next((at for at in range(index - 1, -1, -1) if pieces[at].speaker == "user"), None)
+    first = next(sentences(simplified(pieces[index].text)), None)
+    if before is None or first is None or first.asks or first.quotes:
+        return
+    plain = simplified(pieces[before].text)
+    told = list(sentences(plain))
+    if not told or told[-1].asks or told[-1].quotes or told[-1].language != first.language:
+        return
+    if any(_speaks_of_else(sentence) for piece in pieces[before + 1 : index] for sentence in sentences(piece.text)):
+        return
+    rules = _rules(first)
+    known = {finding.content for finding in rules.liked(first)}
+    clauses = (*told[-1].after, *told[-1].clauses)[-MOST_AFTER:]
+    for finding in rules.liked(replace(first, after=clauses)):
+        if finding.content not in known:
+            yield as_written(finding, plain, pieces[before].text), before
 
 
 _TELL: Final = re.compile(r"\btell me about\b|[说讲聊]{1,2}", re.IGNORECASE)
@@ -44,3 +72,8 @@ def goes_on_of_another(pieces: Sequence[Piece], index: int) -> bool:
 
 def _rules(sentence: Sentence) -> LanguageRules[Any]:
     return CHINESE if sentence.language == "zh" else ENGLISH
+
+
+def _speaks_of_else(sentence: Sentence) -> bool:
+    asks_for_else = sentence.asks and not any(map(_OF_IT.search, sentence.clauses))
+    return asks_for_else or any(map(_rules(sentence).names_place, sentence.clauses))
