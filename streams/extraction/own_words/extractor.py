@@ -113,7 +113,12 @@ class OwnWords(RulesLineage):
         kept = []
         for one, alone, asked in zip(statements, texts[::2], texts[1::2], strict=True):
             score = lasting[alone] if one.before else max(lasting[alone], lasting[asked])
-            is_own = one.asked_by is not None or one.is_certain or max(own[alone], own[asked]) >= OF_SPEAKER
+            is_own = (
+                one.before is not None
+                or one.asked_by is not None
+                or one.is_certain
+                or max(own[alone], own[asked]) >= OF_SPEAKER
+            )
             kept.append(_Kept(one if is_own else replace(one, keys=()), score))
         return kept
 
