@@ -29,6 +29,8 @@ _END: Final = (
 """What follows "on the 3rd" where it is no floor, birthday or attempt."""
 _PART: Final = r"(?:the )?(?P<part>early|mid|late|(?:beginning|start|middle|end)(?= of))(?: of)?"
 _NEAR: Final = "last|next|this"
+_NOT_OF: Final = rf"(?! of\b| in {MONTH.replace('?P<m>', '?:')}\b)"
+"""Behind "last week", which may be that of May."""
 _DATED: Final = rf"(?:{_FULL_WEEKDAY.replace('?P<w>', '?:')},? (?:the )?)?"
 _ROWS: Final = (
     (rf"(?P<y>(?:19|20)\d\d)[-/.](?P<m>\d{{1,2}})[-/.]{_DAY}", day_of),
@@ -36,7 +38,7 @@ _ROWS: Final = (
     (rf"{_DATED}{MONTH} (?:the )?{_DAY}(?!:|\s?[ap]\.?m\b|,? years?\b)(?:,? {YEAR}\b)?", day_of),
     (rf"(?:{_PART}[ -])?{MONTH},? (?:of )?{YEAR}", months_of),
     (
-        rf"(?:(?P<rel>{_NEAR})|in|during|since|until|till|before|after|by|from) (?:{_PART}[ -])?{MONTH}(?! ?\d)",
+        rf"(?!this (?-i:may)\b)(?:(?P<rel>{_NEAR})|in|during|since|until|till|before|after|by|from) (?:{_PART}[ -])?{MONTH}(?! ?\d)",
         months_of,
     ),
     (rf"{_PART}[ -]{MONTH}(?! ?\d)", months_of),
@@ -45,7 +47,7 @@ _ROWS: Final = (
     (r"(?P<said>the night before last|last night|tonight|this (?:morning|afternoon|evening))", said),
     (rf"(?P<said>yesterday|today|tomorrow)(?! never\b){_HOURS}", said),
     (
-        rf"(?P<rel>(?:the )?coming|this past|this coming|past|last|this|next) {_WEEKDAY}{_HOURS}(?! of\b| in\b)",
+        rf"(?P<rel>(?:the )?coming|this past|this coming|past|last|this|next) {_WEEKDAY}{_HOURS}{_NOT_OF}",
         weekday,
     ),
     (rf"{_ON}{_WEEKDAY}{_HOURS}", weekday),
@@ -57,7 +59,7 @@ _ROWS: Final = (
     (rf"(?P<n>{COUNT}) weeks? (?P<way>from|on) (?:this )?{_FULL_WEEKDAY}", counted_from),
     (rf"{_FULL_WEEKDAY} (?P<way>week)", counted_from),
     (rf"(?P<n>{COUNT}) {_UNIT} (?P<way>from|after) (?P<said>today|tomorrow|yesterday)", counted_from),
-    (rf"(?P<rel>this past|this coming|last|past|this|next) {_PERIOD}(?! of\b| in (?!the|my|our)\w)", period),
+    (rf"(?P<rel>this past|this coming|last|past|this|next) {_PERIOD}{_NOT_OF}", period),
     (r"the (?P<unit>week|weekend|month|year) (?P<rel>before last|after next)", period),
     (r"the (?P<rel>coming) (?P<unit>week|weekend|month|year)", period),
     (r"(?:at|over|on|during|for|by) the (?P<unit>weekend)", period),

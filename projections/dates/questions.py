@@ -24,6 +24,10 @@ _LEAD: Final = 20
 _ZH_BEFORE: Final = re.compile("[之以]?前")
 _ZH_AFTER: Final = re.compile("[之以]后")
 _IS_DATE: Final = "年月日号天季份"
+_WHOLE: Final = {"week": "week", "fortnight": "week", "part": "month"}
+"""Units of which a question means the whole: two weeks ago, early in May."""
+_ROUGH: Final = range(4, 28)
+"""Days of a part of a month."""
 _GUESSED: Final = frozenset({"weekday", "number"})
 """On Friday, on the 3rd: which is meant a question does not say."""
 
@@ -56,7 +60,8 @@ def named_span(query: str, at: datetime, zone: tzinfo = UTC) -> Span | None:
     if not found:
         return None
     one = min(found, key=lambda one: one.relative)
-    first, last = unit_from("week", one.first, 0) if one.unit == "week" else one.days
+    whole = _WHOLE.get(one.unit) if (one.last - one.first).days in _ROUGH or one.is_day else None
+    first, last = unit_from(whole, one.first, 0) if whole else one.days
     return _open(query, one, Span(begin_of(first, zone), begin_of(last + timedelta(days=1), zone), zone))
 
 

@@ -40,10 +40,11 @@ _SIGNS: Final = re.compile(
 )
 _EACH: Final = re.compile(
     r"(?:\b(?:every|each|most|any|some|alternate|another|other|one|once|twice|times|an?|black|good|of a|usual) (?:in )?"
-    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days? (?:to|through|till|[-–]) |[每逢隔]个?到?)$",
+    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days? (?:to|through|till|[-–]) )$",
     re.IGNORECASE,
 )
 """Before what comes back, or is no day of its own: every Monday, Monday to Friday, Good Friday."""
+_ZH_EACH: Final = re.compile(r"[每逢隔](?:年|月|个月?)?到?$")
 _BEFORE: Final = 24
 """Characters before a phrase in which such a word stands."""
 _NO_DAY: Final = re.compile(
@@ -137,7 +138,9 @@ def _read(context: Context, phrase: _Phrase, lean: Tense | None) -> Expression |
     text = context.text
     is_name = text[end - 3 : end].lower() == "day" and _NO_DAY.match(text, end)
     is_title = text[begin - 1 : begin] + text[end : end + 1] in _QUOTES
-    if is_name or is_title or _EACH.search(text, max(0, begin - _BEFORE), begin):
+    lead = max(0, begin - _BEFORE)
+    is_each = _ZH_EACH.search(text, lead, begin) or (meaning.default != "past" and _EACH.search(text, lead, begin))
+    if is_name or is_title or is_each:
         return None
     by_tense = meaning.default is None
     tense = lean

@@ -41,8 +41,12 @@ _STARTING: Final = re.compile(
     re.IGNORECASE,
 )
 _USUAL: Final = re.compile(
-    r"\b(?:every|each|usually|always|often|typically|normally)\b|每|逢|平时|通常|经常|总是|一般|都(?!没)", re.IGNORECASE
+    r"\b(?:every|each|usually|always|often|typically|normally|especially|mostly|mainly)\b"
+    r"|每|逢|平时|通常|经常|总是|一般|尤其|都(?!没)",
+    re.IGNORECASE,
 )
+_IS: Final = re.compile(r"\b(?:today is|today['’]s|it['’]?s|it is) (?:a )?$|今天(?:就|又)?是?$", re.IGNORECASE)
+"""Before a weekday that says which day it is."""
 _YEARLY: Final = re.compile(r"\b(?:birthday|bday|anniversary|born)\b|生日|纪念日|出生", re.IGNORECASE)
 _MONTHLY: Final = re.compile(
     r"\b(?:rent|bills?|salary|payday|paid|instal+ments?|mortgage)\b|房租|工资|发薪|还款|还贷|扣款|账单", re.IGNORECASE
@@ -79,7 +83,8 @@ class Context:
     def comes_back(self, begin: int, end: int, unit: str) -> bool:
         """Return whether the words around a phrase say that it is one of many: usually on Monday, born on May 4."""
         if unit in ("weekday", "weekend"):
-            return _USUAL.search(self.text, *self._clause(begin, end)) is not None
+            is_usual = _USUAL.search(self.text, *self._clause(begin, end))
+            return bool(is_usual or _IS.search(self.text, max(0, begin - _LEAD), begin))
         said = {"number": _MONTHLY, "date": _YEARLY, "month": _YEARLY}.get(unit)
         return said is not None and said.search(self.text, *self.sentence(begin)) is not None
 

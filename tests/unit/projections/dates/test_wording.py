@@ -63,6 +63,9 @@ def test_a_relative_time_gets_its_day_in_brackets(said: str, kept: str):
         "二月三十号",
         "农历三月三我要去",
         "the rent is due on the 1st",
+        "it's Friday, and this may help",
+        "讨厌开会，尤其周五下午那种",
+        "周末都往郊外跑",
         "",
     ],
 )
