@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.cues import moved_to
 from projections.dates.reader import expressions
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def annotated(text: str, at: datetime) -> str:
     words nor its tense tell, nor where brackets with the year stand already: twice is once.
     """
     parts, end = [], 0
-    found = expressions(text, at)
+    found = _said(text, at)
     for n, one in enumerate(found):
         if not one.relative or not one.is_sure or _SAID.match(text, one.end) or _is_named_beside(text, found, n):
             continue
@@ -55,8 +56,13 @@ def first_day(text: str, at: datetime) -> Expression | None:
 
     It is the first that is one day, else the first of several days; what says since when or until when comes last.
     """
-    found = [one for one in expressions(text, at) if one.is_sure and one.unit != "range"]
+    found = [one for one in _said(text, at) if one.is_sure and one.unit != "range"]
     return min(found, key=lambda one: (_is_ongoing(text, one), one.hour is None and not one.is_day), default=None)
+
+
+def _said(text: str, at: datetime) -> list[Expression]:
+    """Return the expressions of a text; a day to which something was moved lies ahead, whatever the tense."""
+    return expressions(text, at, "coming" if moved_to(text, at.date()) else None)
 
 
 def _is_ongoing(text: str, one: Expression) -> bool:

@@ -110,7 +110,7 @@ def test_there_are_thirty_in_each_language_over_every_way_in():
 async def test_what_the_rules_read_off_a_screen_is_no_order(attack: dict[str, Any]):
     after = await decided(attack, OwnWordsHere(), Given())
     assert not [m.content for m in after.memories if attack["must_not"]["memory"] in m.content]
-    assert after.memories == []
+    assert {(m.attribute, m.source_type) for m in after.memories} <= {(None, "photo"), (None, "inferred")}
 
 
 @attacks("model")

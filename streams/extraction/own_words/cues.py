@@ -11,7 +11,7 @@ _ROWS: Final = (
         (
             r"[¥￥$€£]\s?\d|\b\d[\d,.]*\s?(?:k|usd|eur|gbp|dollars?|euros?|pounds|bucks|quid)\b|\b(?:rent|mortgage"
             r"|salary|loan|debt|owe"
-            r"|savings|budget|invoice|tax(?:es)?|pension|insurance)\b|房租|房贷|工资|薪水|存款|贷款|欠|借了|还款"
+            r"|savings|budget|invoice|tax(?:es)?|pension|insurance)\b|股票|基金|房租|房贷|工资|薪水|存款|贷款|欠|借了|还款"
             r"|保险|\d(?:块|元|万)"
         ),
     ),

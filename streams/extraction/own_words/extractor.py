@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.text.analyser import terms
 from projections.text.scripts import is_read
+from schemas.vocabulary.attributes import NICKNAME
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.own_words.cues import nearness_of_what_changed
 from streams.extraction.protocol import Extraction, Outage, Proposal
@@ -68,6 +69,8 @@ class OwnWords(RulesLineage):
         reading = await self._reader.read(window)
         scored = await self._scored(reading.statements)
         proposals = [p for kept in _joined(scored) for p in _proposals(kept, window)]
+        # Whether a nickname is the user's name depends on the names that are known: those come first.
+        proposals.sort(key=lambda one: one.attribute == NICKNAME)
         proposals, shown = await self._moved_on(window, _once(proposals))
         return Extraction(proposals=tuple(proposals), dropped=reading.dropped, shown=shown)
 

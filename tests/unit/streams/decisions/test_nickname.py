@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.examples import candidate, extracted, forget, later, piece, said
 from support.given import given
-from unit.streams.extraction.test_rule_extractor import read
+from unit.streams.extraction.test_own_words import found as read
 
 from schemas.vocabulary.attributes import NICKNAME
 
@@ -24,18 +24,18 @@ NICK = said("用户可以叫小鱼", "t-2", later(hours=1), attribute=NICKNAME, 
         ("I go by Sam", "Sam"),
     ],
 )
-async def test_the_rules_tell_a_nickname_from_a_name(text: str, nickname: str):
-    found = (await read(("user", text))).proposals
+def test_the_rules_tell_a_nickname_from_a_name(text: str, nickname: str):
+    found = read(text)
     assert [(p.attribute, p.value, p.category, p.importance) for p in found] == [(NICKNAME, nickname, "people", 0.8)]
 
 
 @pytest.mark.parametrize("text", ["My name is Elizabeth", "I am called Elizabeth", "我叫张三", "我的名字是张三"])
-async def test_a_name_is_a_name(text: str):
-    assert [p.attribute for p in (await read(("user", text))).proposals] == ["user_name"]
+def test_a_name_is_a_name(text: str):
+    assert [p.attribute for p in read(text)] == ["user_name"]
 
 
-async def test_a_name_that_is_said_after_the_nickname_comes_before_it():
-    found = (await read(("user", "You can call me Jo. My name is Josephine."))).proposals
+def test_a_name_that_is_said_after_the_nickname_comes_before_it():
+    found = read("You can call me Jo. My name is Josephine.")
     assert [(p.attribute, p.value) for p in found] == [("user_name", "Josephine"), (NICKNAME, "Jo")]
 
 

@@ -13,11 +13,11 @@ import sys
 import textwrap
 
 import pytest
-from support.own_words import OwnWordsHere
 from support.processes import wait_until_gone
 from support.windows import talk
 
 from schemas.frames import frame_of
+from streams.extraction.own_words.statements import read_window
 from streams.extraction.protocol import Outage, Rejected
 from streams.extraction.rules.process import RuleProcess
 
@@ -30,8 +30,7 @@ async def test_it_finds_what_the_rules_find():
     """Where they run changes nothing."""
     rules = RuleProcess()
     try:
-        assert await rules.extract(ORDINARY) == await OwnWordsHere().extract(ORDINARY)
-        assert rules.prompt_hash == OwnWordsHere().prompt_hash
+        assert await rules.read(ORDINARY) == read_window(ORDINARY)
     finally:
         await rules.aclose()
 
@@ -41,9 +40,9 @@ async def test_what_takes_too_long_is_rejected_and_the_next_window_is_read():
     rules = RuleProcess(cpu_seconds=0.05)
     try:
         with pytest.raises(Rejected, match="processor time") as rejected:
-            await rules.extract(LONG)
+            await rules.read(LONG)
         assert rejected.value.answer == "\n".join(piece.text for piece in LONG.pieces)
-        assert (await rules.extract(ORDINARY)).proposals
+        assert (await rules.read(ORDINARY)).statements
     finally:
         await rules.aclose()
 
@@ -52,10 +51,10 @@ async def test_a_process_that_was_killed_is_started_again():
     """Nothing is lost with it."""
     rules = RuleProcess()
     try:
-        await rules.extract(ORDINARY)
+        await rules.read(ORDINARY)
         assert rules.pid is not None
         os.kill(rules.pid, signal.SIGKILL)
-        assert (await rules.extract(ORDINARY)).proposals
+        assert (await rules.read(ORDINARY)).statements
     finally:
         await rules.aclose()
 
@@ -94,8 +93,8 @@ async def test_a_process_that_dies_before_it_was_asked_is_an_outage_and_no_windo
             patch.setattr(RuleProcess, "_start", start_and_see_it_end)
             for _ in range(5):
                 with pytest.raises(Outage, match=said):
-                    await rules.extract(ORDINARY)
-        assert (await rules.extract(ORDINARY)).proposals
+                    await rules.read(ORDINARY)
+        assert (await rules.read(ORDINARY)).statements
     finally:
         await rules.aclose()
 
@@ -106,7 +105,7 @@ async def test_a_window_at_which_the_process_dies_again_and_again_is_rejected(mo
     rules = RuleProcess()
     try:
         with pytest.raises(Rejected, match="died 3 times"):
-            await rules.extract(ORDINARY)
+            await rules.read(ORDINARY)
         assert rules.pid is None
     finally:
         await rules.aclose()
@@ -119,8 +118,8 @@ async def test_a_process_that_cannot_be_started_is_an_outage(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(sys, "executable", "/nowhere/python")
             with pytest.raises(Outage, match="cannot be started"):
-                await rules.extract(ORDINARY)
-        assert (await rules.extract(ORDINARY)).proposals
+                await rules.read(ORDINARY)
+        assert (await rules.read(ORDINARY)).statements
     finally:
         await rules.aclose()
 
@@ -144,15 +143,15 @@ async def test_the_answer_to_a_window_that_nobody_waits_for_is_not_taken_for_the
     """It comes nevertheless, before the next one's."""
     rules = RuleProcess(cpu_seconds=60)
     try:
-        await rules.extract(ORDINARY)
-        reading = asyncio.create_task(rules.extract(LONG))
+        await rules.read(ORDINARY)
+        reading = asyncio.create_task(rules.read(LONG))
         await asyncio.sleep(0)
         assert rules._starting is not None
         assert rules._starting.result().exchange._asked  # it was sent
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
             await reading
-        assert await rules.extract(ORDINARY) == await OwnWordsHere().extract(ORDINARY)
+        assert await rules.read(ORDINARY) == read_window(ORDINARY)
     finally:
         await rules.aclose()
 
@@ -161,13 +160,13 @@ async def test_a_window_is_not_blamed_for_the_end_that_an_earlier_one_came_to():
     """Its caller did not wait, so the next window was sent before the process died."""
     rules = RuleProcess(cpu_seconds=0.05)
     try:
-        await rules.extract(ORDINARY)
-        reading = asyncio.create_task(rules.extract(LONG))
+        await rules.read(ORDINARY)
+        reading = asyncio.create_task(rules.read(LONG))
         await asyncio.sleep(0)
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
             await reading
-        assert (await rules.extract(ORDINARY)).proposals
+        assert (await rules.read(ORDINARY)).statements
     finally:
         await rules.aclose()
 
@@ -175,7 +174,7 @@ async def test_a_window_is_not_blamed_for_the_end_that_an_earlier_one_came_to():
 async def test_closing_ends_a_window_in_progress():
     """Its caller waits for an extractor that will not come: an outage, which records nothing."""
     rules = RuleProcess(cpu_seconds=60)
-    reading = asyncio.create_task(rules.extract(LONG))
+    reading = asyncio.create_task(rules.read(LONG))
     while rules.pid is None:  # noqa: ASYNC110 - what starts it tells nobody
         await asyncio.sleep(0.01)
     pid = rules.pid
@@ -213,7 +212,7 @@ PARENT = """
         os.kill(os.getpid(), signal.SIGKILL)
 
     threading.Thread(target=end).start()
-    asyncio.run(rules.extract(window))
+    asyncio.run(rules.read(window))
 """
 """A parent that is killed while its rules read."""
 
