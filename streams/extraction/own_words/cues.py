@@ -11,7 +11,8 @@ _ROWS: Final = (
         (
             r"[¥￥$€£]\s?\d|\b\d[\d,.]*\s?(?:k|usd|eur|gbp|dollars?|euros?|pounds|bucks|quid)\b|\b(?:rent|mortgage"
             r"|salary|loan|debt|owe"
-            r"|savings|budget|invoice|tax(?:es)?|pension|insurance)\b|股票|基金|房租|房贷|工资|薪水|存款|贷款|欠|借了|还款"
+            r"|savings|budget|invoice|tax(?:es)?|pension|insurance)\b|股票|基金|房租|房贷|工资|薪水|存款|贷款|欠"
+            r"|借了|还款"
             r"|保险|\d(?:块|元|万)"
         ),
     ),
@@ -82,6 +83,14 @@ _NOTHING: Final = re.compile(
     r"|你(?:真|说得|太|很|好)|听起来|说得对|原来如此|明白了|知道了|我会试试|好建议)",
     re.IGNORECASE,
 )
+_SUPPOSED: Final = re.compile(
+    r"^(?:and |but |so )?(?:if (?:only )?i (?:had|were|was|lived|could|won|worked)\b|i wish\b|i (?:was |am "
+    r"|'m )?(?:just )?jok(?:e|ing)\b"
+    r"|(?:just )?(?:kidding|joking)\b|imagine\b|suppose\b)|\b(?:told me|thinks?|says?|said"
+    r"|suggested) (?:that )?i should\b"
+    r"|^(?:如果|要是|假如|假设)(?:我|咱|能|可以|有).{0,30}(?:就|会|该|好了)|开玩笑|逗你的|骗你的|^歌词",
+    re.IGNORECASE,
+)
 _LIMITED: Final = re.compile(
     r"\b(?:if|unless|except|only|when(?:ever)?|until|after \d|before \d|but not|big ones|not big|supposed|pretend"
     r"|wish|would|could"
@@ -103,8 +112,8 @@ def asks_for_something(text: str) -> bool:
 
 
 def says_nothing(text: str) -> bool:
-    """Return whether a sentence only thanks, greets or agrees."""
-    return _NOTHING.match(text) is not None
+    """Return whether a sentence only thanks, greets, agrees, jokes or supposes, or says what others advise."""
+    return _NOTHING.match(text) is not None or _SUPPOSED.search(text) is not None
 
 
 def is_limited(text: str) -> bool:

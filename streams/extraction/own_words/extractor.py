@@ -34,6 +34,7 @@ OF_SPEAKER: Final = 0.1
 """The least `own` of a sentence that fills a key."""
 SHORT_LIVED: Final = 0.3
 """Importance of what passes."""
+_FIRST_DATE: Final = re.compile(r"第一次约会|\bfirst date\b", re.IGNORECASE)
 _OWN: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|im|ive|my|we|we're|our|me|us)\b|[我咱俺]", re.IGNORECASE)
 
 
@@ -238,7 +239,8 @@ def _episode(kept: _Kept, event: Finding, window: Window, sources: tuple[int, ..
     mood = next((context.mood for context in contexts if context.mood), None)
     scene = next((context.scene for context in contexts if context.scene), None)
     content = _content(kept)
-    if event.event_type == "date" and scene and scene not in content:
+    is_date = event.event_type == "date" or _FIRST_DATE.search(content) is not None
+    if is_date and scene and scene not in content:
         content = f"{content} ({scene})"
     intimacy = newest_intimacy(sources, window)
     return Proposal(

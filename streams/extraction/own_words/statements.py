@@ -56,6 +56,7 @@ _TASTES: Final = frozenset(
 )
 _ASKS: Final = re.compile(r"[?？][\"'”」』)）\s]*$|(?:吗|呢|么)[。！!～~…\s]*$")
 _CLAUSE: Final = re.compile(r"(?<=[，,；;])\s*|\s+[-–—]+\s+|——")
+_NAMES_ITSELF: Final = r"(?:我叫|我是|叫我|name(?:'s| is)|\bi'?m|\bi am|call me)\s?(?:\w{1,12}\s)?[一-鿿]?"
 LONGEST_FELT: Final = 100
 _FEELS: Final = re.compile(
     r"\b(?:i'?m|i am|i feel|i felt|i was|i'?ve been|i have been|feeling|feel) |我|^(?:真的|今天|最近)?(?:好|很|特别"
@@ -127,7 +128,7 @@ def read_window(window: Window) -> Reading:
     """Return the statements of a window, in order. A rule with a bug may raise: the caller rejects the window then."""
     found: list[Statement] = []
     dropped: list[str] = []
-    others = others_of(window.pieces)
+    others = others_of(window.pieces, _introduced(window.pieces))
     for index, piece in enumerate(window.pieces):
         if piece.speaker == "user":
             found += _gift(piece, index)
@@ -135,6 +136,16 @@ def read_window(window: Window) -> Reading:
         elif piece.speaker in ("screenshot", "article"):
             found += _seen(piece, index, dropped.append)
     return Reading(statements=tuple(found), dropped=tuple(dropped))
+
+
+def _introduced(pieces: Sequence[Piece]) -> str | None:
+    """Return the name that the only named speaker gives as their own: then these turns are the user's."""
+    names = {piece.name for piece in pieces if piece.speaker == "user" and piece.name}
+    if len(names) != 1:
+        return None
+    [name] = names
+    own = re.compile(_NAMES_ITSELF + re.escape(name), re.IGNORECASE)
+    return name if any(piece.name == name and own.search(piece.text) for piece in pieces) else None
 
 
 def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]) -> Iterator[Statement]:
