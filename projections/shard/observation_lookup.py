@@ -375,14 +375,20 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
         kept = _kept([one for _, one in found])
         return next((one for (i, _), one in zip(found, kept, strict=True) if i == event_id), turn)
 
-    def said_before(self, owner: Owner, session_id: str, agent_id: str | None, offset: int) -> str | None:
-        """Return the id of the user's last turn in a session before an offset."""
+    def said_before(
+        self, owner: Owner, session_id: str, agent_id: str | None, offset: int, role: str = "user"
+    ) -> str | None:
+        """Return the id of the last turn of a role in a session before an offset: of the user's the last of several.
+
+        Of another role it is the very last turn, or none.
+        """
         rows = self._connection.execute(
             "select event_id, turn from observations where owner=? and session_id=? and agent_id is ?"
             " and turn is not null and offset<? order by offset desc limit ?",
             (name_of(owner), session_id, agent_id, offset, _NEAR),
         ).fetchall()
-        return next((i for i, body in rows if codec.decode_as(body, TurnRecorded).role == "user"), None)
+        among = rows if role == "user" else rows[:1]
+        return next((i for i, body in among if codec.decode_as(body, TurnRecorded).role == role), None)
 
     def citing(self, owner: Owner, event_id: str) -> list[str]:
         """Return the memories that cite an observation, in the order of their ids."""

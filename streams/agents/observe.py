@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
-    from projections.shard.observation_lookup import Answered
+    from projections.shard.observation_lookup import Answered, ObservationLookup
     from schemas.log import Log, NewRecord, Position, Record
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from schemas.messages.observations import Observation
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
         [CandidatesExtracted | ExtractionRejected, NewRecord, Callable[[], bool]], Awaitable[Decided | None]
     ]
 
+LONGEST_ANSWER: Final = 120
+"""Characters of a turn that may answer the turn before its window."""
 LONGEST_CHECK_SECONDS: Final = 1.0
 IDLE_CHECKS: Final = 4
 """How often open windows are checked within IDLE_SECONDS."""
@@ -412,18 +414,28 @@ class Observe:
             self._pending.piece_done(partition, owner, piece.event_id, piece.piece_id)
 
     def _with_turn_before(self, owner: Owner, window: Window) -> Window:
-        """Return a window with the turn before it, where its user takes that back, or a word of it."""
+        """Return a window with the turn before it, where its user takes that back, a word of it, or may answer it."""
         first = next((piece for piece in window.pieces if piece.speaker == "user"), None)
-        if first is None or first.position is None or window.session_id is None or window.source_type != "chat":
+        session_id = window.session_id
+        if first is None or first.position is None or session_id is None or window.source_type != "chat":
             return window
         is_withdrawal, is_repair = wishes_of(first.text).is_withdrawal, takes_back(first.text)
-        if not (is_withdrawal or is_repair):
+        may_answer = first is window.pieces[0] and len(first.text) <= LONGEST_ANSWER
+        if not (is_withdrawal or is_repair or may_answer):
             return window
         observations, offset = self._shards.of(owner).observations, first.position.offset
-        before = observations.said_before(owner, window.session_id, window.agent_id, offset)
-        told = observations.told(owner, before) if is_repair and before else None
-        said_before = None if told is None else told.message.content
-        return replace(window, before=before if is_withdrawal else None, said_before=said_before)
+        asked = said_before = before = None
+        if may_answer:
+            asked = observations.said_before(owner, session_id, window.agent_id, offset, "assistant")
+        if is_withdrawal or is_repair:
+            before = observations.said_before(owner, session_id, window.agent_id, offset)
+            said_before = before if is_repair else None
+        return replace(
+            window,
+            before=before if is_withdrawal else None,
+            said_before=_words(observations, owner, said_before),
+            asked_before=_words(observations, owner, asked),
+        )
 
     async def _extract(self, partition: int, owner: Owner, window: Window, extractor: Extractor) -> None:
         def waits(reason: str) -> None:
@@ -586,3 +598,9 @@ def _span_of(window: Window) -> AbstractContextManager[telemetry.Span]:
 
 def _nothing() -> None:
     """Acknowledge nothing: it was acknowledged before."""
+
+
+def _words(observations: ObservationLookup, owner: Owner, event_id: str | None) -> str | None:
+    """Return the words of a turn, as far as its user lets them be kept; None without one."""
+    told = observations.told(owner, event_id) if event_id else None
+    return None if told is None else told.message.content

@@ -102,6 +102,8 @@ class Window:
     """What a model is shown beside it, the nearest first."""
     said_before: str | None = None
     """What the user said before the window's first words, where those take some of it back."""
+    asked_before: str | None = None
+    """What the assistant said before the window's first words, where those may be an answer to it."""
     before: str | None = None
     """The user's turn before the window's first, where that asks only not to keep what was said before it."""
 

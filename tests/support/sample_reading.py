@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from schemas.messages.observations import Observation
-    from streams.extraction.protocol import Proposal, Window
+    from streams.extraction.protocol import Piece, Proposal, Window
 
 ACCEPTED = datetime(2026, 11, 2, tzinfo=UTC)
 """When the log takes the sample: after its last event."""
@@ -38,11 +39,13 @@ def windows(limits: WindowLimits) -> Iterator[tuple[Window, bool]]:
     A session that nothing ends is cut off after its last turn, as silence does.
     """
     open_windows: dict[tuple[str, str | None, str], tuple[Observation, OpenWindow]] = {}
+    asked: dict[tuple[str, str | None, str], str | None] = {}
+    last: dict[tuple[str, str | None, str], Piece] = {}
     for event in observations().values():
         envelope = event.envelope
         if isinstance(event, SessionEnded):
             message, ended = open_windows.pop((envelope.user_id, envelope.agent_id, event.session_id))
-            yield window_of(message, tuple(ended.pieces)), False
+            yield cut(message, ended, asked.get((envelope.user_id, envelope.agent_id, event.session_id))), False
         elif is_extractable(event):
             pieces = pieces_of(event, ACCEPTED)
             if not isinstance(event, TurnRecorded) or not event.infer:
@@ -52,9 +55,19 @@ def windows(limits: WindowLimits) -> Iterator[tuple[Window, bool]]:
             for piece in pieces:
                 if place in open_windows and closes_before(open_windows[place][1], piece, limits):
                     message, full = open_windows.pop(place)
-                    yield window_of(message, tuple(full.pieces)), False
+                    yield cut(message, full, asked.get(place)), False
+                if place not in open_windows:
+                    before = last.get(place)
+                    asked[place] = before.text if before and before.speaker == "assistant" else None
+                last[place] = piece
                 open_windows.setdefault(place, (event, OpenWindow()))[1].add(piece)
-    yield from ((window_of(message, tuple(left.pieces)), False) for message, left in open_windows.values())
+    for place, (message, left) in open_windows.items():
+        yield cut(message, left, asked.get(place)), False
+
+
+def cut(message: Observation, pieces: OpenWindow, asked_before: str | None) -> Window:
+    """Return a window, with what was asked just before it."""
+    return replace(window_of(message, tuple(pieces.pieces)), asked_before=asked_before)
 
 
 async def proposals(limits: WindowLimits | None = None) -> list[tuple[Window, Proposal]]:

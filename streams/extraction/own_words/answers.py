@@ -13,9 +13,7 @@ from streams.extraction.own_words.splitting import sentences
 from streams.extraction.rules.finding import Finding, profile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from streams.extraction.protocol import Piece
+    from streams.extraction.protocol import Window
 
 MOST_WORDS: Final = 8
 MOST_HAN: Final = 16
@@ -89,17 +87,24 @@ class Answer:
     """The same, where this is a no."""
 
 
-def question_before(pieces: Sequence[Piece], index: int) -> tuple[int | None, str | None]:
-    """Return the question that another one asked just before a piece, and the index of its piece."""
+def question_before(window: Window, index: int) -> tuple[int | None, str | None]:
+    """Return the question that another one asked just before a piece, and the index of its piece if it has one."""
+    pieces = window.pieces
     piece, place = pieces[index], index - 1
-    if place < 0 or (pieces[place].speaker == piece.speaker and pieces[place].name == piece.name):
+    if place < 0:
+        return None, _question(window.asked_before or "")
+    if pieces[place].speaker == piece.speaker and pieces[place].name == piece.name:
         return None, None
     if pieces[place].speaker not in ("assistant", "user"):
         return None, None
-    asked = next((one for one in reversed(sentences(pieces[place].text)) if _ASKS.search(one)), None)
-    if asked is None or len(asked) > LONGEST_QUESTION:
-        return None, None
-    return place, asked
+    asked = _question(pieces[place].text)
+    return (place, asked) if asked else (None, None)
+
+
+def _question(text: str) -> str | None:
+    """Return the last question of a text."""
+    asked = next((one for one in reversed(sentences(text)) if _ASKS.search(one)), None)
+    return asked if asked is not None and len(asked) <= LONGEST_QUESTION else None
 
 
 def answered(asked: str, said: str) -> Answer | None:

@@ -157,7 +157,7 @@ def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]
         dropped.append(f"piece {index + 1}: {SHOWN}")
     own = repaired_behind(before, own)
     of_another = goes_on_of_another(pieces, index)
-    asked_by, asked = question_before(pieces, index)
+    asked_by, asked = question_before(window, index)
     liked, told_at = _liked_before(pieces, index)
     last: str | None = None
     clauses_before: tuple[str, ...] = ()
