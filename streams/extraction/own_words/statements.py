@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.dates.wording import annotated, first_day
 from projections.text.analyser import terms
+from projections.text.reminders import asks_for_reminder
 from projections.text.shown import said_of
 from streams.extraction.evidence.speakers import others_of
 from streams.extraction.own_words.answers import answered, field_of, question_before
@@ -167,7 +168,7 @@ def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]
         keys += liked if number == 0 else []
         field = [] if keys else field_of(sentence)
         keys = keys or field
-        said = _before_question(sentence) if _ASKS.search(sentence) else sentence
+        said = _before_question(sentence) if _ASKS.search(sentence) or asks_for_reminder(sentence) else sentence
         answer = answered(asked, sentence) if asked is not None and number == 0 else None
         if answer is not None and not keys:
             keys = list(answer.keys)

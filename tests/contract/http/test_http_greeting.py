@@ -88,9 +88,7 @@ async def test_a_greeting_draws_on_what_was_said_lately_and_fills_no_slot(model:
         model.play_body(completion(WELCOME))
         assert await greeted(door) == WELCOME
         asked = model.requests[-1]["messages"][0]["content"]
-        assert (
-            asked.partition("Memory Summary:\n")[2].partition("\n\nGenerate")[0] == "Said lately:\n- 用户在准备爬香山"
-        )
+        assert asked.partition("Memory Summary:\n")[2].partition("\n\nGenerate")[0] == "Said lately:\n- 我在准备爬香山"
 
 
 async def test_nobody_is_greeted_of_whom_nothing_is_remembered(model: ScriptedModel, tmp_path: Path):

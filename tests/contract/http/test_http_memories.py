@@ -379,7 +379,7 @@ async def test_what_is_true_when_is_said_of_slots_and_of_what_is_superseded(door
         "User lives in Oslo": ("superseded", "2026-01-05T08:00:00Z", "2026-03-01T08:00:00Z"),
         "User lives in Bergen": ("active", "2026-03-01T08:00:00Z", None),
         "User is allergic to nuts": ("superseded", "2026-01-05T09:00:00Z", "2026-04-01T08:00:00Z"),
-        "User is no longer allergic to nuts": ("active", None, None),
+        "I'm no longer allergic to nuts.": ("active", None, None),
     }
     profile = (await door.get("/v1/users/validity/profile")).json()
     assert "nuts" not in str(profile)
