@@ -26,6 +26,10 @@ DISK_FULL = "disk-full"
 """The row of the fault matrix that does."""
 
 LONGEST: Final = (
+    "simulation/test_mutants.py",
+    "contract/http/test_http_isolation.py",
+    "simulation/test_seeds.py",
+    "contract/test_transport_without_extension.py",
     "engines/test_log_away.py",
     "engines/test_month_on_kafka.py",
     "engines/test_weaviate_outage.py",
@@ -41,7 +45,9 @@ LONGEST: Final = (
     "faults/test_kill_points.py",
     "faults/test_commands_on_damaged_shards.py",
 )
-"""Files of tests that take half a minute or more: they begin first, so that no process ends with one alone."""
+"""Files of tests that take half a minute or more, or in `make test` one test of ten seconds: they begin first, so that
+no process ends with one alone.
+"""
 
 
 gc.disable()
