@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,10 @@ DISK_FULL = "disk-full"
 """The row of the fault matrix that does."""
 
 LONGEST: Final = (
+    "simulation/test_mutants.py",
+    "contract/http/test_http_isolation.py",
+    "simulation/test_seeds.py",
+    "contract/test_transport_without_extension.py",
     "engines/test_log_away.py",
     "engines/test_month_on_kafka.py",
     "engines/test_weaviate_outage.py",
@@ -40,7 +45,20 @@ LONGEST: Final = (
     "faults/test_kill_points.py",
     "faults/test_commands_on_damaged_shards.py",
 )
-"""Files of tests that take half a minute or more: they begin first, so that no process ends with one alone."""
+"""Files of tests that take half a minute or more, or in `make test` one test of ten seconds: they begin first, so that
+no process ends with one alone.
+"""
+
+
+gc.disable()
+"""What is collected stays: looking through it again and again is a third of the time, and so it is afterwards."""
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, though not among modules and tests."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

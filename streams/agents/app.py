@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from projections.partitions.assignment import NotHeld
 from schemas.log import LogError, LogUnavailable, Position, Record
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
-from streams.agents.lean_faust import TP, NoClient, faust
+from streams.agents.lean_faust import TP, NoClient, NoTables, faust
 from streams.delivery.delivery import Delivery
 from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import retry
@@ -121,6 +121,7 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
         broker_rebalance_timeout=session_seconds,
         canonical_url=url,
         HttpClient=NoClient,
+        TableManager=NoTables,
     )
 
     def consume(topics: tuple[str, ...], handler: Observe | Remember | Project, label: str) -> None:

@@ -5,6 +5,7 @@ What needs aiohttp imports it itself, before this or after it.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from contextlib import contextmanager
 from types import ModuleType
@@ -35,6 +36,16 @@ def _stand_in() -> Iterator[None]:
 
 with _stand_in():
     import faust
+    from faust.tables.manager import TableManager
     from faust.types import TP
 
-__all__ = ["TP", "NoClient", "faust"]
+
+class NoTables(TableManager):
+    """Faust's tables, of which there are none: a worker that starts waits no second for some to be added."""
+
+    async def sleep(self, n: object) -> None:  # noqa: ARG002 - the second
+        """Give way once."""
+        await asyncio.sleep(0)
+
+
+__all__ = ["TP", "NoClient", "NoTables", "faust"]

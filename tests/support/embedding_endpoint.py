@@ -71,7 +71,7 @@ def _vector(text: str) -> list[float]:
 def embedding_endpoint() -> Iterator[EmbeddingEndpoint]:
     """Serve until the block ends."""
     endpoint = EmbeddingEndpoint()
-    thread = threading.Thread(target=endpoint.serve_forever, daemon=True)
+    thread = threading.Thread(target=endpoint.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield endpoint

@@ -114,7 +114,7 @@ def serving_repository() -> Iterator[MavenRepository]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Answering, repository))
     server.daemon_threads = True
     repository.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield repository

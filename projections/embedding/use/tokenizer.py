@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_left
 from functools import lru_cache
 from itertools import chain
+from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -33,6 +34,12 @@ PIECE, TRAINER = 1, 3
 TEXT, SCORE = 1, 2
 CHARACTERS = 2
 """Fields of the model, of a piece, and of the trainer's: how characters are normalized."""
+TAG_OF_TEXT, TAG_OF_SCORE = 0x0A, 0x15
+"""With them begin a piece, its text, and its score. A piece of the usual form has both in this order."""
+SHORT = 0x80
+"""A length below it is one byte."""
+SCORE_BYTES: Final = 4
+_SCORE: Final = Struct("<f")
 
 
 class Tokenizer:
@@ -42,18 +49,24 @@ class Tokenizer:
         """Read the file, which takes some tenths of a second."""
         data = model.read_bytes()
         spans, scores, characters = array("I"), array("f"), b""
-        for number, start, end in _fields(data, 0, len(data)):
+        at, size = 0, len(data)
+        while at < size:
+            # Nearly all of the file are pieces of the usual form: those are read here, and everything else below.
+            if at + SHORT < size and data[at] == data[at + 2] == TAG_OF_TEXT:
+                end, first = at + 2 + data[at + 1], at + 4
+                last = first + data[at + 3]
+                if end < at + SHORT and last + SCORE_BYTES < end and data[last] == TAG_OF_SCORE:
+                    spans.extend((first, last))
+                    scores.append(_SCORE.unpack_from(data, last + 1)[0])
+                    at = end
+                    continue
+            number, start, at = next(_fields(data, at, size))
             if number == PIECE:
-                piece, score = (start, start), 0.0
-                for part, first, last in _fields(data, start, end):
-                    if part == TEXT:
-                        piece = first, last
-                    elif part == SCORE:
-                        score = float(np.frombuffer(data, "<f4", 1, first)[0])
+                piece, score = _piece(data, start, at)
                 spans.extend(piece)
                 scores.append(score)
             elif number == TRAINER:
-                parts = {part: data[first:last] for part, first, last in _fields(data, start, end)}
+                parts = {part: data[first:last] for part, first, last in _fields(data, start, at)}
                 characters = parts[CHARACTERS]
         self._pieces = Pieces(data, np.frombuffer(spans, np.uint32).reshape(-1, 2), scores)
         self._normalizer = _Normalizer(characters)
@@ -127,6 +140,17 @@ class Pieces:
             end = cut[end]
         found.reverse()
         return found
+
+
+def _piece(data: bytes, start: int, end: int) -> tuple[tuple[int, int], float]:
+    """Return where a piece's text begins and ends, and its score."""
+    piece, score = (start, start), 0.0
+    for part, first, last in _fields(data, start, end):
+        if part == TEXT:
+            piece = first, last
+        elif part == SCORE:
+            score = _SCORE.unpack_from(data, first)[0]
+    return piece, score
 
 
 def _words(text: str) -> list[str]:

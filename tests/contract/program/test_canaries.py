@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 from contract.scripted_model import ScriptedModel
+from support import forked_program
 from support.free_ports import free_ports
 from support.mnemolog_up import TIMEOUT_SECONDS, environment
 
@@ -40,19 +39,17 @@ def turn(number: int, **more: Any) -> dict[str, Any]:
     return {"type": "TurnRecorded", "user_id": "u1", "session_id": "s1", "role": "user", "content": said} | more
 
 
-def run(variables: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command with variables."""
-    whole = [sys.executable, "-m", "mnemolog", *command]
-    return subprocess.run(  # noqa: S603 - ours
-        whole, env=environment(**variables), capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS
-    )
+def run(variables: dict[str, str], *command: str) -> tuple[int, str, str]:
+    """Run a command with variables; return its exit code, what it printed and what it said."""
+    done = forked_program.mnemolog(*command, environment=environment(**variables), timeout=TIMEOUT_SECONDS)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def made(variables: dict[str, str], roles: str) -> str:
     """Make an API key and return it."""
-    done = run(variables, "keys", "create", "--tenant", "default", "--role", roles, "--json")
-    assert done.returncode == 0, done.stderr
-    key: str = json.loads(done.stdout)["key"]
+    code, printed, said = run(variables, "keys", "create", "--tenant", "default", "--role", roles, "--json")
+    assert code == 0, said
+    key: str = json.loads(printed)["key"]
     return key
 
 
@@ -91,7 +88,7 @@ def hostile(client: httpx.Client) -> list[httpx.Response]:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_run_tells_no_secret_and_no_word(tmp_path: Path, form: str):
-    folder, output = tmp_path / "var", tmp_path / "output.txt"
+    folder = tmp_path / "var"
     asyncio.run(spoil(folder))
     variables = {"MNEMOLOG_API_KEYS_FILE": str(tmp_path / "keys.json")}
     everything, operator = made(variables, ROLES), made(variables, "operator")
@@ -107,15 +104,11 @@ def test_a_run_tells_no_secret_and_no_word(tmp_path: Path, form: str):
             "MNEMOLOG_DATA_DIR": str(folder),
         }
         told = [doctor(variables)]
-        command = [sys.executable, "-m", "mnemolog", "up"]
-        with (
-            output.open("wb") as said,
-            subprocess.Popen(command, env=environment(**variables), stdout=said, stderr=said) as up,  # noqa: S603 - ours
-            httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120) as client,
-        ):
+        up = forked_program.Forked("up", environment=environment(**variables))
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120) as client:
             try:
                 client.headers["Authorization"] = f"Bearer {everything}"
-                until_ready(client, up, output)
+                until_ready(client, up)
                 model.play_error(400, {"message": f"I do not talk of {WORDS}", "code": WORDS, "param": WORDS})
                 model.play_error(500, {"message": f"{WORDS} broke me"})
                 model.play_body(json.dumps({"error": WORDS}).encode())
@@ -145,7 +138,7 @@ def test_a_run_tells_no_secret_and_no_word(tmp_path: Path, form: str):
                 assert up.wait(TIMEOUT_SECONDS) == 0
             finally:
                 up.kill()
-    said_text = output.read_text("utf-8")
+    said_text = words_of(up)
     assert "answers" in said_text, "it logged"
     told.append(said_text)
     found = [
@@ -159,22 +152,26 @@ def test_a_run_tells_no_secret_and_no_word(tmp_path: Path, form: str):
 
 def doctor(variables: dict[str, str]) -> str:
     """Return what the doctor says."""
-    done = run(variables, "doctor")
-    return done.stdout + done.stderr
+    return "".join(run(variables, "doctor")[1:])
 
 
-def until_ready(client: httpx.Client, up: subprocess.Popen[bytes], output: Path) -> None:
+def words_of(up: forked_program.Forked) -> str:
+    """Return everything that a worker has printed and said so far."""
+    return "".join(part.decode() for part in up.told())
+
+
+def until_ready(client: httpx.Client, up: forked_program.Forked) -> None:
     """Wait until the worker is ready."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     while time.monotonic() < deadline:
-        assert up.poll() is None, output.read_text("utf-8")
+        assert up.poll() is None, words_of(up)
         try:
             if client.get("/health/ready").is_success:
                 return
         except httpx.TransportError:
             pass
         time.sleep(0.1)
-    raise AssertionError(output.read_text("utf-8"))
+    raise AssertionError(words_of(up))
 
 
 @pytest.mark.parametrize(
@@ -191,9 +188,9 @@ def until_ready(client: httpx.Client, up: subprocess.Popen[bytes], output: Path)
 )
 def test_a_setting_that_cannot_be_used_is_told_without_what_is_secret_of_it(tmp_path: Path, variables: dict[str, str]):
     for command in ("up", "doctor"):
-        done = run(variables | {"MNEMOLOG_DATA_DIR": str(tmp_path)}, command)
-        told = done.stdout + done.stderr
-        assert done.returncode != 0
+        code, printed, said = run(variables | {"MNEMOLOG_DATA_DIR": str(tmp_path)}, command)
+        told = printed + said
+        assert code != 0
         assert next(iter(variables)).partition("_PASSWORD")[0] in told.replace("\n", "")
         assert "Traceback" not in told
         assert PASSWORD not in told

@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 from contract.telemetry.otlp_receiver import running_receiver
 from support.free_ports import free_ports
-from support.mnemolog_up import TIMEOUT_SECONDS, Up, environment
+from support.mnemolog_up import ForkedUp
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SECRET = "likes quokkaquandary tea"  # noqa: S105 - a user's words
-WITHOUT_PACKAGES = """
-import sys
-sys.modules["opentelemetry.sdk"] = None
-from mnemolog.cli import main
-main()
-"""
 IMPORTED = """
 import sys
 import mnemolog.server, mnemolog.cli.commands.up
@@ -34,7 +28,7 @@ assert "mnemolog.telemetry.listener" not in sys.modules
 def test_a_collector_gets_the_spans_and_the_durations(tmp_path: Path, has_words: bool):  # noqa: FBT001 - an example
     [port] = free_ports(1)
     with running_receiver() as collector:
-        up = Up(
+        up = ForkedUp(
             tmp_path,
             port,
             OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
@@ -58,7 +52,8 @@ def test_a_collector_gets_the_spans_and_the_durations(tmp_path: Path, has_words:
 
 def test_a_collector_that_is_away_keeps_nobody_waiting(tmp_path: Path):
     [port, nobody] = free_ports(2)
-    up = Up(tmp_path, port, OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{nobody}", OTEL_EXPORTER_OTLP_TIMEOUT="1")
+    variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{nobody}", "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
+    up = ForkedUp(tmp_path, port, **variables)
     try:
         up.wait_until_ready()
         up.client.remember("likes tea", "u1")
@@ -67,30 +62,31 @@ def test_a_collector_that_is_away_keeps_nobody_waiting(tmp_path: Path):
     assert code == 0, said
 
 
+class UpWithoutPackages(ForkedUp):
+    """A worker where the extra is not installed."""
+
+    missing = ("opentelemetry.sdk",)
+
+
 @pytest.mark.parametrize(
     ("program", "variables", "told"),
     [
-        (WITHOUT_PACKAGES, {}, "pip install 'mnemolog[otel]'"),
-        ("from mnemolog.cli import main; main()", {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "no telemetry: OTEL_EXP"),
+        (UpWithoutPackages, {}, "pip install 'mnemolog[otel]'"),
+        (ForkedUp, {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "no telemetry: OTEL_EXP"),
     ],
 )
 def test_a_worker_serves_without_telemetry_that_cannot_be_had(
-    tmp_path: Path, program: str, variables: dict[str, str], told: str
+    tmp_path: Path, program: type[ForkedUp], variables: dict[str, str], told: str
 ):
     [port] = free_ports(1)
-    around = environment(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9", **variables)
-    command = [sys.executable, "-c", program, "up", "--data", str(tmp_path), "--port", str(port)]
-    with subprocess.Popen(command, env=around, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - ours
-        lines = []
-        assert process.stderr is not None
-        for line in process.stderr:
-            lines.append(line)
-            if "answers at" in line:
-                break
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=TIMEOUT_SECONDS)
-    assert told in "".join(lines)
-    assert "answers at" in lines[-1]
+    up = program(tmp_path, port, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9", **variables)
+    try:
+        up.wait_until_ready()
+    finally:
+        code, said = up.end(signal.SIGTERM)
+    assert code == 0, said
+    assert told in said.partition("answers at")[0]
+    assert "answers at" in said
 
 
 def test_nothing_is_imported_for_it_unasked():

@@ -13,21 +13,31 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import httpx
 import pytest
+from support import forked_program
 from support.certificates import Authority
+from support.forked_program import Forked
 from support.free_ports import free_ports
 
 from mnemolog import Client, Unavailable
 from mnemolog.server import HANDSHAKE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 DOCKERFILE = Path(__file__).resolve().parents[3] / "Dockerfile"
 START_SECONDS = 240.0
+
+
+class Done(NamedTuple):
+    """How a command ended, and what it told."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 class Served:
@@ -49,8 +59,7 @@ class Served:
         self.url = f"https://127.0.0.1:{self.port}"
         self.silent: socket.socket
         """A connection that never begins to speak TLS."""
-        command = [sys.executable, "-m", "mnemolog", "up"]
-        self.process = subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE, text=True)  # noqa: S603
+        self.process = Forked("up", environment=self.environment)
 
     def wait_until_ready(self) -> None:
         context = ssl.create_default_context(cafile=self.authority.certificate)
@@ -66,10 +75,10 @@ class Served:
                 time.sleep(0.1)
         raise AssertionError("not ready")
 
-    def run(self, *arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "mnemolog", *arguments]
+    def run(self, *arguments: str, environment: dict[str, str] | None = None) -> Done:
         given = environment or self.environment
-        return subprocess.run(command, env=given, capture_output=True, text=True, check=False, timeout=240)  # noqa: S603
+        done = forked_program.mnemolog(*arguments, environment=given, timeout=START_SECONDS)
+        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @contextmanager
@@ -80,7 +89,6 @@ def serving(folder: Path) -> Iterator[Served]:
         yield server
     finally:
         server.process.kill()
-        server.process.communicate()
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from contract.scripted_model import ScriptedModel, completion
 from support.free_ports import free_ports
-from support.mnemolog_up import TIMEOUT_SECONDS, Up, environment
+from support.mnemolog_up import TIMEOUT_SECONDS, ForkedUp, Up, environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ def model() -> Iterator[ScriptedModel]:
 def server(tmp_path_factory: pytest.TempPathFactory, model: ScriptedModel) -> Iterator[Up]:
     """Give a worker that extracts by rules and greets by the model."""
     [port] = free_ports(1)
-    up = Up(tmp_path_factory.mktemp("data"), port, OPENAI_BASE_URL=model.base_url)
+    up = ForkedUp(tmp_path_factory.mktemp("data"), port, OPENAI_BASE_URL=model.base_url)
     try:
         up.wait_until_ready()
         yield up

@@ -74,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def running_receiver() -> Iterator[Receiver]:
     with Receiver() as receiver:
-        threading.Thread(target=receiver.serve_forever, daemon=True).start()
+        threading.Thread(target=receiver.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield receiver
         finally:

@@ -80,7 +80,7 @@ def worker() -> Iterator[str]:
 @contextmanager
 def listening() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Ready)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

@@ -51,7 +51,7 @@ def answering(status: int, detail: str) -> Iterator[str]:
             """Say nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Refusing) as server:
-        serving = Thread(target=server.serve_forever)
+        serving = Thread(target=server.serve_forever, args=(0.02,))
         serving.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"
@@ -125,7 +125,7 @@ def keeping() -> Iterator[tuple[str, list[tuple[str, dict[str, str]]]]]:
             """Say nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Keeping) as server:
-        serving = Thread(target=server.serve_forever)
+        serving = Thread(target=server.serve_forever, args=(0.02,))
         serving.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}", came
