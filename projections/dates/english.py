@@ -28,7 +28,8 @@ _END: Final = (
 )
 """What follows "on the 3rd" where it is no floor, birthday or attempt."""
 _PART: Final = r"(?:the )?(?P<part>early|mid|late|(?:beginning|start|middle|end)(?= of))(?: of)?"
-_NEAR: Final = "last|next|this"
+_NEAR: Final = "(?P<rel>last|next|this)"
+_IN: Final = "in|during|since|until|till|before|after|by|from"
 _NOT_OF: Final = rf"(?! of\b| in {MONTH.replace('?P<m>', '?:')}\b)"
 """Behind "last week", which may be that of May."""
 _DATED: Final = rf"(?:{_FULL_WEEKDAY.replace('?P<w>', '?:')},? (?:the )?)?"
@@ -37,10 +38,7 @@ _ROWS: Final = (
     (rf"{_DATED}{_DAY} (?:of )?{MONTH}(?:,? {YEAR}\b)?", day_of),
     (rf"{_DATED}{MONTH} (?:the )?{_DAY}(?!:|\s?[ap]\.?m\b|,? years?\b)(?:,? {YEAR}\b)?", day_of),
     (rf"(?:{_PART}[ -])?{MONTH},? (?:of )?{YEAR}", months_of),
-    (
-        rf"(?!this (?-i:may)\b)(?:(?P<rel>{_NEAR})|in|during|since|until|till|before|after|by|from) (?:{_PART}[ -])?{MONTH}(?! ?\d)",
-        months_of,
-    ),
+    (rf"(?!this (?-i:may)\b)(?:{_NEAR}|{_IN}) (?:{_PART}[ -])?{MONTH}(?! ?\d)", months_of),
     (rf"{_PART}[ -]{MONTH}(?! ?\d)", months_of),
     (rf"{MONTH} (?:of )?(?P<yr>last year|this year|next year)", months_of),
     (r"(?P<said>the day before yesterday|the day after tomorrow|day before yesterday|day after tomorrow)", said),
@@ -82,8 +80,8 @@ _ROWS: Final = (
     (rf"{_SEASON},? (?:of |in )?{YEAR}", months_of),
     (rf"{_SEASON} (?:of )?(?P<yr>last year|this year|next year)", months_of),
     (rf"(?P<rel>last|past|this|next) {_SEASON}(?! \d)", months_of),
-    (rf"(?:in|during|since|before|after|until|by) (?:the )?{_SEASON}(?! \d)", months_of),
-    (rf"(?:in|during|of|since|before|after|until|till|by|from) {YEAR}", year_of),
+    (rf"(?:{_IN}) (?:the )?{_SEASON}(?! \d)", months_of),
+    (rf"(?:of|{_IN}) {YEAR}", year_of),
 )
 _BEGIN: Final = r"(?<![\w@#/_-])(?<!\w\.)"
 ENGLISH: Final[tuple[Phrase, ...]] = tuple(

@@ -23,11 +23,8 @@ _NAMES: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", 
 _MONTHS: Final = {name: n for n, name in enumerate(_NAMES, start=1)}
 _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12, "春": 3, "夏": 6, "秋": 9, "冬": 12}
 """The months in which they begin, in the north."""
-_WEEKDAYS: Final = {
-    name: n
-    for names in (("mon", "tue", "wed", "thu", "fri", "sat", "sun"), "一二三四五六日", "      天")
-    for n, name in enumerate(names)
-}
+_EN_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_WEEKDAYS: Final = {n: i for names in (_EN_WEEKDAYS, "一二三四五六日") for i, n in enumerate(names)} | {"天": 6}
 _FAR: Final = {
     "before last": -2, "last": -1, "past": -1, "next": 1, "coming": 1, "after next": 2, "大前年": -3, "前年": -2,
     "去年": -1, "上一年": -1, "明年": 1, "下一年": 1, "后年": 2, "大后年": 3,
