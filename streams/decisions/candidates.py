@@ -12,6 +12,7 @@ import orjson
 from projections.state.importance import DECIMALS, grade
 from projections.state.lifetime import expiry_of
 from projections.state.memory import ACTIVE, FORGOTTEN
+from projections.state.places import met_again
 from projections.state.statement_index import day_of
 from projections.text.wishes import ASKED_TO_FORGET, ASKED_TO_WITHDRAW
 from schemas.identity import event_of_piece, extracted_memory_id
@@ -306,10 +307,10 @@ def _tell_again(draft: Draft, item: CandidatesExtracted, entry: _Entry, memory: 
     if item.source_type in trust.SHOWN:
         _meet_again(draft, item, entry, memory)
     else:
-        _merge(draft, entry, memory)
+        _merge(draft, item, entry, memory)
 
 
-def _merge(draft: Draft, entry: _Entry, memory: Memory) -> None:
+def _merge(draft: Draft, item: CandidatesExtracted, entry: _Entry, memory: Memory) -> None:
     """Keep the first text and time, the greater importance and intensity, of all key dialogue what fits."""
     spoken = orjson.loads(entry.candidate.key_dialogue.data) if entry.candidate.key_dialogue else []
     again = entry.says_again(memory)
@@ -326,6 +327,7 @@ def _merge(draft: Draft, entry: _Entry, memory: Memory) -> None:
             last_accessed_at=max(memory.last_accessed_at, entry.said.effective) if again else None,
             source_ids=entry.sources,
             pieces=[c.piece_id for c in entry.cited],
+            met_in=_met_in(item, entry, memory) if again else None,
         )
     )
     draft.say(entry.subject, "revised", "the same event, told again", memory.memory_id)
@@ -347,9 +349,15 @@ def _meet_again(draft: Draft, item: CandidatesExtracted, entry: _Entry, memory: 
             last_accessed_at=max(memory.last_accessed_at, entry.said.effective),
             source_ids=entry.sources,
             pieces=[c.piece_id for c in entry.cited],
+            met_in=_met_in(item, entry, memory),
         )
     )
     draft.say(entry.subject, "reinforced", "the user said it again", memory.memory_id)
+
+
+def _met_in(item: CandidatesExtracted, entry: _Entry, memory: Memory) -> Sealed | None:
+    _, metadata = _said_expiry(entry.candidate.metadata)
+    return met_again(memory, item.session_id, metadata)
 
 
 def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Memory]) -> None:

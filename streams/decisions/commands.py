@@ -12,6 +12,7 @@ import orjson
 from projections.state.importance import DECIMALS
 from projections.state.lifetime import expiry_of, is_over
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
+from projections.state.places import met_again
 from projections.text.wishes import ASKED_TO_WITHDRAW
 from schemas.identity import commanded_memory_id
 from schemas.inputs.input_events import MAX_CONTENT_BYTES
@@ -75,7 +76,8 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
     alike = (m for m in matching.exact(draft.state, said) if slots.fills_same(m, said))
     same = matching.first_active(alike, effective)
     if same is not None:
-        _reinforce(draft, same, "remembered_again", "known already; this counts as an access")
+        met_in = met_again(same, item.session_id, item.metadata)
+        _reinforce(draft, same, "remembered_again", "known already; this counts as an access", met_in)
         return
     held = slots.occupants(draft.state, said)
     present = slots.present(held, effective)
@@ -320,7 +322,7 @@ def _other_with(draft: Draft, memory: Memory, said: matching.Statement) -> Memor
     return matching.first_active(others, said.effective)
 
 
-def _reinforce(draft: Draft, memory: Memory, reason: str, why: str) -> None:
+def _reinforce(draft: Draft, memory: Memory, reason: str, why: str, met_in: Sealed | None = None) -> None:
     draft.add(
         MemoryReinforced(
             envelope=draft.envelope(),
@@ -331,6 +333,7 @@ def _reinforce(draft: Draft, memory: Memory, reason: str, why: str) -> None:
             last_accessed_at=max(memory.last_accessed_at, draft.item.envelope.occurred_at),
             source_ids=[],
             pieces=[],
+            met_in=met_in,
         )
     )
     draft.say(memory.memory_id, "reinforced", why, memory.memory_id)

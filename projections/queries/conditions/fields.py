@@ -79,6 +79,7 @@ _TEXTS: Final = (
     "content_hash",
     "about",
     "speaker",
+    "becomes",
     "event_type",
     "emotion",
     "source_type",
