@@ -126,8 +126,8 @@ class MemoryReinforced:
     """Observations that join the memory's sources."""
     pieces: list[str]
     met_in: Sealed | None = None
-    """Where it was met by now, besides where it was formed: a JSON list of objects, with `session_id` where that differs
-    and those `metadata` that do. None leaves it as it is."""
+    """Where it was met by now besides where it was formed: a JSON list of objects, with the `session_id` and `metadata`
+    that differ. None leaves it as it is."""
 
 
 @fast_init

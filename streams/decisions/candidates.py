@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap, Counter
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final, cast
 
 import orjson
@@ -26,10 +26,11 @@ from schemas.vocabulary.attributes import NICKNAME
 from streams.decisions import commands, slots, statements
 from streams.decisions.duplicates import matching, statement_keys
 from streams.decisions.duplicates.similarity import overlap
-from streams.decisions.entries import facts, key_dialogue, trust
+from streams.decisions.entries import facts, key_dialogue, plans, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import datetime
 
     from projections.state.memory import Memory, UserState
     from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
@@ -79,7 +80,7 @@ class _Entry:
     @property
     def happened_at(self) -> datetime:
         if self.candidate.occurred_on:
-            return datetime.fromisoformat(self.candidate.occurred_on).replace(tzinfo=UTC)
+            return plans.begins_at(self.candidate.occurred_on)
         return self.cited[0].occurred_at
 
 
@@ -149,11 +150,14 @@ def _entry(
     memory_id: str,
 ) -> _Entry:
     """Return a candidate as it is decided on: with the profile at hand, and within what its source is trusted with."""
-    candidate = facts.of_somebody(trust.bounded(item, candidate))
-    said = statements.of_candidate(item, candidate, max(c.occurred_at for c in cited))
+    effective = max(c.occurred_at for c in cited)
+    candidate = plans.dated(facts.of_somebody(trust.bounded(item, candidate)), effective)
     by_user = [c.piece_id for c in cited if trust.is_by_user(item, c)]
     by_speaker = trust.is_by_speaker(item, candidate)
     spoken = [c.piece_id for c in cited] if by_speaker else by_user
+    if candidate.becomes and not spoken:
+        candidate = plans.without(candidate)
+    said = statements.of_candidate(item, candidate, effective)
     unfilled = None
     if not spoken and trust.needs_user(draft.state, said):
         unfilled = f"only the user's own words say what the {said.attribute} is"
@@ -243,6 +247,8 @@ def _met(
         held = sorted([*held, *(m for m in against if m not in held)], key=lambda m: m.said_at)
     _form(draft, item, entry, held)
     slots.supersede(draft, echoes, entry.memory_id, said.effective)
+    if entry.candidate.becomes:
+        slots.supersede(draft, plans.moved(draft.state, entry.memory_id), entry.memory_id, said.effective, plans.MOVED)
     return entry.memory_id
 
 
@@ -397,6 +403,7 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
             about=candidate.about,
             speaker=candidate.speaker,
             confirmed=candidate.confirmed,
+            becomes=candidate.becomes,
         )
     )
     if newer is not None:

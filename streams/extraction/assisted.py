@@ -72,16 +72,19 @@ def with_slots(proposals: tuple[Proposal, ...], read: tuple[Proposal, ...]) -> t
     """
     found = list(proposals)
     mine = {i for i, proposal in enumerate(proposals) if proposal.about is None and proposal.speaker is None}
-    filled = {proposals[i].attribute for i in mine}
+    filled = {proposals[i].attribute or proposals[i].becomes for i in mine}
     for slot in read:
-        if slot.attribute is None or not slot.value or slot.attribute in filled:
+        fills = slot.attribute or slot.becomes
+        if fills is None or not slot.value or fills in filled:
             continue
         value = plain_words(slot.value)
         saying = [i for i, proposal in enumerate(found) if stands_in(value, plain_words(proposal.content))]
-        free = next((i for i in saying if i in mine and found[i].attribute is None), None)
+        free = next((i for i in saying if i in mine and (found[i].attribute or found[i].becomes) is None), None)
         if free is not None:
             sources = tuple(dict.fromkeys((*found[free].sources, *slot.sources)))
-            found[free] = replace(found[free], attribute=slot.attribute, value=slot.value, sources=sources)
+            filling = {"attribute": slot.attribute, "becomes": slot.becomes, "value": slot.value}
+            day = found[free].occurred_on or (slot.occurred_on if slot.becomes else None)
+            found[free] = replace(found[free], **filling, sources=sources, occurred_on=day)
         elif saying:
             found.append(slot)
     return tuple(found)

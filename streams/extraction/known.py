@@ -162,7 +162,7 @@ def _known(memory: Memory) -> Known:
         memory_id=memory.memory_id,
         text=memory.content,
         day=memory.occurred_at.date(),
-        attribute=memory.attribute,
+        attribute=memory.attribute or memory.becomes,
         value=memory.value,
         about=memory.about,
     )

@@ -327,8 +327,9 @@ def _allowed(window: Window, extraction: Extraction) -> Extraction:
     kept: list[Proposal] = []
     dropped = list(extraction.dropped)
     for number, proposal in enumerate(extraction.proposals, 1):
+        attribute = proposal.attribute or proposal.becomes
         forbidden = window.policy.forbids(
-            proposal.content, category=proposal.category, attribute=proposal.attribute, value=proposal.value
+            proposal.content, category=proposal.category, attribute=attribute, value=proposal.value
         )
         if forbidden:
             dropped.append(f"memory {number}: {forbidden}")
@@ -510,4 +511,5 @@ def _candidate(window: Window, proposal: Proposal, vector: Vectors, redaction: R
         replaces=list(proposal.replaces),
         ends=list(proposal.ends),
         confirmed=proposal.confirmed,
+        becomes=proposal.becomes,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -28,9 +27,9 @@ async def add(door: FrontDoor, **whose: Any) -> list[dict[str, Any]]:
     answer = await door.post("/v3/memories/add/", {"messages": [{"role": "user", "content": GHENT}]} | whose)
     assert answer.status_code == 200, answer.text
     event_id = answer.json()["event_id"]
-    async with asyncio.timeout(10):
-        while (event := (await door.get(f"/v1/event/{event_id}/")).json())["status"] == "PENDING":
-            await asyncio.sleep(0.05)
+    await door.http.post("/v1/admin/drain")
+    event = (await door.get(f"/v1/event/{event_id}/")).json()
+    assert event["status"] == "SUCCEEDED", event
     results: list[dict[str, Any]] = event["results"]
     return results
 
