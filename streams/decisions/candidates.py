@@ -247,8 +247,6 @@ def _met(
         held = sorted([*held, *(m for m in against if m not in held)], key=lambda m: m.said_at)
     _form(draft, item, entry, held)
     slots.supersede(draft, echoes, entry.memory_id, said.effective)
-    if entry.candidate.becomes:
-        slots.supersede(draft, plans.moved(draft.state, entry.memory_id), entry.memory_id, said.effective, plans.MOVED)
     return entry.memory_id
 
 
@@ -415,6 +413,8 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
         reason += f"; {what}expired already at {expires_at:%Y-%m-%d %H:%M}, before its words were published"
     draft.say(entry.subject, "formed", reason, entry.memory_id)
     slots.supersede(draft, slots.present(held, effective), entry.memory_id, effective)
+    if candidate.becomes:
+        slots.supersede(draft, plans.moved(draft.state, entry.memory_id), entry.memory_id, effective, plans.MOVED)
 
 
 def _said_expiry(metadata: Sealed | None) -> tuple[datetime | None, Sealed | None]:

@@ -21,6 +21,7 @@ from schemas.messages.envelope import Sealed
 from schemas.messages.events import MemoryForgotten, MemoryFormed, MemoryReinforced, MemoryRestored, MemoryRevised
 from schemas.messages.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.text import content_hash
+from schemas.vocabulary.facts import subject_of
 from schemas.vocabulary.refusals import Refusal
 from schemas.vocabulary.words import DOCUMENT
 from streams.decisions import edited_value, slots, statements
@@ -114,6 +115,7 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
             expires_at=item.expires_at or expiry_of(item.memory_type, effective),
             superseded_by=newer.memory_id if newer else None,
             metadata=item.metadata,
+            about=item.about,
         )
     )
     draft.say("0", "superseded" if newer else "formed", "a newer value is known" if newer else "new", memory_id)
@@ -151,7 +153,9 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
     memory_type = item.memory_type
     value = item.value
     others = _holders_beside(draft, memory, effective) if value is not None else []
-    if value is not None and profile_keeps and others and not slots.holds(others[-1], value.text):
+    others += _holders_of_another(draft, memory, item, effective)
+    new_value = memory.value if value is None else value.text
+    if profile_keeps and others and not slots.holds(others[-1], new_value):
         reason = Refusal.PROFILE_KEEPS.because(f"the profile keeps the {memory.attribute} that it has")
         draft.say(memory.memory_id, "refused", reason, others[-1].memory_id)
         return
@@ -174,6 +178,7 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
             sets_expiry=item.sets_expiry,
             metadata=None if metadata is None else Sealed.clear(metadata),
             value=value,
+            about=item.about,
             event_type=item.event_type,
             emotion=item.emotion,
             emotion_intensity=item.emotion_intensity,
@@ -313,6 +318,15 @@ def _holders_beside(draft: Draft, memory: Memory, effective: datetime) -> list[M
     if memory.stated is not None:
         return []
     said = replace(statements.of_memory(memory, memory.content, effective), attribute=memory.attribute)
+    return slots.present(slots.occupants(draft.state, said), effective)
+
+
+def _holders_of_another(draft: Draft, memory: Memory, item: ReviseMemory, effective: datetime) -> list[Memory]:
+    """Return what shows in the slot of whom a memory is about from now on, where that is another than it was."""
+    subject = memory.subject if item.about is None else subject_of(item.about.text)
+    if subject == memory.subject:
+        return []
+    said = replace(statements.of_memory(memory, memory.content, effective), subject=subject)
     return slots.present(slots.occupants(draft.state, said), effective)
 
 

@@ -82,9 +82,14 @@ def with_slots(proposals: tuple[Proposal, ...], read: tuple[Proposal, ...]) -> t
         free = next((i for i in saying if i in mine and (found[i].attribute or found[i].becomes) is None), None)
         if free is not None:
             sources = tuple(dict.fromkeys((*found[free].sources, *slot.sources)))
-            filling = {"attribute": slot.attribute, "becomes": slot.becomes, "value": slot.value}
-            day = found[free].occurred_on or (slot.occurred_on if slot.becomes else None)
-            found[free] = replace(found[free], **filling, sources=sources, occurred_on=day)
+            found[free] = replace(
+                found[free],
+                attribute=slot.attribute,
+                becomes=slot.becomes,
+                value=slot.value,
+                sources=sources,
+                occurred_on=found[free].occurred_on or (slot.occurred_on if slot.becomes else None),
+            )
         elif saying:
             found.append(slot)
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Plans: what will be so from a day on, such as a job that starts on Monday, and what has begun when the day has come."""
+"""Plans: what will be so from a day on, such as a job that starts on Monday, and what has begun by then."""
 
 from __future__ import annotations
 

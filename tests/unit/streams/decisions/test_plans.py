@@ -83,7 +83,9 @@ def test_a_state_whose_day_is_to_come_is_a_plan_even_where_the_answer_fills_it(a
 
 
 def test_a_birthday_to_come_is_known_today():
-    known = said("The user's birthday is on the 12th", "t-1", attribute="birthday", value="01-12", occurred_on="2026-01-12")
+    known = said(
+        "The user's birthday is on the 12th", "t-1", attribute="birthday", value="01-12", occurred_on="2026-01-12"
+    )
     assert given(known).only.attribute == "birthday"
 
 
