@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from schemas.text import plain_words, stands_in
+from streams.extraction.evidence.speakers import extract_apart
 from streams.extraction.protocol import ExtractorError
 
 if TYPE_CHECKING:
@@ -57,9 +58,10 @@ class AssistedModel:
         return extraction if proposals == extraction.proposals else replace(extraction, proposals=proposals)
 
     async def _read(self, window: Window) -> tuple[Proposal, ...]:
-        """Return what the rules find; nothing where they fail, for the window is the model's."""
+        """Return what the rules find that the user said; nothing where they fail, for the window is the model's."""
         try:
-            return (await self._rules.extract(window)).proposals
+            read = (await extract_apart(window, self._rules)).proposals
+            return tuple(one for one in read if one.speaker is None)
         except ExtractorError:
             return ()
 

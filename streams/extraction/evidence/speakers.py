@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from schemas.text import plain_words
+from streams.extraction.protocol import Extraction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from streams.extraction.protocol import Known, Piece
+    from streams.extraction.protocol import Extractor, Known, Piece, Proposal, Window
+
+_USER: Final = re.compile(r"\b(?:[Tt]he )?[Uu]ser\b(?!-)|用户")
+"""How an extractor names whoever says a line."""
 
 
 def others_of(pieces: Sequence[Piece], user_name: str | None = None) -> Mapping[int, str]:
@@ -35,3 +41,34 @@ def user_name_of(known: Iterable[Known]) -> str | None:
     """Return the user's name, where what is known of the user says it."""
     names = (one.value for one in known if one.attribute == "user_name" and one.about is None)
     return next(filter(None, names), None)
+
+
+async def extract_apart(window: Window, extractor: Extractor) -> Extraction:
+    """Return what an extractor without a model finds that each speaker says, of others with their name in its place.
+
+    Whoever speaks is the user to it, so it reads each speaker's turns by themselves. Raises what the extractor raises.
+    """
+    others = others_of(window.pieces, user_name_of(window.known))
+    if not others:
+        return await extractor.extract(window)
+    found: list[Proposal] = []
+    dropped: list[str] = []
+    for name in dict.fromkeys([None, *others.values()]):
+        places = [i for i in range(len(window.pieces)) if others.get(i) == name]
+        part = replace(window, pieces=tuple(window.pieces[i] for i in places))
+        if all(piece.speaker != "user" for piece in part.pieces):
+            continue
+        extraction = await extractor.extract(part)
+        found += [_spoken(proposal, part, places, name) for proposal in extraction.proposals]
+        dropped += extraction.dropped
+    return Extraction(proposals=tuple(sorted(found, key=lambda one: one.sources[0])), dropped=tuple(dropped))
+
+
+def _spoken(proposal: Proposal, part: Window, places: Sequence[int], name: str | None) -> Proposal:
+    """Return a proposal from one speaker's turns as one of the whole window's, with the speaker unless that is None."""
+    sources = tuple(places[i] for i in proposal.sources)
+    if name is None or proposal.speaker is not None:
+        return replace(proposal, sources=sources)
+    is_quoted = any(proposal.content == part.pieces[i].text for i in proposal.sources)
+    content = proposal.content if is_quoted else _USER.sub(lambda _: name, proposal.content)
+    return replace(proposal, content=content, speaker=name, sources=sources)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from support.tables import each
-from support.windows import piece
+from support.windows import piece, window
 
-from streams.extraction.evidence.speakers import is_same_person, others_of, user_name_of
-from streams.extraction.protocol import Known
+from streams.extraction.evidence.speakers import extract_apart, is_same_person, others_of, user_name_of
+from streams.extraction.protocol import Extraction, Known, Proposal, Window
+
+AMY = Known(memory_id="m1", text="The user's name is Amy", attribute="user_name", value="Amy")
 
 
 @each(
@@ -42,3 +46,34 @@ def test_the_users_name_is_known_where_a_memory_of_the_user_says_it():
     others = Known(memory_id="b", text="Bob", attribute="user_name", value="Bob", about="my friend")
     own = Known(memory_id="a", text="Amy", attribute="user_name", value="Amy")
     assert (user_name_of([others]), user_name_of([others, own])) == (None, "Amy")
+
+
+class Echo:
+    """Finds one thing in each turn, as the rules do: whoever says it is the user."""
+
+    model, prompt_hash = "rules", "1"
+
+    async def extract(self, window: Window) -> Extraction:
+        """Return what each turn says, and that there were so many."""
+        found = (
+            Proposal(content=f"The user says {p.text}, and User's friends know", sources=(i,))
+            for i, p in enumerate(window.pieces)
+            if p.speaker == "user"
+        )
+        return Extraction(proposals=tuple(found), dropped=(f"{len(window.pieces)} turns",))
+
+
+async def test_each_speakers_turns_are_read_apart_and_kept_under_their_name():
+    talk = window(piece(0, "tea", name="Amy"), piece(1, "milk", name="Bob"), piece(2, "rum", name="Amy"))
+    found = await extract_apart(replace(talk, known=(AMY,)), Echo())
+    assert [(p.content, p.speaker, p.sources) for p in found.proposals] == [
+        ("The user says tea, and User's friends know", None, (0,)),
+        ("Bob says milk, and Bob's friends know", "Bob", (1,)),
+        ("The user says rum, and User's friends know", None, (2,)),
+    ]
+    assert found.dropped == ("2 turns", "1 turns")
+
+
+async def test_the_turns_of_one_speaker_are_read_together():
+    found = await extract_apart(window(piece(0, "tea", name="Bob"), piece(1, "milk", name="Bob")), Echo())
+    assert ({p.speaker for p in found.proposals}, found.dropped) == ({None}, ("2 turns",))
