@@ -63,6 +63,22 @@ class Echo:
         return Extraction(proposals=tuple(found), dropped=(f"{len(window.pieces)} turns",))
 
 
+@each(
+    ("text", "expected"),
+    [
+        ("My name is Amy Lee.", {}),
+        ("I'm Amy!", {}),
+        ("我叫林Amy", {}),
+        ("Amy is here too", {1: "Amy"}),
+        ("I live here", {1: "Amy"}),
+    ],
+)
+def test_the_only_name_among_turns_without_one_is_the_users_if_they_give_it_as_theirs(
+    text: str, expected: dict[int, str]
+):
+    assert others_of([piece(0, "hello"), piece(1, text, name="Amy")]) == expected
+
+
 async def test_each_speakers_turns_are_read_apart_and_kept_under_their_name():
     talk = window(piece(0, "tea", name="Amy"), piece(1, "milk", name="Bob"), piece(2, "rum", name="Amy"))
     found = await extract_apart(replace(talk, known=(AMY,)), Echo())
