@@ -16,6 +16,11 @@ APP = Annotated[str | None, typer.Option("--app", help="The application that it 
 OF_SESSION = Annotated[str | None, typer.Option("--session", "-s", help="Only what comes from this conversation.")]
 
 
+ABOUT = Annotated[str | None, typer.Option("--about", help="Whom or what it is about; `user` is the user.")]
+SPEAKER = Annotated[str | None, typer.Option("--speaker", help="Who said it of themselves; `user` is the user.")]
+ONE_ATTRIBUTE = Annotated[str | None, typer.Option("--attribute", help="Only what has a value for this.")]
+
+
 def instant(text: str) -> datetime:
     """Return a time as typer reads it. Raises typer.BadParameter."""
     try:

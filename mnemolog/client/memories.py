@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FORGETTING_SECONDS: Final = 120.0
 SPEAKERS: Final = ("user", "assistant")
-MESSAGE_FIELDS: Final = ("role", "content", "event_id", "occurred_at")
+MESSAGE_FIELDS: Final = ("role", "content", "name", "event_id", "occurred_at")
 """Fields of a message that are sent; agents' own fields are not."""
 
 
@@ -80,6 +80,9 @@ def search(  # noqa: PLR0913 - one for each field of the request
     query: str = "",
     *,
     session_id: str | None = None,
+    about: str | None = None,
+    speaker: str | None = None,
+    attribute: str | None = None,
     limit: int = 5,
     scope: str = "all",
     include_global: bool = True,
@@ -95,7 +98,8 @@ def search(  # noqa: PLR0913 - one for each field of the request
 ) -> Call[Json]:
     """Find memories by words and by meaning; returns `{"results": [{"memory": text, "score": …, …}]}`, best first.
 
-    `session_id` leaves out what is of other sessions, `app_id` memories of other applications, and every turn.
+    `session_id` leaves out what is of other sessions, `app_id` memories of other applications, and every turn; `about`,
+    `speaker` (each in any spelling; "user" is the user) and `attribute` leave out other memories, and every turn.
     `exclude_sources` leaves out what is from there: chat, photo, inferred, manual, import. `include` has `memories`,
     `turns` (what was said) or both; `hops=2` follows what the best memories name; `understand_time=False` reads "last
     week" as words. A blank query is refused; it has a default only because its place is after the agent's, as in
@@ -106,6 +110,9 @@ def search(  # noqa: PLR0913 - one for each field of the request
         query=query,
         agent_id=agent_id,
         session_id=session_id,
+        about=about,
+        speaker=speaker,
+        attribute=attribute,
         limit=limit,
         scope=scope,
         include_global=include_global,
@@ -227,14 +234,16 @@ def memory(memory_id: str, *, user_id: str | None = None, as_of: Instant | None 
 
 
 def revise(memory_id: str, *, user_id: str | None = None, key: str | None = None, **changes: Any) -> Call[Json]:  # noqa: ANN401
-    """Change content, category, importance, memory_type, value, event_type, emotion, emotion_intensity or key_dialogue.
+    """Change fields of a memory: those that `PATCH /v1/memories/{memory_id}` takes.
 
-    Of `metadata` members are set, and those that are None taken away; with `expires_at=None` it does not expire. Raises
-    Conflict if `expected_version` is past.
+    Of `metadata` members are set, and those that are None taken away; with `expires_at=None` it does not expire, and
+    with `about=None` it is about the user. Raises Conflict if `expected_version` is past.
     """
     body = given(**changes)
     if "expires_at" in changes:
         body["expires_at"] = spelt(changes)["expires_at"]
+    if "about" in changes:
+        body["about"] = changes["about"]
     if changes.get("metadata") is not None:
         body["metadata"] = changes["metadata"]
     return command("PATCH", path_of("v1", "memories", memory_id), body, key, user_id=user_id)

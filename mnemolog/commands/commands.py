@@ -23,6 +23,7 @@ from schemas.messages.erasure import EraseMemory, EraseUser
 from schemas.messages.inbox import ForgetMemory, ImportMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.messages.wakes import ConfigureWake, ScheduleReminder
 from schemas.topics import INBOX
+from schemas.vocabulary.facts import subject_of
 from streams.ticks.scheduler import decay_due, tick_id, tick_record
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class Fact:
     memory_type: str = "long_term"
     category: str = "fact"
     importance: float = 0.5
+    about: str | None = None
+    """Whom or what it is about; None: the user."""
     attribute: str | None = None
     value: str | None = None
     session_id: str | None = None
@@ -67,6 +70,8 @@ class Changes:
     """What to change of a memory; None leaves a field as it is."""
 
     content: str | None = None
+    about: str | None = None
+    """Empty: the user."""
     category: str | None = None
     importance: float | None = None
     memory_type: str | None = None
@@ -171,6 +176,7 @@ class Commands:
             session_id=fact.session_id,
             metadata=Sealed.clear(orjson.dumps(fact.metadata)) if fact.metadata else None,
             expires_at=fact.expires_at,
+            about=Sealed.clear(fact.about) if fact.about and subject_of(fact.about) else None,
         )
         return await self.submit(item)
 
@@ -197,6 +203,7 @@ class Commands:
             metadata=None if changes.metadata is None else Sealed.clear(orjson.dumps(changes.metadata)),
             expires_at=changes.expires_at,
             sets_expiry=changes.sets_expiry,
+            about=None if changes.about is None else Sealed.clear(changes.about if subject_of(changes.about) else ""),
         )
         return await self.submit(item)
 

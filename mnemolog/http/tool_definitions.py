@@ -35,6 +35,8 @@ def _arguments(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [required], "additionalProperties": False}
 
 
+OF_WHOM: Final = text("Only what is about this person or thing, such as my mother; user: the user.")
+OF_SPEAKER: Final = text("Only what this person said of themselves; user: the user.")
 ADD: Final = Tool(
     name="memory_add",
     description=(
@@ -54,7 +56,8 @@ ADD: Final = Tool(
             enum=list(get_args(MemoryType)),
             default="long_term",
         ),
-        type=text("What the fact is about.", enum=list(get_args(Category)), default="fact"),
+        about=text("Whom or what the fact is about, such as my mother or Lena; left out for the user."),
+        type=text("What kind of fact it is.", enum=list(get_args(Category)), default="fact"),
         session_id=text("The conversation that it comes from, if it has an id."),
     ),
 )
@@ -72,6 +75,8 @@ SEARCH: Final = Tool(
             enum=["all", "global", "personal"],
             default="all",
         ),
+        about=OF_WHOM,
+        speaker=OF_SPEAKER,
         limit={
             "type": "integer",
             "description": "How many memories at most.",

@@ -9,6 +9,7 @@ import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, create_model, field_validator
 
 from mnemolog.access.caller import callers_key
+from projections.state.places import MOST
 from schemas.codec import field_types
 from schemas.identity import (
     GLOBAL_USER,
@@ -69,6 +70,7 @@ class Snapshot(StrictObject):
     speaker: _Name | None = None
     attribute: _Word | None = None
     value: str | None = None
+    becomes: _Word | None = None
     event_type: _Word | None = None
     emotion: _Word | None = None
     emotion_intensity: _Unit | None = None
@@ -82,6 +84,7 @@ class Snapshot(StrictObject):
     source_ids: list[_Id] = []
     source_ref: _Id | None = None
     session_id: _Id | None = None
+    met_in: Annotated[list[dict[str, Any]], Field(max_length=MOST)] = []
     occurred_at: _Time | None = None
     formed_at: _Time | None = None
     said_at: _Time | None = None
@@ -112,7 +115,7 @@ class Snapshot(StrictObject):
             raise ValueError(f"has {len(text)} characters: at most {MAX_VALUE} are allowed")
         return None if text is None else refuse_marks(text)
 
-    @field_validator("key_dialogue", "metadata")
+    @field_validator("key_dialogue", "met_in", "metadata")
     @classmethod
     def _is_json(cls, value: object) -> object:
         check_depth(value)
@@ -138,7 +141,7 @@ _Snapshot: Final = create_model("Snapshot", __base__=Snapshot, **_LATER)
 """A snapshot with the fields that an ImportMemory got since, which stand there alone: read as their types say."""
 _OTHERWISE: Final = frozenset(
     {
-        *("content", "about", "speaker", "value", "key_dialogue", "metadata"),
+        *("content", "about", "speaker", "value", "key_dialogue", "metadata", "met_in"),
         *("formed_at", "last_accessed_at", "superseded_by"),
     }
 )
@@ -221,6 +224,7 @@ class Importable:
             last_accessed_at=its.last_accessed_at or formed,
             superseded_by=by and (successor or commanded_memory_id(self.owner, self._command_of(by))),
             metadata=Sealed.clear(orjson.dumps(its.metadata)) if its.metadata else None,
+            met_in=Sealed.clear(orjson.dumps(its.met_in)) if its.met_in else None,
         )
 
 

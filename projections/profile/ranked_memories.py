@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from projections.profile.profile import profile
-from projections.profile.visibility import NAME, SENSITIVE, Topics, Visibility
+from projections.profile.visibility import NAME, SENSITIVE, Topics, Visibility, about_topics
 from projections.state.lifetime import count_over, is_over
 from projections.state.memory import ACTIVE, UserState
 from projections.state.provenance import provenance_of
@@ -114,7 +114,7 @@ class RankedMemories:
             self._insert(memory)
             if self._about_user(known) != self._about_user(memory):
                 self._profiles.clear()
-        if any(m.key == SENSITIVE for m in changed):
+        if any(m.attribute == SENSITIVE for m in changed):
             self._has_other_topics = True
         if self._sensitive is not None:
             self._sensitive -= {m.memory_id for m in changed}
@@ -376,11 +376,11 @@ class RankedMemories:
         """Find the memories about a sensitive topic, in steps; where another state follows meanwhile, in vain."""
         state = self._state
         memories = state.memories
-        about = state.by_attribute.get(SENSITIVE, ())
+        about = about_topics(state)
         self._learn_topics()
         self._sensitive = None  # what was known is of the topics before: who asks meanwhile must not take it for these
         found, touch = set[str](), self._topics.touch
-        for some in stepwise(memories.values() if self._topics.values else [memories[i] for i in about]):
+        for some in stepwise(memories.values() if self._topics.values else about):
             found.update(m.memory_id for m in some if touch(m))
             yield
         if self._state is state:
@@ -404,9 +404,7 @@ class RankedMemories:
         return self._sensitive
 
     def _learn_topics(self) -> None:
-        memories = self._state.memories
-        named = (memories[i] for i in self._state.by_attribute.get(SENSITIVE, ()))
-        topics = Topics(m.value or m.content for m in named if m.status == ACTIVE)
+        topics = Topics(m.value or m.content for m in about_topics(self._state) if m.status == ACTIVE)
         self._has_other_topics = False
         if topics.values != self._topics.values:
             self._profiles.clear()

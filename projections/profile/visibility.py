@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from enum import Enum
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from projections.text.analyser import fold
 from schemas.text import stands_in
+from schemas.vocabulary.facts import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from projections.state.memory import Memory
+    from projections.state.memory import Memory, UserState
 
 NAME: Final = "user_name"
 SENSITIVE: Final = "sensitive_topics"
+_OF_OTHERS: Final = key_of("", SENSITIVE) or ""
+"""What the keys of others' topics end with."""
 
 
 class Visibility(Enum):
@@ -32,6 +36,12 @@ def visibility_at(intimacy: float, levels: tuple[float, float]) -> Visibility:
     return Visibility.NOTHING_SENSITIVE if intimacy < levels[1] else Visibility.EVERYTHING
 
 
+def about_topics(state: UserState) -> list[Memory]:
+    """Return the memories that say what a sensitive topic is, to the user or to anybody that is told of."""
+    ids = (ids for key, ids in state.by_attribute.items() if key == SENSITIVE or key.endswith(_OF_OTHERS))
+    return [state.memories[memory_id] for memory_id in chain.from_iterable(ids)]
+
+
 class Topics:
     """A user's sensitive topics: what fills that slot, and every other memory that mentions one of them by its words.
 
@@ -43,7 +53,7 @@ class Topics:
 
     def touch(self, memory: Memory) -> bool:
         """Return whether a memory is about a sensitive topic."""
-        if memory.key == SENSITIVE:
+        if memory.attribute == SENSITIVE:
             return True
         return self.are_in("\n".join((memory.content, memory.value or "", *memory.key_dialogue)))
 

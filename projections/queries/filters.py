@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from projections.queries.conditions.condition import AllOf
 from projections.queries.conditions.fields import Subject
 from projections.queries.conditions.parser import condition_of
+from projections.state.places import as_met
 from projections.state.provenance import provenance_of
 from schemas.vocabulary.words import DOCUMENT
 
@@ -52,16 +53,23 @@ class Filters:
         return of_session if self.condition is None else AllOf((of_session, self.condition))
 
     def passes(self, memory: Memory, owner: Owner, at: datetime) -> bool:
-        """Return whether a user's memory passes at an instant, the condition included."""
-        return self.accept(memory) and (
-            self.condition is None or self.condition.accepts(Subject(memory, owner.user_id, at))
+        """Return whether a user's memory passes at an instant, session and condition included."""
+        return self.accept(memory) and self.fits(memory, owner, at)
+
+    def fits(self, memory: Memory, owner: Owner, at: datetime) -> bool:
+        """Return whether session and condition fit one of the places where a user's memory was met."""
+        if self.session_id is None and self.condition is None:
+            return True
+        return any(
+            self.session_id in (None, one.session_id)
+            and (self.condition is None or self.condition.accepts(Subject(one, owner.user_id, at)))
+            for one in as_met(memory)
         )
 
     def accept(self, memory: Memory) -> bool:
-        """Return whether a memory passes every filter but the condition."""
+        """Return whether a memory passes every filter but session and condition."""
         return (
             (memory.kind != DOCUMENT or self.kind == DOCUMENT)  # only who asks for documents is shown any
-            and self.session_id in (None, memory.session_id)
             and self.kind in (None, memory.kind)
             and self.memory_type in (None, memory.memory_type)
             and self.category in (None, memory.category)

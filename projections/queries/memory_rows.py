@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from projections.index.embedded.table import microseconds
-from projections.queries.conditions.fields import Subject
 from projections.state.memory import ACTIVE
 from projections.state.provenance import provenance_of
 from projections.turns import ITEMS_A_STEP
@@ -39,7 +38,7 @@ _BYTES_OF_A_USER: Final = 1_000
 _BYTES_OF_A_ROW: Final = 2_200
 """Its places in dict, list and table, some 200, and the memory, which the cache of states may have dropped."""
 _FIRST_ROWS: Final = 64
-_NAMES: Final = ("session_id", "kind", "memory_type", "category", "source_type", "stated")
+_NAMES: Final = ("kind", "memory_type", "category", "source_type", "stated")
 """Of a memory; a filter names the same, but for what is stated: its attribute."""
 _NEVER: Final = np.iinfo(np.int64).max
 _NONE: Final = -1
@@ -79,6 +78,7 @@ class _Table:
         """The row of the turn that a memory came from, among the words that were asked about last."""
         self.are_active: Mask = np.zeros(self.room, np.bool_)
         self.are_documents: Mask = np.zeros(self.room, np.bool_)
+        self.met_elsewhere: Mask = np.zeros(self.room, np.bool_)
         self.are_shared: Mask = np.zeros(self.room, np.bool_)
         self.are_screens: Mask = np.zeros(self.room, np.bool_)
         self.have_several: Mask = np.zeros(self.room, np.bool_)
@@ -181,17 +181,13 @@ class MemoryRows:
     ) -> Rows:
         """Return those of some rows that are active at an instant, pass, and are seen."""
         rows = rows[self.active(rows, at) & self.accepted(rows, filters)]
-        condition = filters.condition
-        if condition is None and sees is sees_all:
+        if filters.condition is None and filters.session_id is None and sees is sees_all:
             return rows
-        passing = (
-            (condition is None or condition.accepts(Subject(memory, owner.user_id, at))) and sees(memory)
-            for memory in self.memories(rows)
-        )
+        passing = (filters.fits(memory, owner, at) and sees(memory) for memory in self.memories(rows))
         return rows[np.fromiter(passing, np.bool_, len(rows))]
 
     def accepted(self, rows: Rows, filters: Filters) -> Mask:
-        """Return which pass every filter but the condition, as `Filters.accept` says."""
+        """Return which pass every filter but the condition, as `Filters.accept` says; of a session those that may."""
         table, accepted = self._table, np.ones(len(rows), np.bool_)
         if filters.kind != DOCUMENT:  # only who asks for documents is shown any
             accepted &= ~table.are_documents[rows]
@@ -199,6 +195,9 @@ class MemoryRows:
             wanted = filters.attribute if name == "stated" else getattr(filters, name)
             if wanted is not None:
                 accepted &= getattr(table, name)[rows] == self._codes.get(wanted, _NONE)
+        if filters.session_id is not None:
+            of_session = table.session_id[rows] == self._codes.get(filters.session_id, _NONE)
+            accepted &= of_session | table.met_elsewhere[rows]
         if filters.exclude_sources:
             excluded = [self._codes.get(source, _NONE) for source in filters.exclude_sources]
             accepted &= ~np.isin(table.provenance[rows], excluded)
@@ -274,6 +273,8 @@ class MemoryRows:
         table.occurred[row] = microseconds(memory.occurred_at)
         table.agents[row] = self._code(memory.agent_id)
         table.provenance[row] = self._code(provenance_of(memory))
+        table.session_id[row] = self._code(memory.session_id)
+        table.met_elsewhere[row] = bool(memory.met_in)
         for name in _NAMES:
             getattr(table, name)[row] = self._code(getattr(memory, name))
         table.turns[row] = _UNREAD

@@ -283,13 +283,17 @@ class Queries:
                 found.append({"event_id": event_id, "type": None, "content": None})
                 continue
             message = observation_of_record(record)
+            words: str | None = text_of(message)
+            if isinstance(message, TurnRecorded) and message.infer:
+                told = self._shards.of(owner).observations.told(owner, event_id)
+                words = None if told is None else told.message.content  # what the user asked not to keep is not shown
             found.append(
                 {
                     "event_id": event_id,
                     "type": type(message).__name__,
                     "position": str(record.position),
                     "role": message.role if isinstance(message, TurnRecorded) else None,
-                    "content": text_of(message),
+                    "content": words,
                     "occurred_at": instant(message.envelope.occurred_at),
                     "recorded_at": instant(record.recorded_at),
                 }

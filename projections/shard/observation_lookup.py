@@ -33,6 +33,10 @@ OBSERVATIONS_AT_ONCE: Final = 250
 TURNS_FOR_A_ZONE: Final = 50
 """The newest turns of a user that may say in which time zone the user is."""
 NOT_WORTH_REMEMBERING: Final = "nothing in it is worth remembering"
+MET_AGAIN: Final = frozenset({"reinforced", "revised"})
+"""Actions of outcomes about something that was proposed and that a memory says already."""
+KNOWN: Final = "known"
+"""With what the reason of an outcome begins by which that changes nothing."""
 WITHOUT_MEMORY: Final = frozenset({"nothing", "suppressed", "refused", "forgotten"})
 """Actions that leave no memory behind."""
 
@@ -81,6 +85,8 @@ class Progress:
     reason: str | None
     memory_ids: tuple[str, ...]
     decisions: tuple[str, ...]
+    known_ids: tuple[str, ...] = ()
+    """The memories that it says again: they were known before."""
     is_provisional: bool = False
     """The rules answered in the place of the model."""
     is_reextractable: bool = False
@@ -205,6 +211,7 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
             reason="; ".join(dict.fromkeys(reasons)) or NOT_WORTH_REMEMBERING,
             memory_ids=tuple(memory_id for memory_id, _ in cited),
             decisions=tuple(d.envelope.event_id for d in decisions),
+            known_ids=_known(outcomes),
             is_provisional=PROVISIONAL in answers,
             is_reextractable=bool(answers & {REJECTED, PROVISIONAL}),
         )
@@ -410,6 +417,13 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
             "select body from decisions where owner=? and version=?", (name, version)
         ).fetchone()
         return decision_of_row(body)
+
+
+def _known(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """Return the memories that were met again, of those that outcomes tell of, and not formed among them."""
+    formed = {o.memory_id for o in outcomes if o.action == "formed"}
+    again = (o.memory_id for o in outcomes if o.action in MET_AGAIN or o.reason.startswith(KNOWN))
+    return tuple(dict.fromkeys(memory_id for memory_id in again if memory_id and memory_id not in formed))
 
 
 def _kept(turns: Sequence[Turn]) -> list[Turn | None]:

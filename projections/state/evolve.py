@@ -13,6 +13,7 @@ from immutables import Map
 from projections.state.formation import formed, imported
 from projections.state.intimacy import Intimacy
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED, Memory, UserState
+from projections.state.places import places_of
 from projections.state.statement_index import StatementIndex
 from projections.state.wakes import evolve_wakes
 from schemas import codec
@@ -54,6 +55,8 @@ ERASE: Final = EraseUser.__name__
 
 SHARED: Final = "shared"
 """The reason of a MemoryRevised that makes a memory known to its envelope's agent."""
+BEGUN: Final = "begun"
+"""The reason of a MemoryRevised by which what was planned is so from its envelope's instant on."""
 SAID: Final = frozenset({"said_again", "remembered_again"})
 """Reasons of a MemoryReinforced that say the memory anew."""
 
@@ -313,6 +316,7 @@ def _reinforced(before: Memory, event: MemoryReinforced) -> Memory:
         source_ids=_joined(before.source_ids, event.source_ids),
         pieces=_joined(before.pieces, event.pieces),
         confirmed=before.confirmed or event.reason in SAID,
+        met_in=before.met_in if event.met_in is None else places_of(event.met_in),
     )
 
 
@@ -347,6 +351,10 @@ def _revised(before: Memory, event: MemoryRevised) -> Memory:
         shared_with=_joined(before.shared_with, shared_with),
         metadata=event.metadata.text if event.metadata else before.metadata,
         confirmed=before.confirmed or (event.access_count or 0) > before.access_count,
+        attribute=event.attribute or before.attribute,
+        said_at=max(before.said_at, event.envelope.occurred_at) if event.reason == BEGUN else before.said_at,
+        about=before.about if event.about is None else event.about.text or None,
+        met_in=before.met_in if event.met_in is None else places_of(event.met_in),
     )
 
 
@@ -374,8 +382,12 @@ def _changes(state: UserState, before: Memory | None, after: Memory) -> dict[str
     if before is None or before.content != after.content:
         key = digest(after.content)
         by_digest = by_digest.set(key, tuple(sorted((*by_digest.get(key, ()), after.memory_id))))
-    if before is None and (fact := after.key):
-        by_attribute = by_attribute.set(fact, (*by_attribute.get(fact, ()), after.memory_id))
+    known = None if before is None else before.key
+    if after.key != known:
+        if known:
+            by_attribute = _without(by_attribute, known, after.memory_id)
+        if after.key:
+            by_attribute = by_attribute.set(after.key, (*by_attribute.get(after.key, ()), after.memory_id))
     return {
         "memories": state.memories.set(after.memory_id, after),
         "by_digest": by_digest,
@@ -387,7 +399,7 @@ def _changes(state: UserState, before: Memory | None, after: Memory) -> dict[str
 
 def _statements(state: UserState, before: Memory | None, after: Memory) -> StatementIndex | None:
     """Note what a memory says now, if it said something else before."""
-    if before is not None and (before.content, before.value) == (after.content, after.value):
+    if before is not None and (before.content, before.key, before.value) == (after.content, after.key, after.value):
         return state.statements
     index = state.statements
     if index is None or index.is_worn(len(state.memories)):

@@ -7,6 +7,7 @@ from typing import Final
 import orjson
 
 from projections.state.memory import ACTIVE, SUPERSEDED, Memory
+from projections.state.places import places_of
 from schemas.messages.copied_fields import builder, copied_names
 from schemas.messages.events import MemoryFormed, MemoryImported
 
@@ -45,6 +46,7 @@ def formed(event: MemoryFormed) -> Memory:
         version=1,
         text_version=1,
         shared_with=(),
+        met_in=(),
     )
 
 
@@ -69,4 +71,5 @@ def imported(event: MemoryImported) -> Memory:
         version=1,
         text_version=1,
         shared_with=(),
+        met_in=places_of(event.met_in),
     )

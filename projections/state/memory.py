@@ -88,6 +88,10 @@ class Memory:
     """Who said it of themselves, where that is not the user."""
     confirmed: bool = True
     """Whether it surely stems from what was said, or was met again since."""
+    becomes: str | None = None
+    """Of a plan: the attribute that it gives its value from its day on."""
+    met_in: tuple[str, ...] = ()
+    """Where it was met besides where it was formed, as `places` spells them, the latest last."""
 
     def status_at(self, instant: datetime) -> str:
         """Return the status at an instant: past its expiry it is expired, tick or no tick."""

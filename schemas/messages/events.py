@@ -55,6 +55,8 @@ class MemoryFormed:
     """Who said it of themselves, where that is not the user."""
     confirmed: bool = True
     """Whether it surely stems from what was said."""
+    becomes: str | None = None
+    """Of a plan: the attribute that it gives its value from its day on."""
 
 
 @fast_init
@@ -104,6 +106,8 @@ class MemoryImported:
     about: Sealed | None = None
     speaker: Sealed | None = None
     confirmed: bool = True
+    becomes: str | None = None
+    met_in: Sealed | None = None
 
 
 @fast_init
@@ -121,6 +125,9 @@ class MemoryReinforced:
     source_ids: list[str]
     """Observations that join the memory's sources."""
     pieces: list[str]
+    met_in: Sealed | None = None
+    """Where it was met by now besides where it was formed: a JSON list of objects, with the `session_id` and `metadata`
+    that differ. None leaves it as it is."""
 
 
 @fast_init
@@ -131,7 +138,8 @@ class MemoryRevised:
     envelope: Envelope
     memory_id: str
     reason: str
-    """edited, merged, or shared: then the envelope's agent is whom it was shared with."""
+    """edited, merged, begun (what was planned is so now), or shared: then the envelope's agent is whom it was shared
+    with."""
     content: Sealed | None = None
     content_hash: str | None = None
     vector: Sealed | None = None
@@ -154,6 +162,12 @@ class MemoryRevised:
     """All of it, as a JSON object."""
     sets_expiry: bool = False
     """Whether `expires_at` is meant without a memory type: None then says that the memory does not expire."""
+    attribute: str | None = None
+    """That of a plan which has begun."""
+    about: Sealed | None = None
+    """Whom or what it is about; empty: the user."""
+    met_in: Sealed | None = None
+    """As in a MemoryReinforced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,6 +68,8 @@ class Candidate:
     """Ids of known memories that are no longer so because of it."""
     confirmed: bool = True
     """Whether it surely stems from what was said."""
+    becomes: str | None = None
+    """Of a plan: the attribute that it gives its value from the day `occurred_on` on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +146,8 @@ class RememberFact:
     """A JSON object."""
     expires_at: datetime | None = None
     """None: what the memory type says."""
+    about: Sealed | None = None
+    """Whom or what it is about; None: the user."""
 
 
 @fast_init
@@ -174,6 +178,8 @@ class ReviseMemory:
     expires_at: datetime | None = None
     sets_expiry: bool = False
     """Whether `expires_at` is meant: None then says that the memory does not expire."""
+    about: Sealed | None = None
+    """Empty: the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,6 +266,9 @@ class ImportMemory:
     speaker: Sealed | None = None
     """Who said it of themselves, where that is not the user."""
     confirmed: bool = True
+    becomes: str | None = None
+    met_in: Sealed | None = None
+    """Where else it was met, as a MemoryReinforced has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap, Counter
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final, cast
 
 import orjson
@@ -12,6 +12,7 @@ import orjson
 from projections.state.importance import DECIMALS, grade
 from projections.state.lifetime import expiry_of
 from projections.state.memory import ACTIVE, FORGOTTEN
+from projections.state.places import met_again
 from projections.state.statement_index import day_of
 from projections.text.wishes import ASKED_TO_FORGET, ASKED_TO_WITHDRAW
 from schemas.identity import event_of_piece, extracted_memory_id
@@ -25,10 +26,11 @@ from schemas.vocabulary.attributes import NICKNAME
 from streams.decisions import commands, slots, statements
 from streams.decisions.duplicates import matching, statement_keys
 from streams.decisions.duplicates.similarity import overlap
-from streams.decisions.entries import facts, key_dialogue, trust
+from streams.decisions.entries import facts, key_dialogue, plans, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import datetime
 
     from projections.state.memory import Memory, UserState
     from schemas.messages.inbox import Candidate, CandidatesExtracted, CoveredPiece, ExtractionRejected
@@ -78,7 +80,7 @@ class _Entry:
     @property
     def happened_at(self) -> datetime:
         if self.candidate.occurred_on:
-            return datetime.fromisoformat(self.candidate.occurred_on).replace(tzinfo=UTC)
+            return plans.begins_at(self.candidate.occurred_on)
         return self.cited[0].occurred_at
 
 
@@ -148,11 +150,14 @@ def _entry(
     memory_id: str,
 ) -> _Entry:
     """Return a candidate as it is decided on: with the profile at hand, and within what its source is trusted with."""
-    candidate = facts.of_somebody(trust.bounded(item, candidate))
-    said = statements.of_candidate(item, candidate, max(c.occurred_at for c in cited))
+    effective = max(c.occurred_at for c in cited)
+    candidate = plans.dated(facts.of_somebody(trust.bounded(item, candidate)), effective)
     by_user = [c.piece_id for c in cited if trust.is_by_user(item, c)]
     by_speaker = trust.is_by_speaker(item, candidate)
     spoken = [c.piece_id for c in cited] if by_speaker else by_user
+    if candidate.becomes and not spoken:
+        candidate = plans.without(candidate)
+    said = statements.of_candidate(item, candidate, effective)
     unfilled = None
     if not spoken and trust.needs_user(draft.state, said):
         unfilled = f"only the user's own words say what the {said.attribute} is"
@@ -306,10 +311,10 @@ def _tell_again(draft: Draft, item: CandidatesExtracted, entry: _Entry, memory: 
     if item.source_type in trust.SHOWN:
         _meet_again(draft, item, entry, memory)
     else:
-        _merge(draft, entry, memory)
+        _merge(draft, item, entry, memory)
 
 
-def _merge(draft: Draft, entry: _Entry, memory: Memory) -> None:
+def _merge(draft: Draft, item: CandidatesExtracted, entry: _Entry, memory: Memory) -> None:
     """Keep the first text and time, the greater importance and intensity, of all key dialogue what fits."""
     spoken = orjson.loads(entry.candidate.key_dialogue.data) if entry.candidate.key_dialogue else []
     again = entry.says_again(memory)
@@ -326,6 +331,7 @@ def _merge(draft: Draft, entry: _Entry, memory: Memory) -> None:
             last_accessed_at=max(memory.last_accessed_at, entry.said.effective) if again else None,
             source_ids=entry.sources,
             pieces=[c.piece_id for c in entry.cited],
+            met_in=_met_in(item, entry, memory) if again else None,
         )
     )
     draft.say(entry.subject, "revised", "the same event, told again", memory.memory_id)
@@ -347,9 +353,15 @@ def _meet_again(draft: Draft, item: CandidatesExtracted, entry: _Entry, memory: 
             last_accessed_at=max(memory.last_accessed_at, entry.said.effective),
             source_ids=entry.sources,
             pieces=[c.piece_id for c in entry.cited],
+            met_in=_met_in(item, entry, memory),
         )
     )
     draft.say(entry.subject, "reinforced", "the user said it again", memory.memory_id)
+
+
+def _met_in(item: CandidatesExtracted, entry: _Entry, memory: Memory) -> Sealed | None:
+    _, metadata = _said_expiry(entry.candidate.metadata)
+    return met_again(memory, item.session_id, metadata)
 
 
 def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Memory]) -> None:
@@ -389,6 +401,7 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
             about=candidate.about,
             speaker=candidate.speaker,
             confirmed=candidate.confirmed,
+            becomes=candidate.becomes,
         )
     )
     if newer is not None:
@@ -400,6 +413,8 @@ def _form(draft: Draft, item: CandidatesExtracted, entry: _Entry, held: list[Mem
         reason += f"; {what}expired already at {expires_at:%Y-%m-%d %H:%M}, before its words were published"
     draft.say(entry.subject, "formed", reason, entry.memory_id)
     slots.supersede(draft, slots.present(held, effective), entry.memory_id, effective)
+    if candidate.becomes:
+        slots.supersede(draft, plans.moved(draft.state, entry.memory_id), entry.memory_id, effective, plans.MOVED)
 
 
 def _said_expiry(metadata: Sealed | None) -> tuple[datetime | None, Sealed | None]:

@@ -12,6 +12,7 @@ import orjson
 from projections.state.importance import DECIMALS
 from projections.state.lifetime import expiry_of, is_over
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
+from projections.state.places import met_again
 from projections.text.wishes import ASKED_TO_WITHDRAW
 from schemas.identity import commanded_memory_id
 from schemas.inputs.input_events import MAX_CONTENT_BYTES
@@ -20,6 +21,7 @@ from schemas.messages.envelope import Sealed
 from schemas.messages.events import MemoryForgotten, MemoryFormed, MemoryReinforced, MemoryRestored, MemoryRevised
 from schemas.messages.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.text import content_hash
+from schemas.vocabulary.facts import subject_of
 from schemas.vocabulary.refusals import Refusal
 from schemas.vocabulary.words import DOCUMENT
 from streams.decisions import edited_value, slots, statements
@@ -75,7 +77,8 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
     alike = (m for m in matching.exact(draft.state, said) if slots.fills_same(m, said))
     same = matching.first_active(alike, effective)
     if same is not None:
-        _reinforce(draft, same, "remembered_again", "known already; this counts as an access")
+        met_in = met_again(same, item.session_id, item.metadata)
+        _reinforce(draft, same, "remembered_again", "known already; this counts as an access", met_in)
         return
     held = slots.occupants(draft.state, said)
     present = slots.present(held, effective)
@@ -112,6 +115,7 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
             expires_at=item.expires_at or expiry_of(item.memory_type, effective),
             superseded_by=newer.memory_id if newer else None,
             metadata=item.metadata,
+            about=item.about,
         )
     )
     draft.say("0", "superseded" if newer else "formed", "a newer value is known" if newer else "new", memory_id)
@@ -149,7 +153,9 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
     memory_type = item.memory_type
     value = item.value
     others = _holders_beside(draft, memory, effective) if value is not None else []
-    if value is not None and profile_keeps and others and not slots.holds(others[-1], value.text):
+    others += _holders_of_another(draft, memory, item, effective)
+    new_value = memory.value if value is None else value.text
+    if profile_keeps and others and not slots.holds(others[-1], new_value):
         reason = Refusal.PROFILE_KEEPS.because(f"the profile keeps the {memory.attribute} that it has")
         draft.say(memory.memory_id, "refused", reason, others[-1].memory_id)
         return
@@ -172,6 +178,7 @@ def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> N
             sets_expiry=item.sets_expiry,
             metadata=None if metadata is None else Sealed.clear(metadata),
             value=value,
+            about=item.about,
             event_type=item.event_type,
             emotion=item.emotion,
             emotion_intensity=item.emotion_intensity,
@@ -314,13 +321,22 @@ def _holders_beside(draft: Draft, memory: Memory, effective: datetime) -> list[M
     return slots.present(slots.occupants(draft.state, said), effective)
 
 
+def _holders_of_another(draft: Draft, memory: Memory, item: ReviseMemory, effective: datetime) -> list[Memory]:
+    """Return what shows in the slot of whom a memory is about from now on, where that is another than it was."""
+    subject = memory.subject if item.about is None else subject_of(item.about.text)
+    if subject == memory.subject:
+        return []
+    said = replace(statements.of_memory(memory, memory.content, effective), subject=subject)
+    return slots.present(slots.occupants(draft.state, said), effective)
+
+
 def _other_with(draft: Draft, memory: Memory, said: matching.Statement) -> Memory | None:
     """Return another active memory of the very text."""
     others = (m for m in matching.exact(draft.state, said) if m.memory_id != memory.memory_id)
     return matching.first_active(others, said.effective)
 
 
-def _reinforce(draft: Draft, memory: Memory, reason: str, why: str) -> None:
+def _reinforce(draft: Draft, memory: Memory, reason: str, why: str, met_in: Sealed | None = None) -> None:
     draft.add(
         MemoryReinforced(
             envelope=draft.envelope(),
@@ -331,6 +347,7 @@ def _reinforce(draft: Draft, memory: Memory, reason: str, why: str) -> None:
             last_accessed_at=max(memory.last_accessed_at, draft.item.envelope.occurred_at),
             source_ids=[],
             pieces=[],
+            met_in=met_in,
         )
     )
     draft.say(memory.memory_id, "reinforced", why, memory.memory_id)

@@ -11,6 +11,7 @@ from schemas.messages.events import MemoryDecayed, MemoryExpired
 from schemas.vocabulary.words import DOCUMENT
 from streams.decisions.decay_policies.policy import Expire
 from streams.decisions.decay_policies.registry import POLICIES
+from streams.decisions.entries import plans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,10 +33,15 @@ def touched_by(state: UserState, tick_id: str) -> tuple[int, int]:
 
 
 def decide_decay(draft: Draft, tick: DecayDue, parameters: Parameters) -> bool:
-    """Draft at most 1,000 of the tick's changes, or as many as a record holds; return whether these are the last."""
+    """Draft what has begun, and at most 1,000 of the tick's changes, or as many as a record holds.
+
+    Return whether these are the last.
+    """
     policy = POLICIES.get(tick.policy)
     if policy is None or policy.rule is None:
         return True  # of a policy that is not known the closing decision says so
+    if not plans.begin(draft, tick.as_of, keeps=parameters.profile_keeps):
+        return False
     met = _met(draft.state, tick)
     fading = list(_changes(met, tick, policy.rule, parameters))
     changes = _with_surplus(draft.state, met, fading, tick, rule=policy.rule, parameters=parameters)

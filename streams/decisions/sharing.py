@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def is_share(item: ReviseMemory) -> bool:
     """Return whether a revision changes nothing but who knows the memory."""
-    facts = (item.content, item.category, item.importance, item.memory_type, item.value)
+    facts = (item.content, item.about, item.category, item.importance, item.memory_type, item.value)
     happened = (item.event_type, item.emotion, item.emotion_intensity, item.key_dialogue)
     changes = (*facts, *happened, item.metadata, item.sets_expiry or None)
     return item.envelope.agent_id is not None and all(change is None for change in changes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemas.messages.inbox import ImportMemory
 from schemas.vocabulary.facts import subject_of
 from streams.decisions.duplicates.matching import Statement
 
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.state.memory import Memory
-    from schemas.messages.inbox import Candidate, CandidatesExtracted, RememberFact
+    from schemas.messages.inbox import Candidate, CandidatesExtracted, ImportMemory, RememberFact
 
 
 def of_candidate(item: CandidatesExtracted, candidate: Candidate, effective: datetime) -> Statement:
@@ -44,7 +43,7 @@ def of_command(item: RememberFact | ImportMemory, effective: datetime) -> Statem
         embedding_model=item.embedding_model,
         vector=item.vector.data,
         effective=effective,
-        subject=subject_of(item.about.text) if isinstance(item, ImportMemory) and item.about else None,
+        subject=subject_of(item.about.text) if item.about else None,
     )
 
 

@@ -57,9 +57,10 @@ class AssistedModel:
         return extraction if proposals == extraction.proposals else replace(extraction, proposals=proposals)
 
     async def _read(self, window: Window) -> tuple[Proposal, ...]:
-        """Return what the rules find; nothing where they fail, for the window is the model's."""
+        """Return what the rules find that the user said; nothing where they fail, for the window is the model's."""
         try:
-            return (await self._rules.extract(window)).proposals
+            read = (await self._rules.extract(window)).proposals
+            return tuple(one for one in read if one.speaker is None)
         except ExtractorError:
             return ()
 
@@ -72,16 +73,24 @@ def with_slots(proposals: tuple[Proposal, ...], read: tuple[Proposal, ...]) -> t
     """
     found = list(proposals)
     mine = {i for i, proposal in enumerate(proposals) if proposal.about is None and proposal.speaker is None}
-    filled = {proposals[i].attribute for i in mine}
+    filled = {proposals[i].attribute or proposals[i].becomes for i in mine}
     for slot in read:
-        if slot.attribute is None or not slot.value or slot.attribute in filled:
+        fills = slot.attribute or slot.becomes
+        if fills is None or not slot.value or fills in filled:
             continue
         value = plain_words(slot.value)
         saying = [i for i, proposal in enumerate(found) if stands_in(value, plain_words(proposal.content))]
-        free = next((i for i in saying if i in mine and found[i].attribute is None), None)
+        free = next((i for i in saying if i in mine and (found[i].attribute or found[i].becomes) is None), None)
         if free is not None:
             sources = tuple(dict.fromkeys((*found[free].sources, *slot.sources)))
-            found[free] = replace(found[free], attribute=slot.attribute, value=slot.value, sources=sources)
+            found[free] = replace(
+                found[free],
+                attribute=slot.attribute,
+                becomes=slot.becomes,
+                value=slot.value,
+                sources=sources,
+                occurred_on=found[free].occurred_on or (slot.occurred_on if slot.becomes else None),
+            )
         elif saying:
             found.append(slot)
     return tuple(found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.embedding.serving import views_of
 from projections.index.protocol import IndexQuery, IndexUnavailable
-from projections.profile.visibility import NAME, SENSITIVE, Topics, Visibility
+from projections.profile.visibility import NAME, Topics, Visibility, about_topics
 from projections.shard.errors import ShardUnavailable
 from projections.state.memory import ACTIVE
 from projections.text.analyser import terms
@@ -120,7 +120,7 @@ class KnownMemories:
         """Return the test whether a memory may be shown with a window."""
         at = max(piece.occurred_at for piece in window.pieces)
         visibility = self._visibility(owner, window.agent_id)
-        topics = Topics(state.memories[i].value or "" for i in state.by_attribute.get(SENSITIVE, ()))
+        topics = Topics(memory.value or "" for memory in about_topics(state))
 
         def is_shown(memory: Memory) -> bool:
             if memory.status_at(at) != ACTIVE or memory.formed_at > at or not memory.visible_to(window.agent_id):
@@ -162,7 +162,7 @@ def _known(memory: Memory) -> Known:
         memory_id=memory.memory_id,
         text=memory.content,
         day=memory.occurred_at.date(),
-        attribute=memory.attribute,
+        attribute=memory.attribute or memory.becomes,
         value=memory.value,
         about=memory.about,
     )

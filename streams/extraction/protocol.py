@@ -139,6 +139,8 @@ class Proposal:
     """Ids of the known memories, of those that were shown, that are no longer so because of it."""
     confirmed: bool = True
     """Whether it surely stems from what was said; else it is kept with less importance until it is met again."""
+    becomes: str | None = None
+    """Of a plan: the attribute that it gives its value from the day `occurred_on` on, in the place of `attribute`."""
 
 
 @fast_init

@@ -15,6 +15,7 @@ from projections.dates.hours import time_of_day
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.embedding.stored_vector import vector_bytes
 from projections.profile.upcoming import SCHEDULE
+from projections.profile.visibility import NAME
 from projections.shard.observations import WITHOUT_MODEL
 from schemas import codec, telemetry
 from schemas.disclosure import describe
@@ -32,6 +33,7 @@ from schemas.topics import INBOX
 from streams.delivery.fair_slots import FairSlots
 from streams.delivery.retry import pauses
 from streams.extraction.carried_metadata import carried_metadata
+from streams.extraction.evidence.speakers import others_of
 from streams.extraction.own_instructions import with_own_instructions
 from streams.extraction.protocol import Extraction, Outage, Rejected, Window
 from streams.extraction.redacted_window import redacted_extraction, redacted_window
@@ -201,6 +203,8 @@ class ExtractionService:
         pieces = [piece for window in windows for piece in window.pieces]
         if any(piece.image is not None or has_many_marks(piece.text) for piece in pieces):
             return None
+        if any(others_of(window.pieces) for window in windows):
+            return None
         try:
             async with self.slots.slot(windows[0].tenant):
                 extractions = [await _redacted(self._readable(window), extractor) for window in windows]
@@ -221,11 +225,16 @@ class ExtractionService:
         return window if policy is window.policy else replace(window, policy=policy)
 
     async def _with_known(self, window: Window, extractor: Extractor) -> Window:
-        """Return a window with what a model is shown of the user's memories; without it where that fails."""
-        if extractor.model in WITHOUT_MODEL:
+        """Return a window with what a model is shown of the user's memories; without it where that fails.
+
+        Without a model the user's name is needed, where several people speak.
+        """
+        is_model = extractor.model not in WITHOUT_MODEL
+        if not is_model and not others_of(window.pieces):
             return window
         try:
-            return replace(window, known=tuple(await self.known_of(window)))
+            known = await self.known_of(window)
+            return replace(window, known=tuple(one for one in known if is_model or one.attribute == NAME))
         except _BUGS:
             log.exception("what is known was not found for a window of %d pieces", len(window.pieces))
             return window
@@ -327,8 +336,9 @@ def _allowed(window: Window, extraction: Extraction) -> Extraction:
     kept: list[Proposal] = []
     dropped = list(extraction.dropped)
     for number, proposal in enumerate(extraction.proposals, 1):
+        attribute = proposal.attribute or proposal.becomes
         forbidden = window.policy.forbids(
-            proposal.content, category=proposal.category, attribute=proposal.attribute, value=proposal.value
+            proposal.content, category=proposal.category, attribute=attribute, value=proposal.value
         )
         if forbidden:
             dropped.append(f"memory {number}: {forbidden}")
@@ -510,4 +520,5 @@ def _candidate(window: Window, proposal: Proposal, vector: Vectors, redaction: R
         replaces=list(proposal.replaces),
         ends=list(proposal.ends),
         confirmed=proposal.confirmed,
+        becomes=proposal.becomes,
     )

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +18,7 @@ from streams.extraction.protocol import Extraction, Outage, Proposal, Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import date
     from random import Random
 
     from projections.embedding.embedder import Vectors
@@ -36,10 +38,12 @@ KEYED: Final[dict[str, dict[str, Any]]] = {
     "e": {"about": "my mother", "confirmed": False},
 }
 """By the last letter of a trait, whom it is about: then it has a key, and takes the place of an older value."""
-REPLACES: Final = "fghijk"
+REPLACES: Final = "fhijk"
 """Last letters of traits that take the place of what was said before them in the same turn, where anything was."""
 ENDS: Final = "lmn"
 """Last letters of traits that end it."""
+PLANNED: Final = {"trait": "gop", "city": "cfilorux"}
+"""Last letters of what is a plan: from the next day on it says where the user lives."""
 FAILURES_OF_A_WINDOW: Final = 3
 """Fewer than make it poison: which windows fail so often is not the same in two runs."""
 
@@ -50,18 +54,21 @@ def fact(kind: str, number: int) -> str:
     return kind + "".join(letters)
 
 
-def proposal(kind: str, word: str, source: int, before: tuple[str, ...] = ()) -> Proposal:
+def proposal(kind: str, word: str, source: int, today: date, before: tuple[str, ...] = ()) -> Proposal:
     """Return what is proposed for a fact; `before` are the memories of what the same turn said before it."""
     importance = 0.5 + (ord(word[-1]) % 5) / 10
     letter = word[-1] if kind == "trait" else "z"
     key = KEYED.get(letter, {})
+    is_plan = word[-1] in PLANNED.get(kind, "")
     return Proposal(
         content=word,
         kind="episodic" if kind == "event" else "semantic",
         memory_type="short_term" if kind == "brief" else "long_term",
         importance=importance,
-        attribute="city" if kind == "city" or key else None,
-        value=f"town {word}" if kind == "city" or key else None,
+        attribute="city" if (kind == "city" or key) and not is_plan else None,
+        value=f"town {word}" if kind == "city" or key or is_plan else None,
+        becomes="city" if is_plan else None,
+        occurred_on=today + timedelta(days=1) if is_plan else None,
         event_type=word if kind == "event" else None,
         replaces=before if letter in REPLACES else (),
         ends=before if letter in ENDS else (),
@@ -100,7 +107,7 @@ def _proposals(window: Window) -> Iterator[Proposal]:
             continue
         before: tuple[str, ...] = ()
         for ordinal, found in enumerate(FACT.finditer(piece.text)):
-            yield proposal(found[1], found[0], number, before)
+            yield proposal(found[1], found[0], number, piece.today, before)
             before = (*before, extracted_memory_id(owner, piece.piece_id, ordinal, MODEL, PROMPT_HASH))
 
 

@@ -81,6 +81,8 @@ def candidates(draw: st.DrawFn, names: list[str]) -> Candidate:
             about=draw(WHOM),
             speaker=draw(SPEAKERS),
             confirmed=draw(st.integers(0, 4)) > 0,
+            becomes=draw(st.sampled_from((None, None, None, "city"))),
+            occurred_on=draw(st.sampled_from((None, "2026-01-06", "2026-01-15"))),
             importance=importance,
             memory_type=memory_type,
         )

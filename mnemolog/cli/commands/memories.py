@@ -5,7 +5,20 @@ from typing import Annotated, Any
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, command
-from mnemolog.cli.options import AGENT, APP, AS_OF, EXPIRES_AT, FILTER, METADATA, OF_SESSION, SOME_USER, USER
+from mnemolog.cli.options import (
+    ABOUT,
+    AGENT,
+    APP,
+    AS_OF,
+    EXPIRES_AT,
+    FILTER,
+    METADATA,
+    OF_SESSION,
+    ONE_ATTRIBUTE,
+    SOME_USER,
+    SPEAKER,
+    USER,
+)
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
@@ -56,6 +69,9 @@ async def memories(  # noqa: PLR0913 - one for each option
     status: STATUS = "active",
     kind: KIND = None,
     category: CATEGORY = None,
+    about: ABOUT = None,
+    speaker: SPEAKER = None,
+    attribute: ONE_ATTRIBUTE = None,
     filters: FILTER = None,
     as_of: AS_OF = None,
     page: PAGE = 1,
@@ -70,6 +86,9 @@ async def memories(  # noqa: PLR0913 - one for each option
         status=status,
         kind=kind,
         category=category,
+        about=about,
+        speaker=speaker,
+        attribute=attribute,
         filters=filters,
         as_of=as_of,
         page=page,
@@ -108,6 +127,7 @@ async def remember(  # noqa: PLR0913 - one for each option
     category: Annotated[Category, typer.Option("--category")] = "fact",
     memory_type: TYPE = "long_term",
     importance: IMPORTANCE = 0.5,
+    about: ABOUT = None,
     attribute: ATTRIBUTE = None,
     value: VALUE = None,
     scope: SCOPE = "personal",
@@ -125,6 +145,7 @@ async def remember(  # noqa: PLR0913 - one for each option
             category=category,
             memory_type=memory_type,
             importance=importance,
+            about=about,
             attribute=attribute,
             value=value,
             scope=scope,
@@ -141,6 +162,7 @@ async def revise(  # noqa: PLR0913 - one for each option
     *,
     user: SOME_USER = None,
     content: Annotated[str | None, typer.Option("--content", help="What it says from now on.")] = None,
+    about: ABOUT = None,
     category: CATEGORY = None,
     memory_type: Annotated[MemoryType | None, typer.Option("--type")] = None,
     importance: Annotated[float | None, typer.Option("--importance", min=0.0, max=1.0)] = None,
@@ -161,6 +183,7 @@ async def revise(  # noqa: PLR0913 - one for each option
     if no_expiry and expires_at is not None:
         raise CommandFailed("--expires-at and --no-expiry: give one of them")
     expiry: dict[str, Any] = {"expires_at": expires_at} if no_expiry or expires_at is not None else {}
+    whom: dict[str, Any] = {} if about is None else {"about": about}
     _print(
         output,
         await client.revise(
@@ -178,11 +201,12 @@ async def revise(  # noqa: PLR0913 - one for each option
             metadata=metadata,
             expected_version=expected_version,
             **expiry,
+            **whom,
         ),
     )
 
 
-async def forget(
+async def forget(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
     memory_id: SOME_MEMORY = None,
@@ -190,6 +214,8 @@ async def forget(
     user: SOME_USER = None,
     session: OF_SESSION = None,
     app: APP = None,
+    about: ABOUT = None,
+    speaker: SPEAKER = None,
     filters: FILTER = None,
     preview: PREVIEW = False,
     forever: FOREVER = False,
@@ -198,17 +224,24 @@ async def forget(
 
     They can no longer be found; their history stays, and `restore` brings them back.
     """
-    is_narrowed = filters is not None or session is not None or app is not None
+    is_narrowed = any(one is not None for one in (filters, session, app, about, speaker))
     if memory_id is not None and not is_narrowed and not preview and not forever:
         _print(output, await client.forget(memory_id, user_id=user))
         return
     if memory_id is not None or user is None or not is_narrowed:
         raise CommandFailed(
-            "name a memory, or say by --user and --filter (or --session, --app) which to forget; "
+            "name a memory, or say by --user and --filter (or --session, --app, --about, --speaker) which to forget; "
             "`erase --memory` erases one"
         )
     found = await client.forget_memories(
-        user, filters=filters, session_id=session, app_id=app, preview=preview, forever=forever
+        user,
+        filters=filters,
+        session_id=session,
+        app_id=app,
+        about=about,
+        speaker=speaker,
+        preview=preview,
+        forever=forever,
     )
     if output.as_json:
         output.json(found)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from mnemolog.cli.invocation import command
-from mnemolog.cli.options import AGENT, APP, AS_OF, FILTER, USER
+from mnemolog.cli.options import ABOUT, AGENT, APP, AS_OF, FILTER, ONE_ATTRIBUTE, SPEAKER, USER
 from mnemolog.cli.output import BY_WORDS, Output
 from mnemolog.client.client import AsyncClient
 
@@ -31,6 +31,9 @@ async def search(  # noqa: PLR0913 - one for each option
     user: USER = "owner",
     agent: AGENT = None,
     app: APP = None,
+    about: ABOUT = None,
+    speaker: SPEAKER = None,
+    attribute: ONE_ATTRIBUTE = None,
     limit: LIMIT = 5,
     filters: FILTER = None,
     as_of: AS_OF = None,
@@ -44,6 +47,9 @@ async def search(  # noqa: PLR0913 - one for each option
         user,
         agent,
         query,
+        about=about,
+        speaker=speaker,
+        attribute=attribute,
         limit=limit,
         filters=filters,
         as_of=as_of,

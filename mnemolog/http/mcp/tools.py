@@ -14,7 +14,7 @@ from urllib.parse import quote
 import orjson
 
 from mnemolog.http.own_routes import Requested
-from mnemolog.http.tool_definitions import ADD, SEARCH, Tool, text
+from mnemolog.http.tool_definitions import ADD, OF_SPEAKER, OF_WHOM, SEARCH, Tool, text
 from projections.state.memory import SUPERSEDED
 from projections.state.provenance import marked
 from schemas.instant import shown_day
@@ -176,6 +176,8 @@ MEMORY_TOOLS: Final = (
         parameters=_arguments(
             category=_CATEGORY,
             memory_type=text("Only memories of this type.", enum=list(get_args(MemoryType))),
+            about=OF_WHOM,
+            speaker=OF_SPEAKER,
             filters={
                 "type": "object",
                 "description": (
@@ -209,6 +211,7 @@ MEMORY_TOOLS: Final = (
             ("memory_id",),
             memory_id=_MEMORY_ID,
             content=text("What it should say, as one self-contained sentence."),
+            about=text("Whom or what it is about, such as my mother; user: the user."),
             category=text("What it is about.", enum=list(get_args(Category))),
             memory_type=text("long_term is kept; short_term is gone after 48 hours.", enum=list(get_args(MemoryType))),
             importance={"type": "number", "description": "How much it matters.", "minimum": 0, "maximum": 1},

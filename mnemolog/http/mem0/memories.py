@@ -171,14 +171,19 @@ class Memories:
         """Return the state of accepted messages, and the memories that resulted from them."""
         adding = adding_of(name)
         states = await self._states(adding)
-        ids = dict.fromkeys(memory_id for state in states for memory_id in state["memory_ids"])
+        ids = dict.fromkeys(i for state in states for i in (*state["memory_ids"], *state["known_ids"]))
+        new = {i for state in states for i in state["memory_ids"] if i not in state["known_ids"]}
         found = await _several(self._one(memory_id) for memory_id in ids)
         failed = next((state["reason"] for state in states if STATUSES.get(state["state"]) == FAILED), None)
         return {
             "id": name,
             "event_type": "ADD",
             "status": _status_of(states),
-            "results": [result_shown(memory, is_new=True) for memory in found if memory is not None],
+            "results": [
+                result_shown(one, is_new=one["memory_id"] in new)
+                for one in found
+                if one is not None and (one["memory_id"] in new or one["status"] == "active")
+            ],
             "metadata": None,
             **({"error": failed} if failed else {}),
         }

@@ -8,7 +8,17 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator, mod
 from mnemolog.http.models.requests import AppId, Body, Content, Id, Instant, Metadata, Unit, UserId, Value, not_blank
 from projections.profile.attribute_values import fault_of
 from schemas.identity import no_controls
+from schemas.text import refuse_marks
 from schemas.vocabulary.words import DOCUMENT, AnyKind, Category, MemoryType, Scope
+
+MAX_NAME: Final = 64
+"""Characters of a name."""
+Whom = Annotated[
+    str,
+    Field(max_length=MAX_NAME, description='whom or what it is about, such as "my mother"; by default the user'),
+    AfterValidator(no_controls),
+    AfterValidator(refuse_marks),
+]
 
 
 class NewMemory(Body):
@@ -24,6 +34,7 @@ class NewMemory(Body):
     memory_type: MemoryType = "long_term"
     category: Category = "fact"
     importance: Unit = 0.5
+    about: Whom | None = None
     attribute: Annotated[str, Field(max_length=64), not_blank("name the attribute, such as likes")] | None = None
     value: Value | None = None
     metadata: Metadata | None = None
@@ -63,9 +74,13 @@ Dialogue = Annotated[list[Content], Field(max_length=MOST_LINES), AfterValidator
 
 
 class Revision(Body):
-    """What to change of a memory; what is left out stays, as what is null but for the expiry; what is empty goes."""
+    """What to change of a memory; what is left out stays, as what is null but for the expiry; what is empty goes.
+
+    `about` null is the user.
+    """
 
     content: Content | None = None
+    about: Whom | None = None
     category: Category | None = None
     importance: Unit | None = None
     memory_type: MemoryType | None = None

@@ -20,7 +20,7 @@ from pydantic.json_schema import SkipJsonSchema
 from starlette.convertors import Convertor, register_url_convertor
 
 from projections.queries.conditions.condition import AllOf
-from projections.queries.conditions.parser import condition_of
+from projections.queries.conditions.parser import condition_of, of_whom
 from schemas.identity import check_user_id, no_controls
 from schemas.inputs.faults import plain
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
@@ -183,14 +183,22 @@ class SearchFilters(Body):
         said = {name: one for name, one in value.items() if name not in flat}
         return flat | {"condition": condition_of(said)} if said else flat
 
-    def within(self, *, session_id: str | None = None, app_id: str | None = None) -> Self:
-        """Return these filters for the memories of a session and an application alone, where they are given."""
+    def within(
+        self,
+        *,
+        session_id: str | None = None,
+        app_id: str | None = None,
+        about: str | None = None,
+        speaker: str | None = None,
+    ) -> Self:
+        """Return these filters for what is of a session, an application, somebody and a speaker, as these are given."""
         scopes = {name: one for name, one in (("session_id", session_id), (APP_ID, app_id)) if one is not None}
-        if not scopes:
+        parts = [*([condition_of(scopes)] if scopes else []), *of_whom(about, speaker)]
+        if not parts:
             return self
-        inside = condition_of(scopes)
-        both = inside if self.condition is None else AllOf((inside, self.condition))
-        return self.model_copy(update={"condition": both})
+        if self.condition is not None:
+            parts.append(self.condition)
+        return self.model_copy(update={"condition": parts[0] if len(parts) == 1 else AllOf(tuple(parts))})
 
 
 def _filters_of(text: object) -> SearchFilters:
@@ -210,6 +218,10 @@ def _filters_of(text: object) -> SearchFilters:
 
 
 AppId = Annotated[Id, Field(description="the application: `app_id` of the metadata")]
+About = Annotated[
+    Id, Field(description='whom or what it is about, in any spelling, such as "my mother"; "user" is the user')
+]
+SpokenBy = Annotated[Id, Field(description='who said it of themselves; "user" is the user')]
 FiltersInQuery = Annotated[
     Any,
     BeforeValidator(_filters_of),
@@ -233,6 +245,8 @@ class MemoriesAsked(Asked):
     scope: Scope | None = None
     include_global: Annotated[bool, Field(description="besides the user's own; without a scope")] = False
     status: Status = "active"
+    about: About | None = None
+    speaker: SpokenBy | None = None
     attribute: Id | None = None
     filters: FiltersInQuery = NO_FILTERS
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
@@ -255,6 +269,8 @@ class MemoriesUnwanted(Asked):
     memory_type: MemoryType | None = None
     category: Category | None = None
     source_type: SourceType | None = None
+    about: About | None = None
+    speaker: SpokenBy | None = None
     attribute: Id | None = None
     status: Annotated[Status | None, Field(description="by default active, and with `forever` each")] = None
     filters: FiltersInQuery = NO_FILTERS
@@ -299,6 +315,9 @@ class MemoriesQuery(Body):
     agent_id: Id | None = None
     session_id: Id | None = None
     app_id: AppId | None = None
+    about: About | None = None
+    speaker: SpokenBy | None = None
+    attribute: Id | None = None
     filters: SearchFilters = SearchFilters()
     scope: Scope | None = None
     include_global: Annotated[bool, Field(description="besides the user's own; without a scope")] = False
@@ -323,6 +342,9 @@ class Search(Body):
     agent_id: Id | None = None
     session_id: Annotated[Id, Field(description="only memories and turns of this session")] | None = None
     app_id: AppId | None = None
+    about: About | None = None
+    speaker: SpokenBy | None = None
+    attribute: Id | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5
     scope: Literal["all", "personal", "global"] = "all"
     include_global: bool = True

@@ -28,6 +28,8 @@ class Memory(Shape):
     speaker: str | None
     attribute: str | None
     value: str | None
+    becomes: str | None
+    """Of a plan: the attribute that it gives its value from its day on."""
     event_type: str | None
     emotion: str | None
     emotion_intensity: float | None
@@ -44,6 +46,8 @@ class Memory(Shape):
     source_ids: list[str]
     source_ref: str | None
     session_id: str | None
+    met_in: list[dict[str, Any]]
+    """Where it was told besides: of each place the `session_id` and `metadata` that differ."""
     occurred_at: str
     formed_at: str
     last_accessed_at: str
@@ -132,6 +136,7 @@ class AcceptedEvent(Shape):
     state: str | None = None
     reason: str | None = None
     memory_ids: list[str] | None = None
+    known_ids: list[str] | None = None
     decisions: list[str] | None = None
     provisional: bool | None = None
     reextractable: bool | None = None
@@ -157,6 +162,8 @@ class EventState(Shape):
     state: str
     reason: str | None
     memory_ids: list[str]
+    known_ids: list[str]
+    """The memories that were known before, and say what it says."""
     decisions: list[str]
     provisional: bool
     """The rules answered in the place of a model whose budget was spent, or who refused."""

@@ -47,8 +47,8 @@ from streams.agents.observe import ErasureRunning
 router = routes("memories", "/v1/memories", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
 FORGOTTEN_AT_ONCE: Final = 50
-REMEMBERED_TEXTS = ("content", "attribute", "value", "metadata")
-REVISED_TEXTS = ("content", "value", "event_type", "emotion", "key_dialogue", "metadata")
+REMEMBERED_TEXTS = ("content", "about", "attribute", "value", "metadata")
+REVISED_TEXTS = ("content", "about", "value", "event_type", "emotion", "key_dialogue", "metadata")
 COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
@@ -89,8 +89,8 @@ async def listed(query: Annotated[MemoriesAsked, Query()], worker: CurrentWorker
 async def queried(body: MemoriesQuery, worker: CurrentWorker, tenant: Tenant) -> Response:
     """List the memories that meet a filter, in the order of the list; an unknown user has none."""
     _check_whose(body.user_id, body.scope)
-    scoped = body.filters.within(session_id=body.session_id, app_id=body.app_id)
-    filters = Filters(agent_id=body.agent_id, **dict(scoped))
+    scoped = body.filters.within(session_id=body.session_id, app_id=body.app_id, about=body.about, speaker=body.speaker)
+    filters = Filters(agent_id=body.agent_id, attribute=body.attribute, **dict(scoped))
     return await _listed(body, filters, worker, tenant, page=body.page, size=body.page_size)
 
 
@@ -165,6 +165,8 @@ async def revise(
 ) -> Response:
     """Change what is given; 409 when the memory has moved on from `expected_version`."""
     given = body.model_dump(exclude={"expected_version"}) | {"sets_expiry": "expires_at" in body.model_fields_set}
+    if "about" in body.model_fields_set:
+        given["about"] = body.about or ""
     if Changes(**given) == Changes():
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
     owner = owner_of(worker.queries, tenant, memory_id, user_id)
@@ -280,7 +282,9 @@ def _dated(
 
 def _filters(query: MemoriesAsked | MemoriesUnwanted) -> Filters:
     """Return what a query string asks for: its fields and its filters. Raises Problem where they say the same twice."""
-    scoped = query.filters.within(session_id=query.session_id, app_id=query.app_id)
+    scoped = query.filters.within(
+        session_id=query.session_id, app_id=query.app_id, about=query.about, speaker=query.speaker
+    )
     given = {name: value for name, value in scoped if value is not None}
     names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
     fields = {name: getattr(query, name) for name in names if getattr(query, name) is not None}

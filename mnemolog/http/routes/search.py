@@ -37,10 +37,11 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
     with worker.metrics.timed("query"):
         if body.scope == "global" or body.include_global:
             await worker.fold_globals()
-        scoped = body.filters.within(app_id=body.app_id)
+        scoped = body.filters.within(app_id=body.app_id, about=body.about, speaker=body.speaker)
         filters = Filters(
             agent_id=body.agent_id,
             session_id=body.session_id,
+            attribute=body.attribute,
             exclude_sources=body.exclude_sources,
             **dict(scoped),
         )

@@ -9,8 +9,20 @@ from pydantic import Field
 from mnemolog.access.principal import Principal
 from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
-from mnemolog.http.models.memory_requests import NewMemory
-from mnemolog.http.models.requests import MAX_FOUND, AppId, Body, Content, Id, Included, Question, Search, UserOrOwner
+from mnemolog.http.models.memory_requests import NewMemory, Whom
+from mnemolog.http.models.requests import (
+    MAX_FOUND,
+    About,
+    AppId,
+    Body,
+    Content,
+    Id,
+    Included,
+    Question,
+    Search,
+    SpokenBy,
+    UserOrOwner,
+)
 from mnemolog.http.permissions import DESCRIPTION, OF_TOOLS, default_user, needs, reads
 from mnemolog.http.routes import memories, search
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
@@ -34,6 +46,7 @@ class MemoryAdd(Body):
     agent_id: Id | None = None
     app_id: AppId | None = None
     content: Content
+    about: Whom | None = None
     scope: Scope = "personal"
     memory_type: MemoryType = "long_term"
     type: Annotated[
@@ -50,6 +63,8 @@ class MemorySearch(Body):
     agent_id: Id | None = None
     app_id: AppId | None = None
     query: Question
+    about: About | None = None
+    speaker: SpokenBy | None = None
     scope: Literal["all", "global", "personal"] = "all"
     limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5
     include: Included = ["memories"]  # noqa: RUF012 - pydantic copies it

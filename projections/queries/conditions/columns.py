@@ -17,6 +17,7 @@ from projections.queries.conditions.fading import Fading
 from projections.queries.conditions.fields import STRENGTH, Subject
 from projections.queries.conditions.operators import EQ, IN, NE, NIN, each
 from projections.state.memory import ACTIVE
+from projections.state.places import as_met
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, MutableMapping
@@ -117,11 +118,16 @@ class Columns:
         self._memories = list(self._values)
         self._ids = [memory.memory_id for memory in self._memories]
         self._row_of = {memory.memory_id: row for row, memory in enumerate(self._memories)}
+        self._elsewhere: dict[str, list[int]] = {}
+        """The further rows of those that were met in several places: one for each."""
         self._active = bytearray(memory.status == ACTIVE for memory in self._memories)
         self._columns: OrderedDict[str, _Column] = OrderedDict()
         self._momentary: dict[str, _Column] = {}
         """Columns of the instant that is asked about, for as long as one condition is asked."""
         self._fading: Fading | None = None
+        for memory in self._values:
+            if memory.met_in:
+                self._set(memory)
 
     def follow(self, state: UserState) -> bool:
         """Come to another state of the same user; only what changed is read again.
@@ -137,7 +143,7 @@ class Columns:
                 m for m in values if (row := self._row_of.get(m.memory_id)) is None or self._memories[row] is not m
             ]
             new = sum(m.memory_id not in self._row_of for m in changed)
-            if FEW * len(changed) > len(self._memories) or len(values) != len(self._memories) + new:
+            if FEW * len(changed) > len(self._row_of) or len(values) != len(self._row_of) + new:
                 return False
         self._state, self._values = state, values
         for memory in changed:
@@ -154,8 +160,19 @@ class Columns:
         return [new for new, _ in changed]
 
     def _set(self, memory: Memory) -> None:
-        """Put a memory into its row, or into a new one."""
+        """Put a memory into its row, or into a new one, and as each further place has it into one of its own."""
         row = self._row_of.setdefault(memory.memory_id, len(self._memories))
+        self._put(row, memory)
+        further = self._elsewhere.get(memory.memory_id, [])
+        for number, one in enumerate(as_met(memory)[1:]):
+            if number == len(further):
+                further = self._elsewhere.setdefault(memory.memory_id, further)
+                further.append(len(self._memories))
+            self._put(further[number], one)
+        for left in further[len(memory.met_in) :]:
+            self._active[left] = False
+
+    def _put(self, row: int, memory: Memory) -> None:
         if row == len(self._memories):
             self._memories.append(memory)
             self._ids.append(memory.memory_id)

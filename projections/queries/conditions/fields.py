@@ -11,6 +11,7 @@ import orjson
 from projections.state.importance import grade
 from projections.state.provenance import provenance_of
 from schemas.messages.observations import APP_ID
+from schemas.vocabulary.facts import subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -79,6 +80,7 @@ _TEXTS: Final = (
     "content_hash",
     "about",
     "speaker",
+    "becomes",
     "event_type",
     "emotion",
     "source_type",
@@ -119,6 +121,12 @@ FIELDS: Final[Mapping[str, Field]] = {
     ),
 }
 """By the names that answers have for them."""
+
+
+SUBJECT: Final = Field("its subject", FieldKind.TEXT, lambda subject: subject.memory.subject)
+"""Whom or what a memory is about, in the one spelling of all: no request names this field."""
+SPEAKER: Final = Field("its speaker", FieldKind.TEXT, lambda subject: subject_of(subject.memory.speaker))
+"""The same of who said it."""
 
 
 def field_of(name: str) -> Field | None:

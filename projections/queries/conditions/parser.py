@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from projections.queries.conditions.condition import AllOf, AnyOf, Comparison, Condition, NoneOf
-from projections.queries.conditions.fields import FIELDS, METADATA, FieldKind, field_of, folded, folded_field
+from projections.queries.conditions.fields import (
+    FIELDS,
+    METADATA,
+    SPEAKER,
+    SUBJECT,
+    FieldKind,
+    field_of,
+    folded,
+    folded_field,
+)
 from projections.queries.conditions.operators import (
     CONTAINS,
     EQ,
@@ -20,6 +29,7 @@ from projections.queries.conditions.operators import (
 from schemas.inputs.nesting import check_depth
 from schemas.instant import read_instant
 from schemas.messages.observations import APP_ID
+from schemas.vocabulary.facts import subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,6 +64,12 @@ class BadCondition(ValueError):
 def condition_of(filters: Mapping[str, Any]) -> Condition:
     """Return the condition that a filter of a request means; an empty one is met by all. Raises BadCondition."""
     return _Parser().group("", filters, 0)
+
+
+def of_whom(about: str | None, speaker: str | None) -> tuple[Condition, ...]:
+    """Return that memories are about somebody, and said by somebody, in whatever spelling; `user` is the user."""
+    asked = ((SUBJECT, about), (SPEAKER, speaker))
+    return tuple(Comparison(field, EQ, subject_of(name)) for field, name in asked if name is not None)
 
 
 class _Parser:

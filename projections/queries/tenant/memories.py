@@ -41,6 +41,8 @@ _NAMES: Final[dict[Grouping, str]] = {
     "app": f"json_extract({_METADATA}, '$.app_id')",
 }
 """Where a row has the name that memories are counted by; none of them is that of global memories."""
+_ELSEWHERE: Final[dict[Grouping, str]] = {"session": "$.session_id", "app": "$.metadata.app_id"}
+"""Where a place has it in which a memory was met again."""
 
 
 class Place(NamedTuple):
@@ -124,7 +126,7 @@ def named_counts(path: Path, wanted: Wanted, counted: Counted) -> list[tuple[str
         "session": counted.session_id,
         "app": counted.app_id,
     }
-    narrowed = "".join(f" and {_NAMES[by]} = :{by}" for by, name in wanted_names.items() if name is not None)
+    narrowed = "".join(f" and {_narrowing(by)}" for by, name in wanted_names.items() if name is not None)
     formed = "coalesce(json_extract(body, '$.formed_at'), json_extract(body, '$.occurred_at'))"
     query = (
         f"select {_NAMES[counted.by]} as name, count(*), min({formed}), max(json_extract(body, '$.last_accessed_at'))"
@@ -133,6 +135,15 @@ def named_counts(path: Path, wanted: Wanted, counted: Counted) -> list[tuple[str
     parameters = wanted.parameters | wanted_names | {"after": counted.after, "limit": counted.limit}
     with closing(connect_to_read(path)) as connection:
         return connection.execute(query, parameters).fetchall()
+
+
+def _narrowing(by: Grouping) -> str:
+    """Return the condition that a memory has a name, where it was formed or met again."""
+    own = f"{_NAMES[by]} = :{by}"
+    if by not in _ELSEWHERE:
+        return own
+    met = f"select 1 from json_each(body, '$.met_in') as met where json_extract(met.value, '{_ELSEWHERE[by]}') = :{by}"  # noqa: S608 - our own words
+    return f"({own} or exists({met}))"
 
 
 def _microseconds(text: str) -> int:

@@ -43,7 +43,17 @@ _EMPTY: Final = {name: () if value == [] else value for name, value in _USUAL.it
 """The same as a memory has it."""
 _OF_FEW_VALUES: Final = ("kind", "memory_type", "category", "source_type", "status", "embedding_model")
 """Each value is one string in memory, for all users."""
-_REPEATED: Final = ("agent_id", "attribute", "event_type", "emotion", "session_id", "last_tick_id", "about", "speaker")
+_REPEATED: Final = (
+    "agent_id",
+    "attribute",
+    "event_type",
+    "emotion",
+    "session_id",
+    "last_tick_id",
+    "about",
+    "speaker",
+    "becomes",
+)
 """Of few values for one user, and of any for all: the first releases of Python 3.12 keep for ever what is interned."""
 _SAME: Final = ("formed_at", "said_at")
 """Times that a row leaves out where they are `occurred_at`."""

@@ -136,7 +136,7 @@ async def judged(
             notes.append(f"memory {number}: its lines state nothing that lasts")
         elif doubt := next(evidence.doubts(), None):
             unsure = doubted(proposal)
-            kept.append(replace(unsure, attribute=None, value=None) if doubt == OF_ANOTHER else unsure)
+            kept.append(replace(unsure, attribute=None, value=None, becomes=None) if doubt == OF_ANOTHER else unsure)
             notes.append(f"memory {number} is not confirmed: {doubt}")
         else:
             kept.append(proposal)
@@ -252,7 +252,8 @@ class _Evidence:
         if float(self._lasting[nearest]) < LASTING:
             yield "its line states nothing that lasts"
         is_of_user = not self._proposal.about and not self._proposal.speaker
-        if self._proposal.attribute and is_of_user and float(self._own[nearest]) < OWN:
+        fills = self._proposal.attribute or self._proposal.becomes
+        if fills and is_of_user and float(self._own[nearest]) < OWN:
             yield OF_ANOTHER
 
     def _has_unsaid_number(self, content: str) -> bool:

@@ -162,7 +162,8 @@ def _proposal(entry: object, window: Window, others: Mapping[int, str]) -> tuple
     importance = _importance(fields.get("importance"))
     if importance is None and kind == "episodic":
         importance = episode_importance(event_type, intensity, newest_intimacy(sources, window))
-    attribute, value = _word(fields.get("attribute")), _value(fields.get("value"))
+    becomes, value = _word(fields.get("becomes")), _value(fields.get("value"))
+    attribute = becomes or _word(fields.get("attribute"))
     fills = attribute is not None and value is not None and fault_of(attribute, value) is None
     replaced, ended = _numbers(fields.get("replaces")), _numbers(fields.get("ends"))
     shown = {number: known.memory_id for number, known in enumerate(window.known, 1)}
@@ -174,7 +175,7 @@ def _proposal(entry: object, window: Window, others: Mapping[int, str]) -> tuple
         category=category if category in get_args(Category) else "fact",
         memory_type="long_term" if _word(fields.get("memory_type")) == "long_term" else "short_term",
         importance=DEFAULT_IMPORTANCE if importance is None else importance,
-        attribute=attribute if fills else None,
+        attribute=attribute if fills and not becomes else None,
         value=value if fills else None,
         event_type=event_type,
         emotion=_text(fields.get("emotion"), MAX_WORD),
@@ -186,6 +187,7 @@ def _proposal(entry: object, window: Window, others: Mapping[int, str]) -> tuple
         speaker=speaker,
         replaces=tuple(shown[number] for number in replaced if number in shown),
         ends=tuple(shown[number] for number in ended if number in shown and number not in replaced),
+        becomes=becomes if fills else None,
     )
     return proposal, [number for number in dict.fromkeys((*replaced, *ended)) if number not in shown]
 

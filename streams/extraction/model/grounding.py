@@ -221,6 +221,11 @@ class _Reading:
         return tuple(q for q in proposal.key_dialogue if wording.letters(q) and wording.letters(q) in said)
 
     def _with_slot(self, proposal: Proposal) -> Proposal:
+        if proposal.becomes is not None:
+            lines = proposal.sources if proposal.about else self._of_user
+            holds = any(self._holds(i, proposal.becomes, proposal.value or "") for i in lines)
+            is_its_own = proposal.about is not None or self._is_of_the_user(proposal)
+            return proposal if holds and is_its_own else replace(proposal, becomes=None, value=None)
         if proposal.about is not None:  # a slot of the profile is the user's own
             fills = any(self._holds(i, proposal.attribute or "", proposal.value or "") for i in proposal.sources)
             return proposal if fills else replace(proposal, attribute=None, value=None)

@@ -105,6 +105,7 @@ The value is the bare word or name, as it was said.
 - importance: 0 to 1; 0.25 is ordinary, 1 extremely important
 - emotion: one word; emotion_intensity: 0 to 1; key_dialogue: sentences worth quoting, word for word
 - occurred_on: the day of an event or a plan, YYYY-MM-DD, where the line names it
+- becomes: in the place of attribute, where the value is so only from occurred_on on (a job that starts, a move)
 - about: whom or what, if not the user ("my mother", "the car"); attribute is then a short word (name, city, price, \
 status, appointment)
 - replaces: numbers of known memories whose value this takes over; ends: of those no longer so
@@ -164,6 +165,7 @@ SCHEMA: Final[dict[str, object]] = {
                     # Any word: of whom or what else it is about, everything may be a slot.
                     "attribute": {"anyOf": [{"type": "string", "enum": list(ASKED_SLOTS)}, {"type": "null"}, _TEXT]},
                     "value": _TEXT,
+                    "becomes": _TEXT,
                     "replaces": _NUMBERS,
                     "ends": _NUMBERS,
                     "speaker": _TEXT,

@@ -13,7 +13,7 @@ from projections.dates.wording import annotated, first_day
 from projections.text.analyser import terms
 from projections.text.reminders import asks_for_reminder
 from projections.text.shown import said_of
-from streams.extraction.evidence.speakers import others_of
+from streams.extraction.evidence.speakers import others_of, user_name_of
 from streams.extraction.own_words.answers import answered, field_of, question_before
 from streams.extraction.own_words.cues import asks_for_something, category_of, is_limited, says_nothing
 from streams.extraction.own_words.letters import with_capitals
@@ -57,7 +57,6 @@ _TASTES: Final = frozenset(
 )
 _ASKS: Final = re.compile(r"[?？][\"'”」』)）\s]*$|(?:吗|呢|么)[。！!～~…\s]*$")
 _CLAUSE: Final = re.compile(r"(?<=[，,；;])\s*|\s+[-–—]+\s+|——")
-_NAMES_ITSELF: Final = r"(?:我叫|我是|叫我|name(?:'s| is)|\bi'?m|\bi am|call me)\s?(?:\w{1,12}\s)?[一-鿿]?"
 LONGEST_FELT: Final = 100
 _FEELS: Final = re.compile(
     r"\b(?:i'?m|i am|i feel|i felt|i was|i'?ve been|i have been|feeling|feel) |我|^(?:真的|今天|最近)?(?:好|很|特别"
@@ -129,7 +128,7 @@ def read_window(window: Window) -> Reading:
     """Return the statements of a window, in order. A rule with a bug may raise: the caller rejects the window then."""
     found: list[Statement] = []
     dropped: list[str] = []
-    others = others_of(window.pieces, _introduced(window.pieces))
+    others = others_of(window.pieces, user_name_of(window.known))
     for index, piece in enumerate(window.pieces):
         if piece.speaker == "user":
             found += _gift(piece, index)
@@ -139,20 +138,11 @@ def read_window(window: Window) -> Reading:
     return Reading(statements=tuple(found), dropped=tuple(dropped))
 
 
-def _introduced(pieces: Sequence[Piece]) -> str | None:
-    """Return the name that the only named speaker gives as their own: then these turns are the user's."""
-    names = {piece.name for piece in pieces if piece.speaker == "user" and piece.name}
-    if len(names) != 1:
-        return None
-    [name] = names
-    own = re.compile(_NAMES_ITSELF + re.escape(name), re.IGNORECASE)
-    return name if any(piece.name == name and own.search(piece.text) for piece in pieces) else None
-
-
 def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]) -> Iterator[Statement]:
     pieces = window.pieces
     piece = pieces[index]
-    before = next((p.text for p in reversed(pieces[:index]) if p.speaker == "user"), window.said_before)
+    theirs = (p.text for p in reversed(pieces[:index]) if p.speaker == "user" and p.name == piece.name)
+    before = next(theirs, window.said_before if index == 0 else None)
     own = said_of(piece.text)
     if own != piece.text:
         dropped.append(f"piece {index + 1}: {SHOWN}")
@@ -215,7 +205,8 @@ def _is_ahead(said: str, day: date, piece: Piece) -> bool:
 
 def _liked_before(pieces: Sequence[Piece], index: int) -> tuple[list[Finding], int | None]:
     """Return what a turn likes of the user's turn before, and that one's index."""
-    found = list(liked_of_turn_before(pieces, index))
+    names = {piece.name for piece in pieces[: index + 1] if piece.speaker == "user"}
+    found = list(liked_of_turn_before(pieces, index)) if len(names) == 1 else []
     return [key for key, _ in found], found[0][1] if found else None
 
 

@@ -44,6 +44,15 @@ async def test_a_sensitive_topic_whose_text_is_changed_hides_what_it_hid(tmp_pat
         assert len((await context_of(door, "u1", "电影", intimacy=30))["memories"]) == 1
 
 
+async def test_a_sensitive_topic_of_somebody_else_is_hidden_as_the_users_own_is(tmp_path: Path):
+    async with front_door(tmp_path) as door:
+        topic = {"about": "my mother", "attribute": "sensitive_topics", "value": EX}
+        await door.remember("妈妈不喜欢谈她", **topic)
+        await door.remember(f"用户和{EX}看过电影")
+        shown = [len((await context_of(door, "u1", "电影", intimacy=at))["memories"]) for at in (30, 60)]
+        assert shown == [0, 2]
+
+
 async def test_search_tool_and_profile_hide_what_the_last_intimacy_hides(tmp_path: Path):
     async with front_door(tmp_path) as door:
         await door.remember("用户叫张三", attribute="user_name", value="张三")

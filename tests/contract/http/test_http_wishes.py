@@ -81,6 +81,21 @@ async def test_the_next_turn_takes_a_turn_back(door: FrontDoor):
     assert "Kiel" not in await found(door, "w6", "Where do I live, in Kiel?")
 
 
+async def test_the_history_of_a_memory_shows_of_its_words_what_is_kept(door: FrontDoor):
+    [state] = await say(door, "w13", "I live in Rome. My salary is 80000 euros. Don't save that.")
+    [memory_id] = state["memory_ids"]
+    history = (await door.get(f"/v1/memories/{memory_id}/history", user_id="w13")).json()
+    assert [one["content"] for one in history["lineage"]["observations"]] == ["I live in Rome."]
+
+
+async def test_what_was_taken_back_shows_no_words_in_the_history_of_what_it_had_led_to(door: FrontDoor):
+    [first] = await say(door, "w14", "I live in Kiel.")
+    await say(door, "w14", "Please don't save that.")
+    [memory_id] = first["memory_ids"]
+    history = (await door.get(f"/v1/memories/{memory_id}/history", user_id="w14")).json()
+    assert [one["content"] for one in history["lineage"]["observations"]] == [None]
+
+
 async def test_what_is_asked_to_be_forgotten_is_and_can_be_restored(door: FrontDoor):
     told = await say(door, "w7", "I live in Lisbon.", "I love chess.", "Forget that I live in Lisbon.")
     assert await memories_of(door, "w7") == ["I love chess."], told

@@ -38,6 +38,7 @@ CHOSEN: dict[str, Any] = {
     "category": "people",
     "status": "active",
     "metadata": '{"a":1}',
+    "met_in": ('{"session_id":"another"}',),
     "value": "coffee",
     "strength": 0.5,
     "emotion_intensity": 0.25,

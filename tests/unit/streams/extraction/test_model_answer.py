@@ -359,3 +359,19 @@ def test_an_episode_without_importance_takes_the_intimacy_of_its_newest_cited_tu
     talk = said_by("user", "assistant", "user", intimacies=(10, None, 60))
     entry = {"content": "x", "kind": "episodic", "event_type": "gift", "emotion_intensity": 0.8, "sources": sources}
     assert read_answer(json.dumps([entry]), talk).proposals[0].importance == pytest.approx(importance)
+
+
+def test_what_a_plan_becomes_stands_in_the_place_of_an_attribute():
+    plan = read_one(becomes="Employer", attribute="employer", value="Globex", occurred_on="2026-01-12")
+    assert (plan.attribute, plan.becomes, plan.value) == (None, "employer", "Globex")
+
+
+@each("given", [None, "", 3, ["employer"]])
+def test_what_a_plan_becomes_is_a_word(given: object):
+    plan = read_one(becomes=given, attribute="employer", value="Globex")
+    assert (plan.attribute, plan.becomes) == ("employer", None)
+
+
+def test_a_plan_without_a_value_becomes_nothing():
+    plan = read_one(becomes="employer", occurred_on="2026-01-12")
+    assert (plan.attribute, plan.becomes, plan.value) == (None, None, None)

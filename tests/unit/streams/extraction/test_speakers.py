@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from support.own_words import OwnWordsHere
 from support.tables import each
-from support.windows import piece
+from support.windows import piece, window
 
 from streams.extraction.evidence.speakers import is_same_person, others_of, user_name_of
 from streams.extraction.protocol import Known
+
+AMY = Known(memory_id="m1", text="The user's name is Amy", attribute="user_name", value="Amy")
 
 
 @each(
@@ -42,3 +47,36 @@ def test_the_users_name_is_known_where_a_memory_of_the_user_says_it():
     others = Known(memory_id="b", text="Bob", attribute="user_name", value="Bob", about="my friend")
     own = Known(memory_id="a", text="Amy", attribute="user_name", value="Amy")
     assert (user_name_of([others]), user_name_of([others, own])) == (None, "Amy")
+
+
+@each(
+    ("text", "expected"),
+    [
+        ("My name is Amy Lee.", {}),
+        ("I'm Amy!", {}),
+        ("我叫林Amy", {}),
+        ("Amy is here too", {1: "Amy"}),
+        ("I live here", {1: "Amy"}),
+    ],
+)
+def test_the_only_name_among_turns_without_one_is_the_users_if_they_give_it_as_theirs(
+    text: str, expected: dict[int, str]
+):
+    assert others_of([piece(0, "hello"), piece(1, text, name="Amy")]) == expected
+
+
+async def test_each_speakers_words_are_kept_under_their_name():
+    talk = window(
+        piece(0, "I live in Porto.", name="Amy"),
+        piece(1, "I live in Turin and I love steak.", name="Bob"),
+        piece(2, "I am vegan.", name="Amy"),
+    )
+    found = (await OwnWordsHere().extract(replace(talk, known=(AMY,)))).proposals
+    assert [(p.attribute, p.value) for p in found if p.speaker is None][:1] == [("city", "Porto")]
+    assert {p.sources for p in found if p.speaker == "Bob"} == {(1,)}
+    assert all("Bob" in p.content for p in found if p.speaker == "Bob")
+
+
+async def test_the_turns_of_one_speaker_are_the_users():
+    talk = window(piece(0, "I live in Porto.", name="Bob"), piece(1, "I love milk.", name="Bob"))
+    assert {p.speaker for p in (await OwnWordsHere().extract(talk)).proposals} == {None}

@@ -1,0 +1,63 @@
+"""Places: the sessions, and metadata, in which a memory was met besides those in which it was formed.
+
+What is told again elsewhere is no new memory, and is found there too: whoever looks for the memories of a session or of
+metadata compares each place by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from schemas.messages.envelope import Sealed
+
+if TYPE_CHECKING:
+    from projections.state.memory import Memory
+
+MOST: Final = 16
+"""Places of one memory; the latest are kept."""
+MOST_BYTES: Final = 16_384
+"""Of all of them: an event has them whole. Metadata that alone are more are none of a place."""
+
+
+def met_again(memory: Memory, session_id: str | None, metadata: Sealed | None) -> Sealed | None:
+    """Return where a memory was met by now, if it is met in a session and with metadata; None where that is no news."""
+    own = orjson.loads(memory.metadata)
+    given = orjson.loads(metadata.data) if metadata else {}
+    other = {name: value for name, value in given.items() if name not in own or own[name] != value}
+    place: dict[str, object] = {"session_id": session_id} if session_id not in (None, memory.session_id) else {}
+    if other and len(orjson.dumps(other)) <= MOST_BYTES // 2:
+        place["metadata"] = other
+    spelt = _spelt(place)
+    if not place or spelt in memory.met_in[-1:]:
+        return None
+    met_in = [*(one for one in memory.met_in if one != spelt), spelt][-MOST:]
+    while sum(map(len, met_in)) > MOST_BYTES:
+        del met_in[0]
+    return Sealed.clear(orjson.dumps([orjson.loads(one) for one in met_in]))
+
+
+def places_of(met_in: Sealed | None) -> tuple[str, ...]:
+    """Return places as a memory has them, from the list that an event carries."""
+    if met_in is None:
+        return ()
+    return tuple(map(_spelt, orjson.loads(met_in.data)))
+
+
+def as_met(memory: Memory) -> tuple[Memory, ...]:
+    """Return a memory as each of the places has it where it was met, that of its forming first.
+
+    Its own metadata go for every place, under those that the place has.
+    """
+    return (memory, *(_at(memory, orjson.loads(place)) for place in memory.met_in)) if memory.met_in else (memory,)
+
+
+def _spelt(place: dict[str, object]) -> str:
+    return orjson.dumps(place, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _at(memory: Memory, place: dict[str, Any]) -> Memory:
+    metadata = orjson.dumps(orjson.loads(memory.metadata) | place.get("metadata", {})).decode()
+    return replace(memory, session_id=place.get("session_id", memory.session_id), metadata=metadata)
