@@ -44,7 +44,8 @@ def _encoder() -> USE:
 
 @lru_cache(maxsize=20_000)
 def _vector(text: str) -> Vectors:
-    return np.asarray(unit_vectors(_encoder().encode([text])), np.float32)[0]
+    vectors: Vectors = np.asarray(unit_vectors(_encoder().encode([text])), np.float32)
+    return vectors[0]
 
 
 async def vectors_of(texts: Sequence[str]) -> Vectors:

@@ -199,7 +199,7 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
         importance=max(first.importance, importance) if first else importance,
         attribute=first.attribute if first else None,
         value=first.value if first else None,
-        occurred_on=(first.occurred_on or first.since) if first else one.day,
+        occurred_on=(first and (first.occurred_on or first.since)) or (one.day if not first or one.is_ahead else None),
         sources=sources,
         speaker=one.speaker,
     )
@@ -227,7 +227,7 @@ def _of_key(key: Finding, one: Statement, sources: tuple[int, ...]) -> Proposal:
         importance=key.importance,
         attribute=key.attribute,
         value=key.value,
-        occurred_on=key.occurred_on or key.since,
+        occurred_on=key.occurred_on or key.since or (one.day if one.is_ahead else None),
         sources=sources,
         speaker=one.speaker,
     )

@@ -18,6 +18,7 @@ from streams.extraction.own_words.answers import answered, field_of, question_be
 from streams.extraction.own_words.cues import asks_for_something, category_of, is_limited, says_nothing
 from streams.extraction.own_words.letters import with_capitals
 from streams.extraction.own_words.splitting import sentences
+from streams.extraction.own_words.starts import begun_by
 from streams.extraction.rules import sentences as clauses
 from streams.extraction.rules.addressed import SHARED
 from streams.extraction.rules.chinese.traditional import as_written, simplified
@@ -92,6 +93,8 @@ class Statement:
     """Word for word, with the days that it means."""
     day: date | None = None
     """On which it happened, or happens."""
+    is_ahead: bool = False
+    """Whether that day, or its span, is still to come."""
     category: str = "fact"
     is_brief: bool = False
     """Whether it asks for something once, or is over today."""
@@ -187,6 +190,8 @@ def _statement(said: str, index: int, piece: Piece, keys: list[Finding]) -> Stat
     when = first_day(said, piece.said_at)
     day = when.first if when is not None and (when.relative or when.is_day) else None
     is_ahead = day is not None and when is not None and when.last >= piece.today and _is_ahead(said, day, piece)
+    if is_ahead and not keys:
+        keys = begun_by(said)
     category = keys[0].category if keys else "schedule" if is_ahead else category_of(said)
     return Statement(
         said=said,
@@ -194,6 +199,7 @@ def _statement(said: str, index: int, piece: Piece, keys: list[Finding]) -> Stat
         piece=index,
         keys=tuple(keys),
         day=day,
+        is_ahead=is_ahead,
         category=category,
         is_brief=asks_for_something(said) or (is_ahead and day == piece.today and when is not None and when.is_day),
     )

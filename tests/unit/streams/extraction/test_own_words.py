@@ -93,7 +93,7 @@ def test_a_sentence_that_lives_from_the_one_before_carries_it():
     assert contents(said) == [said]
 
 
-ANSWERS = (
+ANSWERS: tuple[tuple[Any, ...], ...] = (
     ("Where do you live?", "Basel.", {"city": "Basel"}),
     ("How old are you?", "34", {"age": "34"}),
     ("What's your name?", "Noor", {"user_name": "Noor"}),
@@ -112,7 +112,7 @@ def test_an_answer_is_kept_with_its_question_and_fills_its_key(asked: str, said:
     assert wanted.items() <= keys(*turns).items()
 
 
-LETTERS = (
+LETTERS: tuple[tuple[Any, ...], ...] = (
     ("i live in berlin", {"city": "Berlin"}),
     ("i moved to rome last week", {"city": "Rome"}),
     ("my name is maria", {"user_name": "Maria"}),
@@ -247,7 +247,7 @@ def test_the_same_window_has_the_same_answer():
     assert extracted(*turns) == extracted(*turns)
 
 
-FACTS = (
+FACTS: tuple[tuple[Any, ...], ...] = (
     ("我叫张三，喜欢喝咖啡", [("user_name", "张三"), ("likes", "咖啡")]),
     (
         "I live in Berlin. My sister Anna hates tea, but I like coffee.",
@@ -280,7 +280,7 @@ def test_the_rules_find_the_keys_of_both_languages(said: str, wanted: list[tuple
     assert all(value is None or value == other for (_, value), (_, other) in zip(wanted, got, strict=True))
 
 
-LIKED_BEFORE = (
+LIKED_BEFORE: tuple[tuple[Any, ...], ...] = (
     ("今天我们去了外滩约会", "听起来真浪漫！", "我很喜欢那里", [("likes", "外滩")]),
     ("男朋友送了我一条项链", "哇！", "我不太喜欢", [("dislikes", "项链")]),
     ("My sister gave me a scarf", "Do you like it?", "I love it", [("likes", "scarf")]),
@@ -334,3 +334,17 @@ def test_a_screen_is_read_with_caution():
     assert not any("wire" in content for _, content in got)
     article = found(("article", "项目：智能家居\n公司：腾讯\n应付金额：¥5,500\n3月1日截止报名"), source="photo")
     assert {one.category for one in article} >= {"project", "people", "finance", "schedule"}
+
+
+STARTS: tuple[tuple[Any, ...], ...] = (
+    ("I start at Globex on Monday.", "employer", "Globex", date(2026, 11, 30)),
+    ("I'm joining Acme next week.", "employer", "Acme", date(2026, 11, 30)),
+    ("We're moving to Lyon in two weeks.", "city", "Lyon", date(2026, 12, 12)),
+    ("我下周一入职蓝鲸智能", "employer", "蓝鲸智能", date(2026, 11, 30)),
+)
+
+
+@each("said,attribute,value,day", STARTS)
+def test_what_begins_on_a_day_to_come_has_its_key_and_its_day(said: str, attribute: str, value: str, day: date):
+    [one] = found(said)
+    assert (one.attribute, one.value, one.occurred_on) == (attribute, value, day)
