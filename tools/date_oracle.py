@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import dateparser.search  # type: ignore[import-not-found]  # these three stand in an environment of their own
-import jionlp  # type: ignore[import-not-found]
-import parsedatetime  # type: ignore[import-not-found]
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +23,7 @@ DATA = Path(__file__).parents[1] / "tests" / "data" / "dates"
 def of_jionlp(phrase: str, at: datetime) -> list[str] | None:
     """Return the first and the last day of a phrase; None where jionlp reads none, or no end."""
     try:
-        times = jionlp.parse_time(phrase, time_base=at.timestamp())["time"]
+        times = import_module("jionlp").parse_time(phrase, time_base=at.timestamp())["time"]
     except ValueError:
         return None
     if not isinstance(times, list) or "inf" in times or "-inf" in times:
@@ -36,13 +33,14 @@ def of_jionlp(phrase: str, at: datetime) -> list[str] | None:
 
 def of_dateparser(text: str, at: datetime) -> str | None:
     """Return the first day that dateparser finds in a text."""
-    found = dateparser.search.search_dates(text, languages=["en"], settings={"RELATIVE_BASE": at})
+    search = import_module("dateparser.search")
+    found = search.search_dates(text, languages=["en"], settings={"RELATIVE_BASE": at})
     return str(found[0][1].date()) if found else None
 
 
 def of_parsedatetime(text: str, at: datetime) -> str | None:
     """Return the day that parsedatetime reads in a text."""
-    day, status = parsedatetime.Calendar().parseDT(text, sourceTime=at)
+    day, status = import_module("parsedatetime").Calendar().parseDT(text, sourceTime=at)
     return str(day.date()) if status else None
 
 

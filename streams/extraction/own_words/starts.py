@@ -30,8 +30,9 @@ _ROWS: Final = (
     ),
     (
         "employer",
-        re.compile(r"(?:我|我们)?.{0,10}(?:入职|加入|去)(?P<what>[一-鿿A-Za-z]{2,10}?)(?:上班|工作|报到|$|[，。,])"),
+        re.compile(r"(?:入职|加入)(?P<what>[一-鿿A-Za-z]{2,10}?)(?:$|[，。,了])"),
     ),
+    ("employer", re.compile(r"去(?P<what>[一-鿿A-Za-z]{2,10}?)(?:上班|报到)")),
     ("city", re.compile(r"(?:我|我们|要|会|就).{0,8}搬(?:去|到)(?P<what>[一-鿿]{2,4})")),
 )
 _NO_FIRM: Final = re.compile(r"新公司|公司|单位|那|这|健身|学校|医院")
