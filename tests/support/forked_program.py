@@ -15,7 +15,7 @@ import tempfile
 from multiprocessing import get_context
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,19 +41,41 @@ FORKS.set_forkserver_preload(
 )
 
 
+class _Around(NamedTuple):
+    """What a program finds around it: its standard streams, its folder, and which permissions files do not get."""
+
+    streams: list[Path]
+    folder: Path
+    umask: int
+
+
 class Forked:
-    """A command that goes on, and what it has said so far. Who starts one ends it."""
+    """A command that goes on, with what tests use of a `Popen`, and what it has said so far. Who starts one ends it."""
 
     def __init__(
-        self, *arguments: str, environment: dict[str, str], said: bytes = b"", missing: Sequence[str] = ()
+        self,
+        *arguments: str,
+        environment: Mapping[str, str],
+        said: bytes = b"",
+        missing: Sequence[str] = (),
+        folder: Path | None = None,
+        output: Path | None = None,
     ) -> None:
-        """Start it, with the umask and the folder of this process; what is `missing` cannot be imported in it."""
-        self._folder = tempfile.TemporaryDirectory(prefix="forked-")
-        self._streams = Path(self._folder.name)
-        (self._streams / "stdin").write_bytes(said)
+        """Start it, with the umask of this process; what is `missing` cannot be imported in it.
+
+        It runs in `folder`, or where this process does, and appends both streams to `output`, if there is one.
+        """
+        self._own = None
+        if output is None:
+            self._own = tempfile.TemporaryDirectory(prefix="forked-")
+            given, *self._files = (Path(self._own.name) / name for name in ("stdin", "stdout", "stderr"))
+            given.write_bytes(said)
+        else:
+            given, self._files = Path(os.devnull), [output, output]
         self.arguments = ["mnemolog", *arguments]
-        given = (self._streams, arguments, environment, _umask(), missing)
-        self._process = FORKS.Process(target=_run, args=given, daemon=True)
+        around = _Around([given, *self._files], folder or Path.cwd(), _umask())
+        told = (around, arguments, dict(environment), missing)
+        self._process = FORKS.Process(target=_run, args=told, daemon=True)
         self._process.start()
         assert self._process.pid is not None
         self.pid: int = self._process.pid
@@ -70,11 +92,10 @@ class Forked:
         return self.returncode
 
     def told(self) -> tuple[bytes, bytes]:
-        """Return what it has printed and what it has said so far."""
+        """Return what it has printed and what it has said so far: the same where both have one file."""
         if self._ended is not None:
             return self._ended[1]
-        files = [self._streams / name for name in ("stdout", "stderr")]
-        printed, said = (file.read_bytes() if file.exists() else b"" for file in files)
+        printed, said = (file.read_bytes() if file.exists() else b"" for file in self._files)
         return printed, said
 
     def communicate(self, timeout: float) -> tuple[str, str]:
@@ -88,12 +109,16 @@ class Forked:
         if self.returncode is None:
             os.kill(self.pid, number)
 
-    def wait(self, timeout: float) -> int:
+    def terminate(self) -> None:
+        """Ask it to stop."""
+        self.send_signal(signal.SIGTERM)
+
+    def wait(self, timeout: float | None = None) -> int:
         """Wait for its end, and return the exit code. Raises TimeoutExpired, and does not end it."""
         if self._ended is None:
             self._process.join(timeout)
         if self.returncode is None:
-            raise TimeoutExpired(self.arguments, timeout, *self.told())
+            raise TimeoutExpired(self.arguments, timeout or 0.0, *self.told())
         return self.returncode
 
     def kill(self) -> None:
@@ -103,7 +128,8 @@ class Forked:
             self._process.join()
             self._ended = self._process.exitcode, self.told()
             self._process.close()
-            self._folder.cleanup()
+            if self._own is not None:
+                self._own.cleanup()
 
 
 def mnemolog(
@@ -135,63 +161,18 @@ def _run_text(text: str, arguments: tuple[str, ...], stdout: Connection, stderr:
     exec(compile(text, "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102 - a test's own text
 
 
-class ForkedProgram:
-    """A command line that goes on until it is ended, with what tests use of a `Popen`."""
-
-    def __init__(self, *arguments: str, environment: Mapping[str, str], folder: Path, output: Path) -> None:
-        """Start it in a folder; it appends what it says to a file. A daemon, it does not outlive this process."""
-        told = (folder, output, arguments, dict(environment))
-        self._process = FORKS.Process(target=_run_on, args=told, daemon=True)
-        self._process.start()
-        assert self._process.pid is not None
-        self.pid: int = self._process.pid
-
-    def poll(self) -> int | None:
-        """Return how it ended, None while it runs."""
-        return self._process.exitcode
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end; return how it ended. Raises TimeoutExpired."""
-        self._process.join(timeout)
-        code = self._process.exitcode
-        if code is None:
-            raise TimeoutExpired(["mnemolog"], timeout or 0.0)
-        return code
-
-    def send_signal(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
-        if self.poll() is None:
-            os.kill(self.pid, number)
-
-    def terminate(self) -> None:
-        """Ask it to stop."""
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """End it between any two instructions."""
-        self.send_signal(signal.SIGKILL)
-
-
 def _umask() -> int:
     now = os.umask(0o077)
     os.umask(now)
     return now
 
 
-def _run(
-    folder: Path, arguments: tuple[str, ...], environment: dict[str, str], umask: int, missing: Sequence[str]
-) -> None:
-    """Be the program, with its own standard streams and umask."""
-    _take_streams(*(folder / name for name in ("stdin", "stdout", "stderr")))
-    os.umask(umask)
+def _run(around: _Around, arguments: tuple[str, ...], environment: dict[str, str], missing: Sequence[str]) -> None:
+    """Be the program."""
+    os.chdir(around.folder)
+    _take_streams(*around.streams)
+    os.umask(around.umask)
     _be_the_program(arguments, environment, missing)
-
-
-def _run_on(folder: Path, output: Path, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
-    """Be the program in its folder, and say everything in one file."""
-    os.chdir(folder)
-    _take_streams(Path(os.devnull), output, output)
-    _be_the_program(arguments, environment)
 
 
 def _take_streams(*files: Path) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from support.forked_program import ForkedProgram
+    from support.forked_program import Forked
 
 UP = ("-m", "mnemolog", "up")
 FORKED_UP = ("up",)
@@ -56,7 +56,7 @@ class WorkerProcess:
             **{f"MNEMOLOG_{name}": value for name, value in settings.items()},
             **more,
         }
-        self._process: subprocess.Popen[bytes] | ForkedProgram | None = None
+        self._process: subprocess.Popen[bytes] | Forked | None = None
         self._said_before = 0
 
     def beside(self, folder: Path, port: int, **settings: str) -> WorkerProcess:
@@ -107,10 +107,10 @@ class WorkerProcess:
             stderr=subprocess.STDOUT,
         )
 
-    def _forked(self) -> ForkedProgram:
-        from support.forked_program import ForkedProgram  # noqa: PLC0415 - its server is started by few
+    def _forked(self) -> Forked:
+        from support.forked_program import Forked  # noqa: PLC0415 - its server is started by few
 
-        return ForkedProgram(*FORKED_UP, environment=self._environment, folder=self.folder, output=self.log)
+        return Forked(*FORKED_UP, environment=self._environment, folder=self.folder, output=self.log)
 
     async def ready(self, seconds: float = START_SECONDS) -> None:
         """Wait until it answers requests. Raises AssertionError when it ends, or takes too long."""
