@@ -316,7 +316,6 @@ def _name_and_age(bare: str, clause: Clause) -> Iterator[Finding]:
         this_year = True
     # 我养了一只仓鼠，叫花卷，三岁: a name or an age without 我 in its own clause may be somebody else's.
     if "本人" in clause.text and (m := _SEX.match(without_particles(clause.text))):
-        yield Finding(content=f"用户是{m[1]}性")
         bare, this_year = without_particles(clause.rest[0]) if clause.rest else "", True
     elif _OWN.search(clause.adverbs):
         named = _CALLED.match(bare)
@@ -351,7 +350,8 @@ _GIVEN: Final = re.compile(r"^(?:单名|名)(?:叫|是)?(?:一个?|个)?([一-�
 def _surnamed(clause: Clause) -> Iterator[Finding]:
     if m := _SURNAMED.match(clause.text):
         given = _GIVEN.match(clause.rest[0]) if clause.rest else None
-        yield _name(m[1] + given[1]) if given else Finding(content=f"用户姓{m[1]}", category="people")
+        if given:
+            yield _name(m[1] + given[1])
 
 
 def _name(name: str) -> Finding:
@@ -476,7 +476,6 @@ def _home(bare: str, clause: Clause) -> Iterator[Finding]:
     after = without_particles(m["place"].removeprefix(city))
     # "在北京" alone is where somebody is, and where they work need not be where they live.
     if bare.startswith("在") and _WORKS_THERE.search(after):
-        yield Finding(content=f"用户在{city}工作")
         return
     just_there = bare.startswith(("在", "回")) or (bare.startswith("人在") and _JUST_NOW.search(clause.adverbs))
     if (just_there and not after) or not (_STAYS.match(after) or (_RESIDES.match(bare) and _DISTRICT.match(after))):

@@ -68,17 +68,6 @@ _NO_PET = re.compile(
 )
 
 
-def _death(bare: str) -> Iterator[Finding]:
-    m = _DEATH.match(bare)
-    if m and not _NO_PET.match(m["who"] or m["any"]):
-        yield Finding(content=bare, category="people")
-
-
-def only_names(_: str) -> bool:
-    """Return whether a clause that names somebody says no more: the patterns here match whole clauses."""
-    return True
-
-
 def people(clause: Clause) -> Iterator[Finding]:
     """Yield the people and pets that the user names as theirs. The value of family is relation and name."""
     bare = without_particles(clause.text)
@@ -89,16 +78,12 @@ def people(clause: Clause) -> Iterator[Finding]:
         yield from _pet(m["who"], m["name"])
     elif m := _FRIEND.match(bare):
         yield from _friend(m["who"], m["name"])
-    elif m := _COLLEAGUE.match(bare):
-        yield from _known(m["who"], m["name"])
     elif m := _AGED.match(bare):
         named = _THEN_NAMED.match(without_particles(clause.rest[0])) if clause.rest else None
         if named and not _NO_NAME.match(named["name"]):
             yield from _family(m["who"], named["name"])
-            yield Finding(content=f"用户{bare.removeprefix('我')}", category="people")
     elif clause.subject in ("me", "none") and not clause.past:
         yield from _had(core, clause)
-    yield from _death(clause.text)
     yield from _pets_each(bare, clause)
     yield from _days(bare)
 
@@ -120,8 +105,10 @@ def _had(core: str, clause: Clause) -> Iterator[Finding]:
         yield from _family(m["who"], n["name"])
     elif m := _HAS_NAMED.match(core):
         who = m["who"]
-        kind = _family if re.fullmatch(FAMILY, who) else _friend if re.fullmatch(_FRIENDS, who) else _known
-        yield from kind(who, m["name"])
+        if re.fullmatch(FAMILY, who):
+            yield from _family(who, m["name"])
+        elif re.fullmatch(_FRIENDS, who):
+            yield from _friend(who, m["name"])
     elif (clause.subject == "me" or core != clause.text or clause.text.startswith("有")) and (
         m := _HAS_CHILD.match(core)
     ):
@@ -172,11 +159,6 @@ def _family(who: str, name: str) -> Iterator[Finding]:
 def _friend(who: str, name: str) -> Iterator[Finding]:
     if not _NO_NAME.match(name):
         yield profile("friends", name, f"{_theirs(who)}叫{name}")
-
-
-def _known(who: str, name: str) -> Iterator[Finding]:
-    if not _NO_NAME.match(name):
-        yield Finding(content=f"用户的{who}叫{name}", category="people")
 
 
 def _pet(who: str, name: str) -> Iterator[Finding]:

@@ -158,8 +158,6 @@ def _likes(bare: str, clause: Clause) -> Iterator[Finding]:
         clause.subject == "me" and (m := _FAN_OF.match(bare))
     ):
         yield from _each("likes", "用户喜欢", m[1])
-    elif clause.subject == "me" and (m := _DIET.match(bare)):
-        yield Finding(content="用户吃素" if m[1] == "吃素" else f"用户是{m[1]}", category="preference")
     elif m := _HOBBY.match(bare) or _INTERESTED.match(bare) or _FOLLOWS.match(bare) or _HOOKED.match(bare):
         yield from (_interest(thing) for thing in things(m[1]))
 

@@ -119,7 +119,6 @@ _LEFT_WORK = re.compile(
 )
 _MOVED_ON = re.compile(r"\b(?:then|later|after that|afterwards) .*\b(?:to|in|back) [A-Z]")
 _AT = re.compile(rf"\b(?:at|for) (?P<at>{_COMPANY})(?=$| (?:in|as|and|near|on|since|for)\b)")
-_IN = re.compile(r"\bin (?P<city>[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2})(?=$|,| (?:with|and|now|since|for|near|as)\b)")
 _LIVE = re.compile(
     r"^(?:live|am living|am renting|rent|have lived|have been living|am based|reside|have settled|settled|have moved "
     r"back|moved back|moved(?: from [A-Z][\w'-]+)?|have moved|have just moved|relocated|have relocated"
@@ -231,11 +230,6 @@ _GONE_FROM: Final = re.compile(
 def _left_firm(clause: Clause) -> bool:
     """Return whether a firm was left just before a clause, so that `I'm at Lufthansa now` names another."""
     return any(map(_GONE_FROM.match, clause.before[-2:]))
-
-
-def left_work(said: str) -> bool:
-    """Return whether a clause says that work is over."""
-    return _LEFT_WORK.search(said) is not None
 
 
 def about_self(clause: Clause) -> Iterator[Finding]:
@@ -386,8 +380,6 @@ def _work(core: str) -> Iterator[Finding]:
 def _where(tail: str, *, employer: bool = True) -> Iterator[Finding]:
     if employer and (m := _AT.search(tail)):
         yield _employer(m["at"])
-    if (m := _IN.search(tail)) and english_city(m["city"]) and not is_country(m["city"]):
-        yield Finding(content=f"User works in {m['city']}")
 
 
 def _home(clause: Clause) -> Iterator[Finding]:

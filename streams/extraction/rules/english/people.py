@@ -75,44 +75,17 @@ _DIED: Final = (
     r"|(?:was|had to be) put (?:down|to sleep)|crossed the rainbow bridge)"
 )
 _PET_DIED = re.compile(rf"^(?:my|our) {PETS} [A-Z][a-z]+ {_DIED}\b", re.IGNORECASE)
-_NAMED_DIED = re.compile(
-    rf"^(?P<name>[A-Z][a-z]{{1,14}}) (?P<died>{_DIED}(?: (?:today|yesterday|suddenly|peacefully"
-    r"|last (?:night|week|month|year|summer|winter|\w{3,6}day)|this (?:morning|week|month|summer|winter)"
-    r"|(?:\d{1,2}|a few|two|three|four) (?:days|weeks|months) ago|in my arms"
-    r"|of (?:old age|cancer|kidney failure)))?)$"
-)
 _NO_NAMES: Final = (
     "Everyone Everybody Nobody Somebody Someone Anybody Noone He She It They We You Who That This Those These People"
     " Time God Jesus Half Most Many Some All Both One None Love Hope Romance Chivalry Disco Punk Rock Battery Phone"
     " Laptop Computer Internet Wifi Engine Car Server Conversation Everything Nothing Something Dad Mum Mom Grandma"
     " Grandpa"
 )
-_NOBODY: Final = frozenset(_NO_NAMES.split())
-"""Words that may begin a sentence in a name's place."""
-
-
-def _death(clause: Clause) -> Iterator[Finding]:
-    """Yield the death of one who has a name, in the words of the user: Rex died last month."""
-    m = _NAMED_DIED.match(clause.text)
-    if m and m["name"] not in _NOBODY and not m["name"].endswith("s") and english_city(m["name"]):
-        yield Finding(content=f"{m['name']} {m['died']}", category="people")
-
-
-_ONLY_NAMES: Final = re.compile(
-    r"(?:\b(?:(?:is|am|are|whose name is|who is) )?(?:called|named)|'s (?:called|named|name is)|\bname is) (?-i:[A-Z])",
-    re.IGNORECASE,
-)
-
-
-def only_names(text: str) -> bool:
-    """Return whether a clause says how somebody is called, which `people` keeps in full."""
-    return _ONLY_NAMES.search(text) is not None
 
 
 def people(clause: Clause) -> Iterator[Finding]:
     """Yield the people and animals that the user names as theirs. A family member's value is relation and name."""
     text = clause.text
-    yield from _death(clause)
     if _PET_DIED.match(text):
         return
     if (m := _MY_NAMED.match(text) or _MY.match(text) or _WITH_MY.search(text) or _MY_PET.search(text)) or (
@@ -155,4 +128,3 @@ def _named(who: str, said: str) -> Iterator[Finding]:
         if re.fullmatch(pattern, who):
             yield found()
             return
-    yield Finding(content=content, category="people")

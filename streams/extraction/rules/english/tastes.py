@@ -84,11 +84,6 @@ _RATHER: Final = re.compile(
     r"(?: (?:any ?day|any ?time|every time|always)(?: of the week)?)?$",
     re.IGNORECASE,
 )
-_RATHER_DO: Final = re.compile(
-    r"^(?:i would|i'd) (?:much |always )?rather (?P<what>(?!not|you|we|it|die)[a-z]+ (?!it|this"
-    r"|that)[\w' -]{0,30}?\bthan (?!this|that|it)[\w' -]{3,30})$",
-    re.IGNORECASE,
-)
 _NAMED_FAVOURITE: Final = re.compile(
     r"^(?:my )?(?:all[- ]time )?fav(?:ou?rite)? (?P<kind>[a-z]+(?: [a-z]+)?)$", re.IGNORECASE
 )
@@ -96,7 +91,6 @@ _A_FAN: Final = re.compile(
     r"^am an? (?:(?:huge|big|massive|lifelong|die-?hard|proud|total) )*(?P<what>[A-Z][\w' ]{1,25}?) (?:fan"
     r"|supporter|nerd)\b"
 )
-_DIET = re.compile(r"^am (?:an? )?(?:strict |lifelong )?(?P<diet>vegetarian|vegan|pescatarian)\b")
 
 
 def tastes(clause: Clause) -> Iterator[Finding]:
@@ -135,8 +129,6 @@ def _of_things(clause: Clause) -> Iterator[Finding]:
         for thing in things(said, clause.rest):
             to_do = said.startswith(f"to {thing}")  # likes to walk
             yield profile("likes", thing, f"User likes to {thing}") if to_do else _like(thing)
-    elif m := _DIET.match(core):
-        yield Finding(content=f"User is {m['diet']}", category="preference")
     elif not never and (m := _INTERESTS.match(core)):
         yield from (_interest(thing) for thing in things(m["what"], clause.rest))
 
@@ -145,8 +137,6 @@ def rather(said: str) -> Iterator[Finding]:
     """Yield what is liked more than something else: the "would" makes `claims` leave it out."""
     if m := _RATHER.match(said):
         yield from (_like(thing) for thing in things(m["what"]))
-    elif m := _RATHER_DO.match(said):
-        yield Finding(content=f"User would rather {m['what']}", category="preference")
 
 
 def _without_subject(clause: Clause) -> Iterator[Finding]:
