@@ -118,6 +118,6 @@ def test_columns_follow_to_a_state_with_more_and_with_fewer_places():
     wanted = condition_of({"session_id": "r2"})
     assert columns.meeting(wanted, MONDAY) == frozenset()
     assert columns.follow(replace(after, memories=after.memories.update(filled.state.memories)))
-    assert columns.meeting(wanted, MONDAY) == set(after.memories)
+    assert columns.meeting(wanted, MONDAY) == frozenset(after.memories)
     assert columns.follow(replace(before, memories=before.memories.update(filled.state.memories)))
     assert columns.meeting(wanted, MONDAY) == frozenset()
