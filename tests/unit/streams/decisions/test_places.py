@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from support.examples import MONDAY, XIAOMING, happened, later, remember, said
+from support.examples import MONDAY, XIAOMING, forget, happened, later, remember, said
 from support.given import given
 from support.tables import each
 
@@ -104,6 +104,26 @@ def test_the_latest_places_are_kept():
     after = given(*(told(f"t-{n}", f"r{n}", n) for n in range(MOST + 3)))
     sessions = [one.session_id for one in as_met(after.only)]
     assert sessions == ["r0", *(f"r{n}" for n in range(3, MOST + 3))]
+
+
+@each(
+    ("session_id", "own", "others"),
+    [("r1", ("r2", "y"), [("r3", "z")]), ("r2", ("r1", "x"), [("r3", "z")]), ("r3", ("r1", "x"), [("r2", "y")])],
+)
+def test_what_a_session_forgets_stays_in_the_others(
+    session_id: str, own: tuple[str, str], others: list[tuple[str, str]]
+):
+    after = given(*TWICE, told("t-3", "r3", 2, project="z"))
+    gone = after.when(replace(forget(after.only.memory_id, "c-1", later(days=3)), session_id=session_id)).then(
+        "revised"
+    )
+    first, *more = [(m.session_id, orjson.loads(m.metadata)["project"]) for m in as_met(gone.only)]
+    assert (first, more, gone.only.status) == (own, others, "active")
+
+
+def test_what_was_told_in_one_session_alone_is_forgotten_with_it():
+    after = given(told("t-1", "r1"), told("t-2", "r1", 1, project="y"))
+    after.when(replace(forget(after.only.memory_id, "c-1", later(days=3)), session_id="r1")).then("forgotten")
 
 
 def test_metadata_that_are_too_large_are_none_of_a_place():
