@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 FORGETTING_SECONDS: Final = 120.0
 SPEAKERS: Final = ("user", "assistant")
-MESSAGE_FIELDS: Final = ("role", "content", "name", "event_id", "occurred_at")
-"""Fields of a message that are sent; agents' own fields are not."""
+MESSAGE_FIELDS: Final = ("role", "content", "event_id", "occurred_at")
+"""Fields of a message that are sent, beside the speaker's name; agents' own fields are not."""
 
 
 def add(  # noqa: PLR0913 - one for each field of the request
@@ -46,7 +46,7 @@ def add(  # noqa: PLR0913 - one for each field of the request
     waits for the final states. Raises Refused for what is no list of messages.
     """
     messages = [
-        given(**{name: message.get(name) for name in MESSAGE_FIELDS}, metadata=metadata or None)
+        given(**{name: message.get(name) for name in MESSAGE_FIELDS}, name=_speaker(message), metadata=metadata or None)
         for message in _messages(conversation)
         if message.get("role") in SPEAKERS and isinstance(message.get("content"), str)
     ]
@@ -64,6 +64,12 @@ def add(  # noqa: PLR0913 - one for each field of the request
         is_repeatable=True,
         read=whole,
     )
+
+
+def _speaker(message: Mapping[str, Any]) -> str | None:
+    """Return the name of who speaks, where a message has one."""
+    name = message.get("name")
+    return name if isinstance(name, str) and name.strip() else None
 
 
 def _messages(conversation: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -212,9 +212,10 @@ class Commands:
         envelope = await self.envelope(owner, command_id, agent_id=agent_id)
         return await self.submit(ReviseMemory(envelope=envelope, memory_id=memory_id))
 
-    async def forget(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
-        """Forget a memory."""
-        return await self.wish(ForgetMemory, owner, memory_id, command_id)
+    async def forget(self, owner: Owner, memory_id: str, command_id: str, session_id: str | None = None) -> Answer:
+        """Forget a memory; with a session only there, where it was told elsewhere too."""
+        envelope = await self.envelope(owner, command_id)
+        return await self.submit(ForgetMemory(envelope=envelope, memory_id=memory_id, session_id=session_id))
 
     async def restore(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
         """Bring a memory back."""

@@ -354,6 +354,7 @@ def _revised(before: Memory, event: MemoryRevised) -> Memory:
         attribute=event.attribute or before.attribute,
         said_at=max(before.said_at, event.envelope.occurred_at) if event.reason == BEGUN else before.said_at,
         about=before.about if event.about is None else event.about.text or None,
+        session_id=event.session_id or before.session_id,
         met_in=before.met_in if event.met_in is None else places_of(event.met_in),
     )
 

@@ -24,19 +24,24 @@ MOST_BYTES: Final = 16_384
 
 def met_again(memory: Memory, session_id: str | None, metadata: Sealed | None) -> Sealed | None:
     """Return where a memory was met by now, if it is met in a session and with metadata; None where that is no news."""
-    own = orjson.loads(memory.metadata)
-    given = orjson.loads(metadata.data) if metadata else {}
-    other = {name: value for name, value in given.items() if name not in own or own[name] != value}
-    place: dict[str, object] = {"session_id": session_id} if session_id not in (None, memory.session_id) else {}
-    if other and len(orjson.dumps(other)) <= MOST_BYTES // 2:
-        place["metadata"] = other
-    spelt = _spelt(place)
-    if not place or spelt in memory.met_in[-1:]:
+    spelt = _place(memory, session_id, orjson.loads(metadata.data) if metadata else {})
+    if spelt is None or spelt in memory.met_in[-1:]:
         return None
     met_in = [*(one for one in memory.met_in if one != spelt), spelt][-MOST:]
     while sum(map(len, met_in)) > MOST_BYTES:
         del met_in[0]
-    return Sealed.clear(orjson.dumps([orjson.loads(one) for one in met_in]))
+    return _sealed(met_in)
+
+
+def without_session(memory: Memory, session_id: str) -> tuple[Memory, Sealed] | None:
+    """Return a memory as it stays where it was met outside a session, with its further places; None where nowhere."""
+    everywhere = as_met(memory)
+    left = [one for one in everywhere if one.session_id != session_id]
+    if not left or len(left) == len(everywhere):
+        return None
+    first, *others = left
+    spelt = (_place(first, one.session_id, orjson.loads(one.metadata)) for one in others)
+    return first, _sealed(list(dict.fromkeys(filter(None, spelt))))
 
 
 def places_of(met_in: Sealed | None) -> tuple[str, ...]:
@@ -52,6 +57,20 @@ def as_met(memory: Memory) -> tuple[Memory, ...]:
     Its own metadata go for every place, under those that the place has.
     """
     return (memory, *(_at(memory, orjson.loads(place)) for place in memory.met_in)) if memory.met_in else (memory,)
+
+
+def _place(memory: Memory, session_id: str | None, metadata: dict[str, object]) -> str | None:
+    """Return how a place differs from that of a memory's forming; None where it does not."""
+    own = orjson.loads(memory.metadata)
+    other = {name: value for name, value in metadata.items() if name not in own or own[name] != value}
+    place: dict[str, object] = {"session_id": session_id} if session_id not in (None, memory.session_id) else {}
+    if other and len(orjson.dumps(other)) <= MOST_BYTES // 2:
+        place["metadata"] = other
+    return _spelt(place) if place else None
+
+
+def _sealed(places: list[str]) -> Sealed:
+    return Sealed.clear(orjson.dumps(list(map(orjson.loads, places))))
 
 
 def _spelt(place: dict[str, object]) -> str:

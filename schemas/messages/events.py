@@ -138,8 +138,8 @@ class MemoryRevised:
     envelope: Envelope
     memory_id: str
     reason: str
-    """edited, merged, begun (what was planned is so now), or shared: then the envelope's agent is whom it was shared
-    with."""
+    """edited, merged, begun (what was planned is so now), left (a session), or shared: then the envelope's agent is
+    whom it was shared with."""
     content: Sealed | None = None
     content_hash: str | None = None
     vector: Sealed | None = None
@@ -168,6 +168,8 @@ class MemoryRevised:
     """Whom or what it is about; empty: the user."""
     met_in: Sealed | None = None
     """As in a MemoryReinforced."""
+    session_id: str | None = None
+    """Of the place that is the first one now, where it left the one in which it was formed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -188,6 +188,8 @@ class ForgetMemory:
 
     envelope: Envelope
     memory_id: str
+    session_id: str | None = None
+    """Only there: where it was met in other sessions too, it stays in those."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

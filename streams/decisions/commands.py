@@ -12,7 +12,7 @@ import orjson
 from projections.state.importance import DECIMALS
 from projections.state.lifetime import expiry_of, is_over
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
-from projections.state.places import met_again
+from projections.state.places import met_again, without_session
 from projections.text.wishes import ASKED_TO_WITHDRAW
 from schemas.identity import commanded_memory_id
 from schemas.inputs.input_events import MAX_CONTENT_BYTES
@@ -232,6 +232,21 @@ def decide_forget(draft: Draft, item: ForgetMemory) -> None:
         draft.say(item.memory_id, "refused", Refusal.UNKNOWN.because("no such memory"))
     elif memory.status == FORGOTTEN:
         draft.say(memory.memory_id, "nothing", "forgotten already", memory.memory_id)
+    elif item.session_id is not None and (left := without_session(memory, item.session_id)) is not None:
+        first, met_in = left
+        draft.add(
+            MemoryRevised(
+                envelope=draft.envelope(),
+                memory_id=memory.memory_id,
+                reason="left",
+                session_id=first.session_id,
+                metadata=None if first.metadata == memory.metadata else Sealed.clear(first.metadata),
+                met_in=met_in,
+                source_ids=[],
+                pieces=[],
+            )
+        )
+        draft.say(memory.memory_id, "revised", "forgotten in this session; it was told elsewhere too", memory.memory_id)
     else:
         draft.add(MemoryForgotten(envelope=draft.envelope(), memory_id=memory.memory_id))
         draft.say(memory.memory_id, "forgotten", "asked for", memory.memory_id)

@@ -191,5 +191,5 @@ def test_single_object_encoding_is_the_one_that_java_writes():
         assert file.read_bytes()[:10] == codec.MARKER + schema_fingerprint(schema)
     own = ROOT / "tests" / "data" / "golden" / "ForgetMemory.full.bin"
     assert own.read_bytes()[:10] == codec.MARKER + schema_fingerprint(
-        schema_of(ROOT / "schemas/avro/ForgetMemory.v2.avsc")
+        schema_of(ROOT / "schemas/avro/ForgetMemory.v3.avsc")
     )

@@ -33,6 +33,7 @@ from mnemolog.operations.erasing.erasure import NotErasedYet, NotRewritable
 from mnemolog.worker.worker import Worker
 from projections.partitions.shards import Shards
 from projections.profile.attribute_values import fault_of
+from projections.queries.conditions.parser import session_named
 from projections.queries.filters import Filters
 from projections.queries.queries import Queries, UnknownMemory
 from projections.queries.validity import dated_view
@@ -109,6 +110,7 @@ async def forget_many(
 ) -> Response:
     """Forget the memories of a user that meet the fields and the filter, at most `limit`, the most important first.
 
+    Of a session, they are forgotten there alone where they were told in others too.
     `forever` erases each with what it came from, as `DELETE /v1/memories/{memory_id}?forever=true` does, and also those
     that were forgotten or superseded. Asked again, it goes on with those that are left.
     """
@@ -130,7 +132,8 @@ async def forget_many(
         return answer(gone)
     for begin in range(0, len(chosen), FORGOTTEN_AT_ONCE):
         some = chosen[begin : begin + FORGOTTEN_AT_ONCE]
-        commands = await asyncio.gather(*(worker.commands.forget(owner, one, ids[one]) for one in some))
+        session_id = session_named(query.session_id, query.filters.condition)
+        commands = await asyncio.gather(*(worker.commands.forget(owner, one, ids[one], session_id) for one in some))
         gone["waiting"] += [one for one, command in zip(some, commands, strict=True) if command.outcome is None]
     gone["items"] = [one for one in chosen if one not in gone["waiting"]]
     return answer(gone)

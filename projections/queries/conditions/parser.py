@@ -72,6 +72,17 @@ def of_whom(about: str | None, speaker: str | None) -> tuple[Condition, ...]:
     return tuple(Comparison(field, EQ, subject_of(name)) for field, name in asked if name is not None)
 
 
+def session_named(session_id: str | None, condition: Condition | None) -> str | None:
+    """Return the one session that a list is narrowed to, by itself or by a comparison that must hold; else None."""
+    parts = condition.parts if isinstance(condition, AllOf) else (condition,)
+    named = [
+        one.wanted
+        for one in parts
+        if isinstance(one, Comparison) and (one.field.name, one.operator) == ("session_id", EQ)
+    ]
+    return session_id or next((name for name in named if isinstance(name, str)), None)
+
+
 class _Parser:
     """Reads one filter, and counts what is in it."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.text.analyser import terms
 from projections.text.wishes import ASKED_TO_FORGET, ASKED_TO_WITHDRAW, kept_of, wishes_of
+from streams.extraction.evidence.speakers import others_of, user_name_of
 from streams.extraction.protocol import Proposal
 
 if TYPE_CHECKING:
@@ -48,9 +49,12 @@ def with_wishes(
     for place, piece in enumerate(kept.pieces):
         if piece.text != window.pieces[place].text:
             dropped.append(f"piece {place + 1}: {NOT_TO_KEEP}")
+    others = others_of(window.pieces, user_name_of(window.known))
     for place, piece in zip(places, read.pieces, strict=True):
         if piece.speaker == "user":
-            added += _asked_for(piece, place, own)
+            asked = _asked_for(piece, place, own)
+            name = others.get(place)  # who orders nothing forgotten that is the user's
+            added += [replace(p, speaker=name) for p in asked if name is None or p.event_type not in _ORDERS]
     first = next((p for p in window.pieces if p.speaker == "user"), None)
     if window.before is not None and first is not None:
         added.append(_order(ASKED_TO_WITHDRAW, window.before, window.pieces.index(first)))

@@ -28,7 +28,7 @@ async def wrong(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Mappi
         yield {name: [row["id"] for row in rows(name) if not await is_right(door, row)] for name, _, _ in FLOORS}
 
 
-FLOORS = (("wishes_blind", 57, 60), ("repairs_blind", 39, 50), ("again_blind", 14, 20))
+FLOORS = (("wishes_blind", 57, 60), ("repairs_blind", 39, 50), ("again_blind", 16, 20))
 """Each table with how many of its talks are right, and how many there are."""
 
 
@@ -54,9 +54,8 @@ async def is_right(door: FrontDoor, row: Mapping[str, Any]) -> bool:
             talk = {"user_id": user, "messages": [message]} | session
             assert (await door.http.post("/v1/conversations?wait=10", json=talk)).status_code == 200
         else:
-            for memory in await active(door, user, **session):
-                if step["forget"].casefold() in memory["content"].casefold():
-                    await door.http.delete(f"/v1/memories/{memory['memory_id']}")
+            meant = {"filters": json.dumps({"content": {"icontains": step["forget"]}})}
+            await door.http.delete("/v1/memories", params={"user_id": user} | session | meant)
     session = {} if row.get("session", "default") == "default" else {"session_id": row["session"]}
     text = "\n".join(memory["content"] for memory in await active(door, user, **session)).casefold()
     kept, gone = (row.get(a) or row.get(b) or row.get(c, []) for a, b, c in (KEPT, GONE))

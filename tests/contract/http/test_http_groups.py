@@ -55,6 +55,14 @@ async def test_what_bob_says_is_bobs_and_takes_the_place_of_nothing_of_the_users
     assert all(m["content"].startswith("Bob ") for m in moved if m["speaker"] == "Bob")
 
 
+async def test_nobody_else_has_a_memory_of_the_users_forgotten(door: FrontDoor):
+    await called(door, "g4", "Alice")
+    await add(door, "g4", ("Alice", "I live in Porto."))
+    asked = await add(door, "g4", ("Alice", "Hi."), ("Bob", "Forget that I live in Porto."))
+    assert {m["value"] for m in asked} == {"Alice", "Porto"}
+    assert {m["value"] for m in await add(door, "g4", ("Alice", "Forget that I live in Porto."))} == {"Alice"}
+
+
 async def test_where_nobody_is_known_to_be_the_user_nobodys_facts_are_the_users(door: FrontDoor):
     items = await add(door, "g2", ("Alice", "I live in Porto."), ("Bob", "I live in Turin."))
     assert {(m["speaker"], m["value"]) for m in items} == {("Alice", "Porto"), ("Bob", "Turin")}

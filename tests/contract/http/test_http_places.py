@@ -84,13 +84,32 @@ async def test_an_application_finds_what_is_known_from_another(door: FrontDoor):
 
 
 @pytest.mark.parametrize("name", ["session_id", "filters"])
-async def test_what_a_session_lists_is_what_forgetting_it_forgets(door: FrontDoor, name: str):
+async def test_what_a_session_forgets_stays_where_else_it_was_told(door: FrontDoor, name: str):
     user = f"d14-{name}"
     [memory_id] = (await told(door, user, session_id="s1"))["memory_ids"]
     await told(door, user, session_id="s2")
-    query = {"session_id": "s2"} if name == "session_id" else {"filters": orjson.dumps({"session_id": "s2"}).decode()}
-    gone = await door.http.request("DELETE", "/v1/memories", params={"user_id": user} | query)
-    assert gone.json()["items"] == [memory_id]
+    for session, left in (("s1", ["s2"]), ("s2", [])):
+        query = (
+            {"session_id": session}
+            if name == "session_id"
+            else {"filters": orjson.dumps({"session_id": session}).decode()}
+        )
+        gone = await door.http.request("DELETE", "/v1/memories", params={"user_id": user} | query)
+        assert gone.json()["items"] == [memory_id]
+        items = (await door.get("/v1/memories", user_id=user)).json()["items"]
+        assert [item["session_id"] for item in items] == left
+        assert (await door.get("/v1/memories", user_id=user, session_id=session)).json()["items"] == []
+
+
+async def test_deleting_a_run_leaves_what_another_run_was_told(door: FrontDoor):
+    await add(door, user_id="m15", run_id="r1")
+    await add(door, user_id="m15", run_id="r2")
+    gone = await door.http.request("DELETE", "/v1/memories/", params={"user_id": "m15", "run_id": "r1"})
+    assert gone.is_success, gone.text
+    assert (await listed(door, user_id="m15", run_id="r1"), len(await listed(door, user_id="m15", run_id="r2"))) == (
+        [],
+        1,
+    )
 
 
 async def test_an_import_keeps_where_a_memory_was_met(door: FrontDoor):

@@ -128,10 +128,10 @@ def test_a_released_message_with_another_field_gets_its_next_version_and_its_gol
     assert (code, written) == (
         0,
         [
-            "schemas/avro/ForgetMemory.v3.avsc",
-            "tests/data/golden/v2/ForgetMemory.full.bin",
+            "schemas/avro/ForgetMemory.v4.avsc",
+            "tests/data/golden/v3/ForgetMemory.full.bin",
             "tests/data/golden/ForgetMemory.full.bin",
-            "tests/data/golden/v2/ForgetMemory.bare.bin",
+            "tests/data/golden/v3/ForgetMemory.bare.bin",
             "tests/data/golden/ForgetMemory.bare.bin",
             "tests/data/golden/fingerprints.json",
         ],
@@ -139,7 +139,7 @@ def test_a_released_message_with_another_field_gets_its_next_version_and_its_gol
     after, golden = copy.frozen(), copy.folder / "tests" / "data" / "golden"
     moved = {f"golden/ForgetMemory.{kind}.bin" for kind in ("full", "bare")}
     assert {name for name in before if after[name] != before[name]} == moved
-    assert {name: (golden / "v2" / Path(name).name).read_bytes() for name in moved} == {n: before[n] for n in moved}
+    assert {name: (golden / "v3" / Path(name).name).read_bytes() for name in moved} == {n: before[n] for n in moved}
     assert copy.run() == (0, [])
 
 
@@ -156,7 +156,7 @@ def test_a_field_that_old_bytes_or_avro_do_not_allow_is_refused_by_name(copy: Co
     code, lines = copy.run()
     assert code == 1
     assert re.search(said, "\n".join(lines))
-    assert not (copy.folder / "schemas" / "avro" / "ForgetMemory.v3.avsc").exists()
+    assert not (copy.folder / "schemas" / "avro" / "ForgetMemory.v4.avsc").exists()
     assert copy.frozen() == before
 
 

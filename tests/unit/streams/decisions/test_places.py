@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from support.examples import MONDAY, XIAOMING, happened, later, remember, said
+from support.examples import MONDAY, XIAOMING, forget, happened, later, remember, said
 from support.given import given
 from support.tables import each
 
@@ -106,6 +106,26 @@ def test_the_latest_places_are_kept():
     assert sessions == ["r0", *(f"r{n}" for n in range(3, MOST + 3))]
 
 
+@each(
+    ("session_id", "own", "others"),
+    [("r1", ("r2", "y"), [("r3", "z")]), ("r2", ("r1", "x"), [("r3", "z")]), ("r3", ("r1", "x"), [("r2", "y")])],
+)
+def test_what_a_session_forgets_stays_in_the_others(
+    session_id: str, own: tuple[str, str], others: list[tuple[str, str]]
+):
+    after = given(*TWICE, told("t-3", "r3", 2, project="z"))
+    gone = after.when(replace(forget(after.only.memory_id, "c-1", later(days=3)), session_id=session_id)).then(
+        "revised"
+    )
+    first, *more = [(m.session_id, orjson.loads(m.metadata)["project"]) for m in as_met(gone.only)]
+    assert (first, more, gone.only.status) == (own, others, "active")
+
+
+def test_what_was_told_in_one_session_alone_is_forgotten_with_it():
+    after = given(told("t-1", "r1"), told("t-2", "r1", 1, project="y"))
+    after.when(replace(forget(after.only.memory_id, "c-1", later(days=3)), session_id="r1")).then("forgotten")
+
+
 def test_metadata_that_are_too_large_are_none_of_a_place():
     after = given(told("t-1", "r1")).when(told("t-2", "r2", 1, note="x" * 20_000)).then("reinforced")
     assert after.only.met_in == ('{"session_id":"r2"}',)
@@ -118,6 +138,6 @@ def test_columns_follow_to_a_state_with_more_and_with_fewer_places():
     wanted = condition_of({"session_id": "r2"})
     assert columns.meeting(wanted, MONDAY) == frozenset()
     assert columns.follow(replace(after, memories=after.memories.update(filled.state.memories)))
-    assert columns.meeting(wanted, MONDAY) == set(after.memories)
+    assert columns.meeting(wanted, MONDAY) == frozenset(after.memories)
     assert columns.follow(replace(before, memories=before.memories.update(filled.state.memories)))
     assert columns.meeting(wanted, MONDAY) == frozenset()

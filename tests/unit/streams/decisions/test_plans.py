@@ -97,13 +97,10 @@ def test_what_had_begun_when_it_was_said_is_so_at_once(day: str):
 
 @each("left_out", ["occurred_on", "value"])
 def test_a_plan_without_a_day_or_a_value_becomes_nothing(left_out: str):
-    plan = given(planned(**{left_out: None}) if left_out == "occurred_on" else without_value()).only
+    item, gone = planned(), {left_out: None}
+    whole: Any = item.candidates[0]
+    plan = given(replace(item, candidates=[replace(whole, **gone)])).only
     assert (plan.becomes, plan.attribute, plan.value) == (None, None, None)
-
-
-def without_value() -> CandidatesExtracted:
-    item = planned()
-    return replace(item, candidates=[replace(item.candidates[0], value=None)])
 
 
 def test_only_the_user_plans_a_value_of_the_profile():
