@@ -1,6 +1,7 @@
 """Fits the heads of the built-in encoder to labelled sentences, and writes `projections/embedding/heads.bin`.
 
-`lasting` is fitted to the labelled sentences of `tests/data/sentences*.jsonl`: does one state a fact that lasts? `own`
+`lasting` is fitted to the labelled sentences of `tests/data/sentences*.jsonl` and of `tests/data/heads/kinds.jsonl`:
+does one state a fact that lasts? `kept` tells what lasts or passes from what says nothing, by the latter file. `own`
 is fitted to those that fill a slot of the speaker's, and to `tests/data/heads/frames.json`: statements in frames in
 which they are the speaker's, or somebody else's, supposed, quoted or asked.
 
@@ -35,6 +36,12 @@ def labelled() -> list[tuple[str, list[dict[str, Any]]]]:
     lines = [line for file in sorted(DATA.glob("sentences*.jsonl")) for line in file.read_text("utf-8").splitlines()]
     rows = [json.loads(line) for line in lines]
     return [(row["text"], row["facts"] if "facts" in row else row["expect"]) for row in rows]
+
+
+def of_kinds() -> list[tuple[str, str]]:
+    """Return sentences with their kind: lasting, passing or nothing."""
+    lines = (DATA / "heads" / "kinds.jsonl").read_text("utf-8").splitlines()
+    return [(row["text"], row["kind"]) for row in map(json.loads, lines)]
 
 
 def framed() -> list[tuple[str, bool]]:
@@ -79,17 +86,22 @@ def fitted(vectors: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray
 
 
 def main() -> None:
-    """Fit both heads, write them, and print how well they know their sentences."""
+    """Fit the heads, write them, and print how well they know their sentences."""
     rows = labelled()
     vectors = vectors_of([text for text, _ in rows])
     states = np.array([any(not fact.get("optional") for fact in facts) for _, facts in rows])
     clear = np.array([not facts or not all(fact.get("optional") for fact in facts) for _, facts in rows])
     fills = np.array([any(fact.get("attribute") or any(fact.get("slots") or ()) for fact in f) for _, f in rows])
     plain = fills | np.array([not facts for _, facts in rows])
+    kinds = of_kinds()
+    of_kind = vectors_of([text for text, _ in kinds])
+    lasts = np.array([kind == "lasting" for _, kind in kinds])
+    says = np.array([kind != "nothing" for _, kind in kinds])
     frames = framed()
     of_frames = vectors_of([text for text, _ in frames])
     sets = {
-        "lasting": (vectors[clear], states[clear]),
+        "lasting": (np.concatenate([vectors[clear], of_kind]), np.concatenate([states[clear], lasts])),
+        "kept": (np.concatenate([vectors[states], of_kind]), np.concatenate([states[states], says])),
         "own": (
             np.concatenate([of_frames, vectors[plain]]),
             np.concatenate([np.array([is_own for _, is_own in frames]), fills[plain]]),

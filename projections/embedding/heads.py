@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from projections.embedding.embedder import Vectors
 
-Head: TypeAlias = Literal["lasting", "own"]
-HEADS: Final[tuple[Head, ...]] = ("lasting", "own")
-"""`lasting`: the sentence states something that lasts. `own`: what it states is so, and of the speaker."""
+Head: TypeAlias = Literal["lasting", "own", "kept"]
+HEADS: Final[tuple[Head, ...]] = ("lasting", "own", "kept")
+"""`lasting`: the sentence states something that lasts. `own`: what it states is so, and of the speaker. `kept`: it says
+something that lasts or passes, and is no greeting, praise, joke or general talk."""
 FILE: Final = Path(__file__).with_name("heads.bin")
 SCALE: Final = 512
 """The file has the weights, and behind them the bias, times this as 16-bit integers."""

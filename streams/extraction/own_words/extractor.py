@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 LASTING: Final = 0.45
 """The least `lasting` of what is kept for long."""
-PASSING: Final = 0.25
-"""The least `lasting` of what is kept for two days, where it is the speaker's own."""
+KEPT: Final = 0.6
+"""The least `kept` of what is kept at all: of what says nothing one sentence in five has more."""
 OF_SPEAKER: Final = 0.1
 """The least `own` of a sentence that fills a key."""
 SHORT_LIVED: Final = 0.3
@@ -114,6 +114,7 @@ class OwnWords(RulesLineage):
         vectors = await self._vectors(distinct)
         lasting = dict(zip(distinct, self._heads.scores("lasting", vectors).tolist(), strict=True))
         own = dict(zip(distinct, self._heads.scores("own", vectors).tolist(), strict=True))
+        says = dict(zip(distinct, self._heads.scores("kept", vectors).tolist(), strict=True))
         kept = []
         for one, alone, asked in zip(statements, texts[::2], texts[1::2], strict=True):
             score = lasting[alone] if one.before else max(lasting[alone], lasting[asked])
@@ -123,7 +124,8 @@ class OwnWords(RulesLineage):
                 or one.is_certain
                 or max(own[alone], own[asked]) >= OF_SPEAKER
             )
-            kept.append(_Kept(one if is_own else replace(one, keys=()), score))
+            says_something = max(says[alone], says[asked]) >= KEPT
+            kept.append(_Kept(one if is_own else replace(one, keys=()), score, says_something=says_something))
         return kept
 
 
@@ -134,6 +136,7 @@ class _Kept:
     statement: Statement
     score: float
     text: str = ""
+    says_something: bool = True
 
     @property
     def is_certain(self) -> bool:
@@ -142,13 +145,13 @@ class _Kept:
 
     @property
     def is_lasting(self) -> bool:
-        return self.is_certain or self.score >= LASTING
+        return self.is_certain or (self.says_something and self.score >= LASTING)
 
     @property
     def is_kept(self) -> bool:
         if not is_read(self.statement.said):
             return self.is_certain
-        is_passing = self.score >= PASSING and _OWN.search(self.statement.said) is not None
+        is_passing = self.says_something and _OWN.search(self.statement.said) is not None
         return self.is_lasting or is_passing
 
 
