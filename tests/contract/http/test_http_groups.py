@@ -52,7 +52,7 @@ async def test_what_bob_says_is_bobs_and_takes_the_place_of_nothing_of_the_users
     assert (shown["city"], shown["likes"]) == ("Porto", [])
     moved = await add(door, "g1", (None, "Cool."), ("Bob", "I moved to Rome last week."))
     assert {m["value"] for m in moved if m["attribute"] == "city"} == {"Porto", "Rome"}
-    assert all(m["content"].startswith("Bob ") for m in moved if m["speaker"] == "Bob")
+    assert all(m["content"].startswith(("Bob ", "Bob:")) for m in moved if m["speaker"] == "Bob")
 
 
 async def test_nobody_else_has_a_memory_of_the_users_forgotten(door: FrontDoor):

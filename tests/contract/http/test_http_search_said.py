@@ -111,7 +111,7 @@ async def test_an_answer_is_found_by_its_question(door: FrontDoor):
     await say(door, "q-1", "Which instrument does your sister practise?", "question")
     await say(door, "q-2", "The oboe, every evening!", "question")
     await say(door, "q-3", "How nice?", "question", session_id="another")
-    assert ids(await search(door, "question", "instrument")) == ["q-1", "q-2"]
+    assert ids(await search(door, "question", "instrument", include=["turns"])) == ["q-1", "q-2"]
 
 
 async def test_a_memory_is_found_by_words_that_were_said_and_not_remembered(door: FrontDoor):
