@@ -86,7 +86,8 @@ _NOTHING: Final = re.compile(
 _SUPPOSED: Final = re.compile(
     r"^(?:and |but |so )?(?:if (?:only )?i (?:had|were|was|lived|could|won|worked)\b|i wish\b|i (?:was |am "
     r"|'m )?(?:just )?jok(?:e|ing)\b"
-    r"|(?:just )?(?:kidding|joking)\b|imagine\b|suppose\b|i(?:'ve)? heard (?:that )?some)|\b(?:told me|thinks?|says?|said"
+    r"|(?:just )?(?:kidding|joking)\b|imagine\b|suppose\b|i(?:'ve)? heard (?:that )?some)"
+    r"|\b(?:told me|thinks?|says?|said"
     r"|suggested) (?:that )?i should\b"
     r"|^(?:如果|要是|假如|假设)(?:我|咱|能|可以|有).{0,30}(?:就|会|该|好了)|^(?:我)?听说|开玩笑|逗你的|骗你的|^歌词",
     re.IGNORECASE,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from projections.embedding.embedder import EmbedderUnavailable
+from projections.profile.upcoming import SCHEDULE
 from projections.text.analyser import terms
 from projections.text.scripts import is_read
 from schemas.vocabulary.attributes import NICKNAME
@@ -80,7 +81,10 @@ class OwnWords(RulesLineage):
 
         It ends the nearest statement that shares a word with it, where that is near enough.
         """
-        least = [None if one.attribute else nearness_of_what_changed(one.content) for one in proposals]
+        least = [
+            None if one.attribute or one.category == SCHEDULE else nearness_of_what_changed(one.content)
+            for one in proposals
+        ]
         if not any(least) or window.source_type != "chat":
             return proposals, ()
         known = [one for one in await self._known_of(window) if one.text not in {p.content for p in proposals}]
@@ -211,6 +215,12 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
 
 def _beside(one: str, other: str) -> str:
     return f"{one}{other}" if one[-1:] in "。！？…" else f"{one} {other}"
+
+
+def _nearness_of_what_ends(one: Proposal) -> float | None:
+    """Return how near a statement must be that a proposal ends; of a key the newest counts, and a plan ends nothing."""
+    is_of_now = one.attribute is None and one.category != SCHEDULE
+    return nearness_of_what_changed(one.content) if is_of_now else None
 
 
 def _content(kept: _Kept) -> str:

