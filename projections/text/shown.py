@@ -78,7 +78,6 @@ _ONE_LABELLED: Final = re.compile(
     r"(?:[A-Z][a-z]{1,15}|[一-鿿]{2,4})\s?[:：]\s*(?:I\b|I'|[Mm]y\b|[Hh]i\b|[Hh]ey\b|我)"
 )
 """One line of a talk: somebody's name, and what they say of themselves."""
-_QUOTED: Final = re.compile(r"\s*[>＞♪]")
 _LOGGED: Final = re.compile(
     r"^\W{0,2}(?:(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|SELECT\b|INSERT INTO\b|\d{4}-\d\d-\d\d[T ]\d\d:\d\d)"
 )
@@ -118,7 +117,7 @@ def said_of(text: str) -> str:
 
 def _shown_lines(lines: Sequence[str]) -> set[int]:
     """Return the numbers of the lines that stand in a chat, a log, an e-mail, a CV or a quotation."""
-    hidden = {number for number, line in enumerate(lines) if _QUOTED.match(line)}
+    hidden = {number for number, line in enumerate(lines) if _is_quoted(line)}
     exported = [number for number, line in enumerate(lines) if _EXPORTED.match(line)]
     machine = [number for number, line in enumerate(lines) if _MACHINE.match(line)]
     headers = [number for number, line in enumerate(lines) if _HEADER.match(line)]
@@ -126,7 +125,8 @@ def _shown_lines(lines: Sequence[str]) -> set[int]:
     if len(lines) == 1:
         return (
             {0}
-            if any(form.match(lines[0]) for form in (_ONE_LABELLED, _EXPORTED, _MACHINE, _LOGGED, _QUOTED))
+            if _is_quoted(lines[0])
+            or any(form.match(lines[0]) for form in (_ONE_LABELLED, _EXPORTED, _MACHINE, _LOGGED))
             else set()
         )
     for found in (exported, _labelled(lines)):
@@ -155,3 +155,7 @@ def _labelled(lines: Sequence[str]) -> list[int]:
     is_talk = len(set(names)) < len(names) or any(_ROLE.fullmatch(who) for who in names)
     is_named = all(who[:1].isupper() or not who.isascii() for who in names)
     return [number for number, _ in found] if (is_named and (is_talk or len(names) >= FEW)) or is_talk else []
+
+
+def _is_quoted(line: str) -> bool:
+    return line.lstrip()[:1] in (">", "＞", "♪")

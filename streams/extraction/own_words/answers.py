@@ -36,8 +36,23 @@ _SENTENCES: Final = {
     "relationship_status": ("User is {}", "用户{}"),
 }
 """The sentence of each key that one question asks for, in English and in Chinese."""
+_TAILS: Final = (
+    ", right",
+    ", correct",
+    ", yes",
+    ", no",
+    ", aren't you",
+    ", don't you",
+    "对吧",
+    "是吧",
+    "对吗",
+    "是吗",
+    "吗",
+    "吧",
+    "，",
+)
 FEW: Final = 3
-_NO: Final = re.compile(r"\W*(?:no|nope|nah|not|never|没有?|不|否)(?![a-z])", re.IGNORECASE)
+_NO: Final = re.compile(r"\W{0,4}(?:no|nope|nah|not|never|没有?|不|否)(?![a-z])", re.IGNORECASE)
 _ASKS_WHICH: Final = re.compile(
     r"\b(?:what|who|where|when|which|why|how)\b|什么|谁|哪|几|多少|怎么|为什么", re.IGNORECASE
 )
@@ -58,19 +73,11 @@ _NO_VALUE: Final = re.compile(
 
 
 _AS_STATEMENTS: Final = (
-    (
-        re.compile(
-            r"^(?:so,? |and |oh,? )?you(?P<rest>(?:'re| are|'ve| have|'d)?\b.*?)(?:, ?(?:right|correct|yes|no"
-            r"|aren'?t you"
-            r"|don'?t you|isn'?t it))?[?？\s]*$",
-            re.IGNORECASE,
-        ),
-        "I{}",
-    ),
-    (re.compile(r"^(?:so,? |and |oh,? )?are you (?P<rest>.*?)[?？\s]*$", re.IGNORECASE), "I am {}"),
-    (re.compile(r"^(?:so,? |and |oh,? )?have you (?P<rest>.*?)[?？\s]*$", re.IGNORECASE), "I have {}"),
-    (re.compile(r"^(?:so,? |and |oh,? )?do you (?P<rest>.*?)[?？\s]*$", re.IGNORECASE), "I {}"),
-    (re.compile(r"^(?:那|那么)?(?P<rest>[^？?]*你[^？?]*?)(?:吗|对吧|是吧|对吗|是吗|吧)?[?？\s]*$"), "{}"),
+    (re.compile(r"^(?:so,? |and |oh,? )?you(?P<rest>(?:'re| are|'ve| have|'d)?\b.*)$", re.IGNORECASE), "I{}"),
+    (re.compile(r"^(?:so,? |and |oh,? )?are you (?P<rest>.*)$", re.IGNORECASE), "I am {}"),
+    (re.compile(r"^(?:so,? |and |oh,? )?have you (?P<rest>.*)$", re.IGNORECASE), "I have {}"),
+    (re.compile(r"^(?:so,? |and |oh,? )?do you (?P<rest>.*)$", re.IGNORECASE), "I {}"),
+    (re.compile(r"^(?:那么?)?(?P<rest>[^你]*你.*)$"), "{}"),
 )
 """Yes-or-no questions to the user, as what a yes states."""
 
@@ -123,6 +130,9 @@ def answered(asked: str, said: str) -> Answer | None:
 
 def _as_statement(asked: str) -> str | None:
     """Return a yes-or-no question to the user as the user's statement."""
+    asked = asked.rstrip("?？ ")
+    for tail in _TAILS:
+        asked = asked.removesuffix(tail)
     for pattern, words in _AS_STATEMENTS:
         if (found := pattern.match(asked)) and not _ASKS_WHICH.search(asked):
             rest = found["rest"].replace("'re", " am").replace(" are", " am", 1)

@@ -9,7 +9,8 @@ _ROWS: Final = (
     (
         "finance",
         (
-            r"[¥￥$€£]\s?\d|\b\d[\d,.]*\s?(?:k|usd|eur|gbp|dollars?|euros?|pounds|bucks|quid)\b|\b(?:rent|mortgage"
+            r"[¥￥$€£]\s?\d|(?<!\d)\d[\d,.]{0,15}\s?(?:k|usd|eur|gbp|dollars?|euros?|pounds|bucks|quid)\b|\b(?:rent"
+            r"|mortgage"
             r"|salary|loan|debt|owe"
             r"|savings|budget|invoice|tax(?:es)?|pension|insurance)\b|股票|基金|房租|房贷|工资|薪水|存款|贷款|欠"
             r"|借了|还款"
@@ -58,7 +59,7 @@ _ROWS: Final = (
 )
 _CATEGORIES: Final = tuple((name, re.compile(pattern, re.IGNORECASE)) for name, pattern in _ROWS)
 _REQUEST: Final = re.compile(
-    r"(?:(?:please|pls|hey|hi|hello|ok|okay|so|and|now|then|also)[, ]+)*(?:(?:can|could|would|will) you|help me"
+    r"(?:(?:please|pls|hey|hi|hello|ok|okay|so|and|now|then|also)[, ]{1,3}){0,4}(?:(?:can|could|would|will) you|help me"
     r"|give me|tell me"
     r"|show me|write|find|recommend|suggest|explain|list|make me|create|generate|translate|summari[sz]e|share"
     r"|teach me|let me"
@@ -69,16 +70,18 @@ _REQUEST: Final = re.compile(
     re.IGNORECASE,
 )
 _NOTHING: Final = re.compile(
-    r"(?:oh|ah|wow|haha+|lol|hmm+|well|yes|yeah|ok(?:ay)?|sure|great|cool|nice|good|right"
+    r"(?:oh|ah|wow|(?:ha){1,6}|lol|hmm?|well|yes|yeah|ok(?:ay)?|sure|great|cool|nice|good|right"
     r"|no)?[,.! ]{0,3}(?:thank(?:s| you)"
     r"|you'?re (?:welcome|right|so|very|the best|amazing)|(?:that|this|it)(?:'s| is| sounds| was)? (?:a )?(?:very "
     r"|really |so "
-    r"|such )*(?:great|good|nice|cool|awesome|amazing|true|right|fine|interesting|helpful|lovely|wonderful|ok|okay)\W*$"
+    r"|such )*(?:great|good|nice|cool|awesome|amazing|true|right|fine|interesting|helpful|lovely|wonderful|ok"
+    r"|okay)\W{0,6}$"
     r"|nice to (?:meet|see|hear)|good (?:morning|night|evening|idea|luck|point)|see you|talk (?:to you )?(?:soon"
     r"|later)|bye"
     r"|have a (?:nice|good|great)|hello|hi there|how are you|take care|congrat|sounds (?:good|great)|no (?:problem"
     r"|worries)|i see\b)"
-    r"|(?:哇|嗯+|好的?|哈+|是的?|对|啊|哦)?[，,！!。 ]{0,2}(?:谢谢|多谢|感谢|辛苦|你好|您好|早上好|晚安|晚上好|再见"
+    r"|(?:哇|嗯{1,3}|好的?|哈{1,6}|是的?|对|啊|哦)?[，,！!。 ]{0,2}(?:谢谢|多谢|感谢|辛苦|你好|您好|早上好|晚安"
+    r"|晚上好|再见"
     r"|拜拜|明天见|不客气|没关系|加油|很高兴认识你|好主意"
     r"|你(?:真|说得|太|很|好)|听起来|说得对|原来如此|明白了|知道了|我会试试|好建议)",
     re.IGNORECASE,

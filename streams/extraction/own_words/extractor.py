@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Known, Window
     from streams.extraction.rules.finding import Finding
 
-LASTING: Final = 0.45
+LASTING: Final = 0.35
 """The least `lasting` of what is kept for long."""
-KEPT: Final = 0.6
-"""The least `kept` of what is kept at all: of what says nothing one sentence in five has more."""
+KEPT: Final = 0.5
+"""The least `kept` of what is kept at all: of what says nothing one sentence in four has more."""
 OF_SPEAKER: Final = 0.1
 """The least `own` of a sentence that fills a key."""
 SHORT_LIVED: Final = 0.3

@@ -15,9 +15,10 @@ _STRONG: Final = re.compile(r"(\*\*|__|\*|`|~~)(?=\S)([^*`~\n]{1,300}?)(?<=\S)\1
 _QUOTED: Final = re.compile(r"“[^”\n]{1,500}”|「[^」\n]{1,500}」|『[^』\n]{1,500}』|\"[^\"\n]{1,500}\"")
 _EMOJI: Final = "\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d"
 _END: Final = re.compile(
-    r"[。！？!?…]+[”」』’\"')）]*"
+    r"[。！？!?…]+[”」』’\"')）]{0,3}"
     r"|(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\b[A-Z])"
-    rf"\.{{1,6}}[\"')]*(?=\s|$|[\u4e00-\u9fff{_EMOJI}])|[～~]+(?=\s|$)|(?:[{_EMOJI}]\s?)+(?=[A-Z\u4e00-\u9fff])|\n+"
+    rf"\.{{1,6}}[\"')]{{0,3}}(?=\s|$|[\u4e00-\u9fff{_EMOJI}])|[～~]{{1,9}}(?=\s|$)"
+    rf"|(?:[{_EMOJI}]\s?){{1,9}}(?=[A-Z\u4e00-\u9fff])|\n+"
 )
 _ONLY_EMOJI: Final = re.compile(rf"[{_EMOJI}\s]+")
 

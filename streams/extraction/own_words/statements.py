@@ -39,10 +39,11 @@ LONGEST_CARRIED: Final = 300
 """Characters of a sentence that another one carries to be understood."""
 _HAN: Final = re.compile(r"[一-鿿]")
 _LIVES_FROM: Final = re.compile(
-    r"(?:and |but |so |because |also,? |well,? |then |plus,? |oh,? )*(?:(?:she|he|they|it|that|this|these|those|her|his"
+    r"(?:and |but |so |because |also,? |well,? |then |plus,? |oh,? ){0,3}(?:(?:she|he|they|it|that|this|these|those"
+    r"|her|his"
     r"|their|its|there|both|one of them|which|who)\b|(?:i|we) (?:\w+ )?(?:(?:lov|lik|hat|enjoy)\w*) (?:it|that|them"
     r"|there)\b)"
-    r"|(?:而且|但是?|所以|因为|不过|还有|然后|其实)*(?:她|他|它|那(?!么)|这(?!么)|我.{0,3}(?:喜欢|讨厌|爱)(?:那里"
+    r"|(?:而且|但是?|所以|因为|不过|还有|然后|其实){0,3}(?:她|他|它|那(?!么)|这(?!么)|我.{0,3}(?:喜欢|讨厌|爱)(?:那里"
     r"|那儿|它|这个)?[。！!]?$)",
     re.IGNORECASE,
 )
@@ -57,7 +58,7 @@ _TASTES: Final = frozenset(
     {"likes", "dislikes", "interests", "allergies", "skills", "sensitive_topics", "usage_patterns"}
 )
 _ASKS: Final = re.compile(r"[?？][\"'”」』)）\s]*$|(?:吗|呢|么)[。！!～~…\s]*$")
-_CLAUSE: Final = re.compile(r"(?<=[，,；;])\s*|\s+[-–—]+\s+|——")
+_CLAUSE: Final = re.compile(r"(?<=[，,；;]) ?| [-–—]{1,3} |——")
 LONGEST_FELT: Final = 100
 _FEELS: Final = re.compile(
     r"\b(?:i'?m|i am|i feel|i felt|i was|i'?ve been|i have been|feeling|feel) |我|^(?:真的|今天|最近)?(?:好|很|特别"

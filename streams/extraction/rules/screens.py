@@ -25,7 +25,14 @@ LONGEST_LINE: Final = 200
 """Characters. Longer lines are running text, whose claims are not known."""
 LONGEST_PART: Final = 500
 """Characters of the lines that are kept together."""
-_WORDS: Final = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}|[一-鿿぀-ヿ가-힯]{3,}")
+_BUTTONS: Final = (
+    "back next ok cancel done skip save edit close more menu home share search settings login log in sign up help send"
+    " open view all on off yes no add delete start stop continue submit"
+    " 返回 取消 确定 完成 分享 更多 首页 设置 搜索 登录 我的 保存"
+)
+_CHROME: Final = frozenset(_BUTTONS.split())
+"""What stands on buttons and bars, word by word."""
+_CLOCK: Final = re.compile(r"\d{0,2}(?::\d\d)?(?: ?[AaPp][Mm])?")
 MOST_NAME_WORDS: Final = 6
 """Words of a person's or company's name, with a title or a legal form."""
 MOST_NAME_HAN: Final = 24
@@ -42,7 +49,8 @@ _PROJECT = re.compile(
     re.IGNORECASE,
 )
 _MONEY = re.compile(
-    r"[¥￥$€£]\s?\d[\d,]{0,20}(?:\.\d{1,20})?|\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:万元|元|块|人民币|美元|欧元|dollars|euros?|"
+    r"[¥￥$€£]\s?\d[\d,]{0,20}(?:\.\d{1,20})?|\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:万元|元|块|人民币|美元|欧元|dollars"
+    r"|euros?|"
     r"pounds|usd|eur|gbp|cny|rmb)(?![a-z])",
     re.IGNORECASE,
 )
@@ -71,7 +79,8 @@ _PARTICLE = re.compile(r"al?|and|at|bin|d[aeiou]|de[lrs]|dos|e|el|for|ibn|in|l[a
 FEW_WORDS: Final = 3
 """A name of so few words may be in lower case, as some screens write it."""
 _NO_NAME = re.compile(
-    r"\b(?:must|should|shall|always|never|please|ignore|disregard|wire|call|execute|remember|forget|delete|transfer|send|pay"
+    r"\b(?:must|should|shall|always|never|please|ignore|disregard|wire|call|execute|remember|forget|delete|transfer"
+    r"|send|pay"
     r"|you|your|iban|password|https?)\b|://|必须|务必|总是|永远|请|忽略|无视|记住|转账|汇款|付款|调用|执行|删除|密码"
     r"|提示|指令|规则|你|不要|只听|权限|记忆",
     re.IGNORECASE,
@@ -125,7 +134,7 @@ def _read_line(line: str, today: date) -> Iterator[Finding]:
 def shown_together(text: str, known: Collection[str]) -> Iterator[str]:
     """Yield the lines of substance of a screen, in parts of at most LONGEST_PART characters; `known` are left out.
 
-    A line of substance has words, and is no advert and no order to an assistant.
+    A line of substance is no button or clock, and no order to an assistant.
     """
     part = ""
     for raw in text.splitlines():
@@ -137,7 +146,7 @@ def shown_together(text: str, known: Collection[str]) -> Iterator[str]:
                 else line[: line.rfind(" ", 0, LONGEST_PART) + 1] or line[:LONGEST_PART]
             )
             line = line[len(cut) :]
-            if cut.strip() in known or not _WORDS.search(cut) or gives_orders(cut) or _PERSON.match(cut):
+            if cut.strip() in known or not _is_substance(cut) or gives_orders(cut) or _PERSON.match(cut):
                 continue
             if part and len(part) + len(cut) > LONGEST_PART:
                 yield part
@@ -145,3 +154,9 @@ def shown_together(text: str, known: Collection[str]) -> Iterator[str]:
             part = f"{part} · {cut.strip()}" if part else cut.strip()
     if part:
         yield part
+
+
+def _is_substance(line: str) -> bool:
+    """Return whether a line says more than buttons and clocks do."""
+    words = line.casefold().split()
+    return not _CLOCK.fullmatch(line.strip()) and any(map(str.isalnum, line)) and not _CHROME.issuperset(words)
