@@ -65,8 +65,10 @@ from streams.decisions.decide import decide
 from streams.decisions.draft import ItemPosition
 from streams.delivery.fair_slots import FairSlots
 from streams.extraction.assisted import AssistedModel
+from streams.extraction.evidence.judge import Judge
 from streams.extraction.model.examples import EXAMPLES
 from streams.extraction.model.prompts import SCHEMA, SYSTEM
+from streams.extraction.own_words.extractor import OwnWords
 from streams.extraction.request import ExtractionService, answer_records
 from streams.extraction.rules.process import RuleProcess
 from streams.extraction.window import pieces_of, window_of
@@ -318,11 +320,12 @@ class Promised:
         self._metrics = Metrics()
         self._rules = RuleProcess()
         self._model = components.make_model(settings, self._metrics)
-        self._extractor = AssistedModel(self._model, self._rules)
         self._embedder = components.make_embedder(settings)
-        self._service = ExtractionService(
-            ServingEmbedder(self._embedder), FairSlots(settings.llm_concurrency), rules=self._rules
-        )
+        serving = ServingEmbedder(self._embedder)
+        self._judge = Judge(serving)
+        own_words = OwnWords(self._rules, self._judge.embed, self._judge.heads)
+        self._extractor = AssistedModel(self._model, own_words)
+        self._service = ExtractionService(serving, FairSlots(settings.llm_concurrency), rules=own_words)
         self._parameters = components.make_parameters(settings)
 
     async def open(self) -> None:
@@ -346,6 +349,7 @@ class Promised:
         await self._embedder.close()
         await self._model.aclose()
         await self._rules.aclose()
+        await self._judge.aclose()
 
     async def converse(self, talk: Talk) -> Response:
         """Append a turn, have its facts extracted and decided, and fold it all."""

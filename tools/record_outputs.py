@@ -19,7 +19,12 @@ FOLDER = ROOT / "tests" / "data" / "recorded"
 
 def outputs(seed: str, zone: str) -> dict[str, Any]:
     """Return all outputs by name, as a new process finds them."""
-    environment = {**os.environ, "PYTHONHASHSEED": seed, "TZ": zone, "PYTHONPATH": str(ROOT / "tests")}
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": seed,
+        "TZ": zone,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]),
+    }
     done = subprocess.run([sys.executable, str(HELPER)], env=environment, check=True, stdout=subprocess.PIPE)
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -18,18 +18,29 @@ import sys
 import time
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
+import numpy as np
 from fetch_model import MODEL, RUNTIME, fetch
 from scores import Score, table
 
+from projections.embedding import heads
+from projections.embedding.embedder import unit_vectors
+from projections.embedding.use.encoder import loaded
 from streams.extraction.assisted import with_slots
 from streams.extraction.model.answer import UnusableAnswerError, read_answer
 from streams.extraction.model.extractor import ModelExtractor
 from streams.extraction.model.grounding import grounded
+from streams.extraction.own_words.extractor import OwnWords
+from streams.extraction.own_words.statements import read_window
 from streams.extraction.protocol import Extraction, Piece, Rejected, Window
-from streams.extraction.rules.extractor import read_window
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from projections.embedding.embedder import Vectors
+    from streams.extraction.own_words.statements import Reading
 
 HERE = Path(__file__).parent
 WINDOWS = HERE / "windows.jsonl"
@@ -87,6 +98,23 @@ async def ask(windows: list[dict[str, Any]], base_url: str, answers: Path) -> No
     await extractor.aclose()
 
 
+class _Rules:
+    """The rules, and the encoder, in this process."""
+
+    async def read(self, window: Window) -> Reading:
+        return read_window(window)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors: Vectors = unit_vectors(loaded(1).encode(list(texts))).astype(np.float32)
+        return vectors
+
+
+def own_words(window: Window) -> Extraction:
+    """Return what is kept of a window without a model."""
+    rules = _Rules()
+    return asyncio.run(OwnWords(rules, rules.embed, heads.load()).extract(window))
+
+
 def read_back(windows: list[dict[str, Any]], answers: Path) -> list[Extraction | None]:
     """Return what the product makes of the kept answers, None where one cannot be used."""
     kept = {line["id"]: line for line in _lines(answers)}
@@ -100,7 +128,7 @@ def read_back(windows: list[dict[str, Any]], answers: Path) -> list[Extraction |
         except UnusableAnswerError:
             found.append(None)
         else:
-            read = with_slots(answer.proposals, read_window(window).proposals)
+            read = with_slots(answer.proposals, own_words(window).proposals)
             found.append(Extraction(proposals=read, dropped=answer.dropped))
     return found
 
@@ -143,7 +171,7 @@ def main() -> int:
         kept = [_lines(chosen.answers / f"{form}.jsonl") for form in chosen.forms.split(",")]
         have = set.intersection(*({line["id"] for line in lines if line["answer"]} for lines in kept))
         windows = [labelled for labelled in windows if labelled["id"] in have]
-    scores = {"rules": Score.of(windows, [read_window(window_of(labelled)) for labelled in windows])}
+    scores = {"rules": Score.of(windows, [own_words(window_of(labelled)) for labelled in windows])}
     chosen.answers.mkdir(parents=True, exist_ok=True)
     for form in chosen.forms.split(","):
         answers = chosen.answers / f"{form}.jsonl"

@@ -45,7 +45,8 @@ def _encoder() -> USE:
 @lru_cache(maxsize=20_000)
 def _vector(text: str) -> Vectors:
     vectors: Vectors = np.asarray(unit_vectors(_encoder().encode([text])), np.float32)
-    return vectors[0]
+    vector: Vectors = vectors[0]
+    return vector
 
 
 async def vectors_of(texts: Sequence[str]) -> Vectors:
