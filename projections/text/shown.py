@@ -39,12 +39,25 @@ _HANDED_OVER: Final = re.compile(
     re.IGNORECASE,
 )
 """The user hands a text over: what stands behind it is that text."""
+_POINTED_AT: Final = re.compile(
+    r"^(?=[^\n]{0,120}(?:\b(?:this|these|below|following|verse|chorus|ending|chapter|stanza|résumé|cv)\b|下面|以下"
+    r"|这[份段篇首封个]|转发|[一]段))"
+    r"[^\n]{3,120}(?:[:：—]+[ \t]*\n?|\n+)(?=[^\n]{4})",
+    re.IGNORECASE,
+)
+"""A first line that points at the text behind it."""
 _PLAYED: Final = re.compile(
     r"\brole-?play|\b(?:let'?s (?:pretend|play)|pretend (?:that )?(?:i|you|we|to)\b|act as (?:an?|my|the|if)\b"
     r"|you are now an?\b|imagine (?:that )?(?:i'?m|i am|you'?re|you are)\b|my character\b|in character\b"
     r"|write (?:me )?(?:an?|the) (?:story|poem|song|scene|dialogue|essay|speech|letter|bio|monologue)\b)"
-    r"|扮演|角色扮演|假装(?:你|我|咱)|假设(?:你|我)是|你现在是一[个名位]|设定[:：]|写一?[篇首段封个](?:故事|诗|歌"
+    r"|扮演|角色扮演|演一?[段场出]|演戏|[你我]演|我演的|假装(?:你|我|咱)|假设(?:你|我)是|你现在是一[个名位]"
+    r"|设定[:：]|写一?[篇首段封个](?:故事|诗|歌"
     r"|小说|作文|剧本|独白|情书)",
+    re.IGNORECASE,
+)
+_ASKED: Final = re.compile(
+    rf"\b{_ORDER}\b|\b(?:write|add|finish|what do you think|thoughts|help|can you|could you|look at)\b|[?？]"
+    rf"|{_ZH_ORDER}|写|续|帮|怎么样|如何|转发|意见|建议",
     re.IGNORECASE,
 )
 _LABELLED: Final = re.compile(
@@ -108,6 +121,8 @@ def said_of(text: str) -> str:
         return ""
     if (handed := _HANDED_OVER.search(said)) and len(said) - handed.end() > handed.end() - handed.start():
         said = said[: handed.end()].rstrip(" \t\n:：")
+    if (pointed := _POINTED_AT.match(said)) and _ASKED.search(pointed.group()):
+        said = said[: pointed.end()].rstrip(" \t\n:：—")
     lines = said.split("\n")
     if said.strip():
         hidden = _shown_lines(lines[:MOST_LINES])

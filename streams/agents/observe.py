@@ -413,7 +413,7 @@ class Observe:
         for piece in pieces:
             self._pending.piece_done(partition, owner, piece.event_id, piece.piece_id)
 
-    def _with_turn_before(self, owner: Owner, window: Window) -> Window:
+    async def _with_turn_before(self, owner: Owner, window: Window) -> Window:
         """Return a window with the turn before it, where its user takes that back, a word of it, or may answer it."""
         first = next((piece for piece in window.pieces if piece.speaker == "user"), None)
         session_id = window.session_id
@@ -423,7 +423,10 @@ class Observe:
         may_answer = first is window.pieces[0] and len(first.text) <= LONGEST_ANSWER
         if not (is_withdrawal or is_repair or may_answer):
             return window
-        observations, offset = self._shards.of(owner).observations, first.position.offset
+        position = first.position
+        with suppress(ShardUnavailable):  # else what was before it may not be there yet
+            await self._shards.up_to(position.topic, position.partition, position.offset)
+        observations, offset = self._shards.of(owner).observations, position.offset
         asked = said_before = before = None
         if may_answer:
             asked = observations.said_before(owner, session_id, window.agent_id, offset, "assistant")
@@ -444,7 +447,7 @@ class Observe:
                 self._pending.waits(partition, owner, piece.event_id, reason)
 
         left, item = self._surviving(owner, window.pieces), None
-        window = self._with_turn_before(owner, window)
+        window = await self._with_turn_before(owner, window)
         while left:
             try:
                 rest = window if len(left) == len(window.pieces) else replace(window, pieces=tuple(left))

@@ -97,18 +97,18 @@ async def met(client: MonthClient) -> None:
 
 async def at_the_airport(client: MonthClient) -> None:
     now = await memories(client, as_of=at(5, 13).isoformat())
-    assert now["用户现在在机场"]["memory_type"] == "short_term"
-    assert now["用户现在在机场"]["expires_at"] == "2026-03-07T09:00:00Z"
-    assert "用户现在在机场" not in await memories(client, as_of=at(7, 10).isoformat())
+    assert now["我现在在机场"]["memory_type"] == "short_term"
+    assert now["我现在在机场"]["expires_at"] == "2026-03-07T09:00:00Z"
+    assert "我现在在机场" not in await memories(client, as_of=at(7, 10).isoformat())
 
 
 async def looked_back(client: MonthClient) -> None:
     """Let Luna look up what matters: that does not fade."""
     gone = await memories(client, status="expired")
-    assert set(gone) == {"用户现在在机场", "今天（2026-03-06） 19:30 会议"}, (
+    assert set(gone) == {"我现在在机场", "今天（2026-03-06） 19:30 会议"}, (
         "the meeting too, though no tick has come since"
     )
-    airport = await client.get(f"/v1/memories/{gone['用户现在在机场']['memory_id']}/history")
+    airport = await client.get(f"/v1/memories/{gone['我现在在机场']['memory_id']}/history")
     assert [e["type"] for e in airport["events"]] == ["MemoryFormed", "MemoryExpired"]
     assert airport["events"][1]["tick"]
     for asked in ("跟陈屿表白", "第一次约会"):

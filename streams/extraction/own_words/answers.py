@@ -52,6 +52,31 @@ _TAILS: Final = (
     "，",
 )
 FEW: Final = 3
+LONGEST_THING: Final = 30
+_YOU: Final = re.compile(r"\b(?:you|your|ya)\b|[你您]|^any\b|^有没有|^有", re.IGNORECASE)
+_FACT: Final = re.compile(
+    r"allerg|\b(?:name|call you|live|based|from|work|job|do for a living|old|born|birthday|married|partner|kids"
+    r"|children"
+    r"|siblings|pets?|study|speak|diet|vegetarian|vegan|smoke|drink|drive|own|hobbies)\b"
+    r"|过敏|名字|称呼|住|哪里人|工作|职业|多大|几岁|年龄|生日|结婚|对象|孩子|兄弟|姐妹|宠物|养|学什么|专业|吃素"
+    r"|抽烟|喝酒|开车|爱好",
+    re.IGNORECASE,
+)
+"""What a question asks for that is worth remembering whatever the answer is."""
+_DODGES: Final = re.compile(
+    r"\b(?:why|secret|rather not|guess|dunno|idk|want to|would you|could you|shall|imagine|if you)\b|秘密|你猜|不告诉|不想说|想|愿意|要不要|如果",
+    re.IGNORECASE,
+)
+_ALLERGIES: Final = re.compile(r"allerg|过敏", re.IGNORECASE)
+_SAYS_WHAT: Final = re.compile(r"(?:我叫|叫我|免贵)")
+_SURNAME: Final = re.compile(r"免贵|姓.$")
+_AFTER: Final = re.compile(
+    r"\s*[,，(（;；、].*$|(?:'s| is| works)? (?:fine|good|ok|great|lol|haha|i guess|though|mostly|unfortunately"
+    r"|for now)\b.*$|就行.*$|就好.*$"
+    r"|这边$|那边$",
+    re.IGNORECASE,
+)
+"""What an answer goes on with behind its value."""
 _NO: Final = re.compile(r"\W{0,4}(?:no|nope|nah|not|never|没有?|不|否)(?![a-z])", re.IGNORECASE)
 _ASKS_WHICH: Final = re.compile(
     r"\b(?:what|who|where|when|which|why|how)\b|什么|谁|哪|几|多少|怎么|为什么", re.IGNORECASE
@@ -90,6 +115,8 @@ class Answer:
     stands_alone: bool
     agrees_to: str | None = None
     """What the question asked, as the user would state it, where this is a yes."""
+    is_wanted: bool = False
+    """Whether the question asks for a fact of the user."""
     denies: str | None = None
     """The same, where this is a no."""
 
@@ -122,10 +149,12 @@ def answered(asked: str, said: str) -> Answer | None:
     is_short = han <= MOST_HAN if han else len(said.split()) <= MOST_WORDS
     if not is_short:
         return None
-    keys = () if denies(said) else _keys(asked, said)
+    keys = () if _NO.match(said) or (denies(said) and not _SAYS_WHAT.search(said)) else _keys(asked, said)
     stands_alone = _OWN.search(said) is not None and not confirms(said) and (han > FEW or len(said.split()) > FEW)
     agrees, asks = confirms(said), _as_statement(asked)
-    return Answer(keys, stands_alone, asks if agrees else None, asks if not agrees and _NO.match(said) else None)
+    is_wanted = _YOU.search(asked) is not None and _FACT.search(asked) is not None and not _DODGES.search(said + asked)
+    denied = asks if not agrees and _NO.match(said) else None
+    return Answer(keys, stands_alone, asks if agrees else None, is_wanted, denied)
 
 
 def _as_statement(asked: str) -> str | None:
@@ -141,15 +170,26 @@ def _as_statement(asked: str) -> str | None:
     return None
 
 
+def _allergies(said: str) -> tuple[Finding, ...]:
+    """Return each thing that an answer to a question about allergies names."""
+    is_chinese = _HAN.search(said) is not None
+    things = re.split(r"\s*(?:,|、|，|。|\band\b|\bor\b|[和跟])\s*", _LEADS.sub("", said).strip(" .。!！～~"))
+    named = [thing for thing in things if thing and len(thing) <= LONGEST_THING and not _NO_VALUE.search(thing)]
+    sentence = "用户对{}过敏" if is_chinese else "User is allergic to {}"
+    return tuple(profile("allergies", thing, sentence.format(thing)) for thing in named)
+
+
 def _keys(asked: str, said: str) -> tuple[Finding, ...]:
+    if _ALLERGIES.search(asked) and not confirms(said.split(",", maxsplit=1)[0]):
+        return _allergies(said)
     slot = slot_asked(asked.replace("your", "my").replace("you", "I").replace("你", "我"))
     if slot is None or slot.whose or len(slot.attributes) != 1 or slot.past:
         return ()
     attribute = slot.attributes[0]
     if attribute not in _SENTENCES or not is_single(attribute):
         return ()
-    value = _LEADS.sub("", said).strip(" .。!！～~,，")
-    if not value or len(value) > _LONGEST_VALUE or _NO_VALUE.search(value):
+    value = _AFTER.sub("", _LEADS.sub("", said)).strip(" .。!！～~,，啊呀哈")
+    if not value or len(value) > _LONGEST_VALUE or _NO_VALUE.search(value) or _SURNAME.match(value):
         return ()
     if attribute == "age":
         number = re.search(r"\d{1,3}", value)

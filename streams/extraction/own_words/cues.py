@@ -64,7 +64,8 @@ _REQUEST: Final = re.compile(
     r"|show me|write|find|recommend|suggest|explain|list|make me|create|generate|translate|summari[sz]e|share"
     r"|teach me|let me"
     r"|let'?s|look up|search|check|remind|i (?:want|need|would like|'d like|wish|hope) you\b|i'?d like you)"
-    r"|(?:那|那么|请问?|麻烦|拜托|好的?)?[，,]?(?:你?能不?能|可以|请|帮我|帮忙|给我|告诉我|教我|推荐|介绍|分享"
+    r"|(?:给|替|为|帮).{1,20}写|(?:那|那么|请问?|麻烦|拜托|好的?)?[，,]?(?:你?能不?能|可以|请|帮我|帮忙|给我|告诉我"
+    r"|教我|推荐|介绍|分享"
     r"|讲讲?|说说|写一?[个篇首段]|列出|翻译|查一?[下查]"
     r"|提醒我|我(?:想|要|希望)你|能否)",
     re.IGNORECASE,
@@ -92,6 +93,7 @@ _SUPPOSED: Final = re.compile(
     r"|(?:just )?(?:kidding|joking)\b|imagine\b|suppose\b|i(?:'ve)? heard (?:that )?some)"
     r"|\b(?:told me|thinks?|says?|said"
     r"|suggested) (?:that )?i should\b"
+    r"|\bjk\b|\b(?:just )?(?:kidding|joking)\b|^not really\b"
     r"|^(?:如果|要是|假如|假设)(?:我|咱|能|可以|有).{0,30}(?:就|会|该|好了)|^(?:我)?听说|开玩笑|逗你的|骗你的|^歌词",
     re.IGNORECASE,
 )
@@ -99,8 +101,16 @@ _LIMITED: Final = re.compile(
     r"\b(?:if|unless|except|only|when(?:ever)?|until|after \d|before \d|but not|big ones|not big|supposed|pretend"
     r"|wish|would|could"
     r"|might|maybe|perhaps|possibly|used to|almost|nearly|imagine|not sure|without|in the (?:evening|morning)|at night"
-    r"|or something|or whatever)\b|如果|要是|假如|除非|除了|只有|只在|只要|的时候|时候才|以前|曾经|也许|可能|大概"
+    r"|or something|or whatever)\b|如果|要是|假如|除非|除了|除外|只有|只在|只要|的时候|时候才|以前|曾经|也许|可能|大概"
     r"|希望|差点|的话|不确定",
+    re.IGNORECASE,
+)
+
+
+_JUST_NOW: Final = re.compile(
+    r"\b(?:right now|at the moment|rn|brb)\b|\bi'?m (?:at|on|in|sitting|waiting|stuck|standing|lying)\b.{0,40}\bnow\b"
+    r"|(?:现在|正|刚刚?|此刻)在.{0,3}(?:机场|车站|火车|地铁|路上|高铁|飞机|公交|医院|超市|商场|排队|开会|餐厅|咖啡"
+    r"|健身房|家里|外面|门口)",
     re.IGNORECASE,
 )
 
@@ -139,10 +149,17 @@ _CHANGES: Final = (
             r"|卖掉?了|不再|不\w{0,6}了|没\w{0,4}了|改(?:成|到|为|学|喝|吃|坐|用|在)|换(?:成|了|到|掉)|搬(?:到|去"
             r"|家|了)|取消|推迟|提前到|延期"
             r"|还清|还给|还了|结束|去世|过世|走了|分手|和好|戒|退(?:休|掉|了)|辞|离职|满\d+|生了|涨|降|转(?:行|到)"
-            r"|黄了|收养|改名"
+            r"|黄了|收养|改名|改到|复合|领证|结婚"
         ),
     ),
-    (0.4, r"\b(?:now|these days|instead|again|up to|down to|upgraded|started)\b|现在|又|开始|已经"),
+    (
+        0.4,
+        (
+            r"\b(?:now|these days|instead|again|up to|down to|upgraded|started|upped|bumped|dethroned|back up"
+            r"|pushed?)\b"
+            r"|\bi'?m \d+ (?:kilos?|kg|pounds|lbs)\b|现在|开始|已经|减到|加到|岁[了啦]"
+        ),
+    ),
 )
 _ENDING: Final = tuple((least, re.compile(pattern, re.IGNORECASE)) for least, pattern in _CHANGES)
 """What says that something is not as it was, each with how near the older statement must be."""
@@ -151,3 +168,19 @@ _ENDING: Final = tuple((least, re.compile(pattern, re.IGNORECASE)) for least, pa
 def nearness_of_what_changed(text: str) -> float | None:
     """Return the least cosine of an older statement that a sentence ends; None where it has no word of change."""
     return next((least for least, pattern in _ENDING if pattern.search(text)), None)
+
+
+def is_of_the_moment(text: str) -> bool:
+    """Return whether a sentence says where somebody is, or what they do, just now."""
+    return _JUST_NOW.search(text) is not None
+
+
+_RETRACTED: Final = re.compile(
+    r"^\W{0,3}(?:(?:just |only )?(?:kidding|joking)|jk|not really|nah,? kidding|开玩笑|逗你的|骗你的|哈{2,6}开玩笑)",
+    re.IGNORECASE,
+)
+
+
+def is_retraction(text: str) -> bool:
+    """Return whether a sentence says that the one before it was no earnest."""
+    return _RETRACTED.match(text) is not None

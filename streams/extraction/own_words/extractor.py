@@ -180,7 +180,7 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
                     event=merged.event or statement.event,
                     day=merged.day or statement.day,
                     is_brief=merged.is_brief and statement.is_brief,
-                    before="",
+                    is_joined=True,
                 )
                 continue
             one.text = _beside(statement.before, statement.text)
@@ -260,7 +260,7 @@ def _episode(kept: _Kept, event: Finding, window: Window, sources: tuple[int, ..
         content=content,
         kind="episodic",
         category=event.category,
-        memory_type=event.memory_type,
+        memory_type="short_term" if kept.statement.is_brief else event.memory_type,
         importance=episode_importance(event.event_type, event.emotion_intensity, intimacy),
         event_type=event.event_type,
         emotion=event.emotion or mood,

@@ -15,7 +15,14 @@ from projections.text.reminders import asks_for_reminder
 from projections.text.shown import said_of
 from streams.extraction.evidence.speakers import others_of, user_name_of
 from streams.extraction.own_words.answers import answered, field_of, question_before
-from streams.extraction.own_words.cues import asks_for_something, category_of, is_limited, says_nothing
+from streams.extraction.own_words.cues import (
+    asks_for_something,
+    category_of,
+    is_limited,
+    is_of_the_moment,
+    is_retraction,
+    says_nothing,
+)
 from streams.extraction.own_words.letters import with_capitals
 from streams.extraction.own_words.splitting import sentences
 from streams.extraction.own_words.starts import begun_by
@@ -54,11 +61,15 @@ _TO_COME: Final = re.compile(
     r"|'ll\b|要|会(?!议)|得去|打算|约了|预约|截止",
     re.IGNORECASE,
 )
+_ALSO: Final = re.compile(r"(?:and|also|plus)\b|还有|以及|也", re.IGNORECASE)
 _TASTES: Final = frozenset(
     {"likes", "dislikes", "interests", "allergies", "skills", "sensitive_topics", "usage_patterns"}
 )
-_ASKS: Final = re.compile(r"[?？][\"'”」』)）\s]*$|(?:吗|呢|么)[。！!～~…\s]*$")
+_ASKS: Final = re.compile(r"[?？][\"'”」』)）\s]{0,4}$|(?:吗|呢|么|(?<![要可才就也都我从])不)[。！!～~…\s]{0,4}$")
 _CLAUSE: Final = re.compile(r"(?<=[，,；;]) ?| [-–—]{1,3} |——")
+_OF_TODAY: Final = re.compile(
+    r"\b(?:today|tonight|now|rn|tomorrow|this morning|just)\b|今天|今晚|现在|明天|刚", re.IGNORECASE
+)
 LONGEST_FELT: Final = 100
 _FEELS: Final = re.compile(
     r"\b(?:i'?m|i am|i feel|i felt|i was|i'?ve been|i have been|feeling|feel) |我|^(?:真的|今天|最近)?(?:好|很|特别"
@@ -101,13 +112,15 @@ class Statement:
     """Whether it asks for something once, or is over today."""
     is_certain: bool = False
     """Whether it is kept whatever the heads say."""
+    is_joined: bool = False
+    """Whether another sentence was joined to it."""
     is_seen: bool = False
     """Whether it stood on a screen, and nobody said it."""
 
     @property
     def is_said_by_keys(self) -> bool:
         """Whether the keys' own sentences say all that was said."""
-        if not self.keys or self.event or self.before or self.asked:
+        if not self.keys or self.event or self.is_joined or self.before or self.asked:
             return False
         told = " ".join(f"{key.content} {key.value}" for key in self.keys)
         if _HAN.search(self.said):
@@ -156,14 +169,19 @@ def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]
     liked, told_at = _liked_before(pieces, index)
     last: str | None = None
     clauses_before: tuple[str, ...] = ()
-    for number, sentence in enumerate(sentences(own)):
+    parts = sentences(own)
+    for number, sentence in enumerate(parts):
+        if any(map(is_retraction, parts[number : number + 2])):
+            last = None
+            continue
         of_theirs = of_another and number == 0
         keys, event, clauses_before = _findings(sentence, piece, clauses_before, of_another=of_theirs)
         keys += liked if number == 0 else []
         field = [] if keys else field_of(sentence)
         keys = keys or field
         said = _before_question(sentence) if _ASKS.search(sentence) or asks_for_reminder(sentence) else sentence
-        answer = answered(asked, sentence) if asked is not None and number == 0 else None
+        goes_on = number == 0 or (number == 1 and _ALSO.match(sentence) is not None)
+        answer = answered(asked, sentence) if asked is not None and goes_on else None
         if answer is not None and not keys:
             keys = list(answer.keys)
             if answer.agrees_to:
@@ -179,7 +197,8 @@ def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]
                 means=None if answer is None else answer.agrees_to or answer.denies,
                 speaker=speaker,
                 event=event,
-                is_certain=bool(field),
+                is_brief=one.is_brief or _is_mood(event, sentence),
+                is_certain=bool(field) or (answer is not None and answer.is_wanted),
             )
             last = one.text if len(sentence) <= LONGEST_CARRIED else None
         else:
@@ -202,7 +221,9 @@ def _statement(said: str, index: int, piece: Piece, keys: list[Finding]) -> Stat
         day=day,
         is_ahead=is_ahead,
         category=category,
-        is_brief=asks_for_something(said) or (is_ahead and day == piece.today and when is not None and when.is_day),
+        is_brief=asks_for_something(said)
+        or is_of_the_moment(said)
+        or (is_ahead and day == piece.today and when is not None and when.is_day),
     )
 
 
@@ -239,6 +260,11 @@ def _findings(
             elif finding.kind == "episodic":
                 event = event or finding
     return keys, event or _felt(sentence), before
+
+
+def _is_mood(event: Finding | None, sentence: str) -> bool:
+    """Return whether an event is a feeling of the day."""
+    return event is not None and event.event_type == SHARED and _OF_TODAY.search(sentence) is not None
 
 
 def _felt(sentence: str) -> Finding | None:

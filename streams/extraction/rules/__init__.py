@@ -1,4 +1,4 @@
-"""Rules that find keys and events in a sentence, in Chinese and English, and would rather find nothing than a wrong one.
+"""Rules that find keys and events in a sentence, in Chinese and English, and rather find nothing than a wrong one.
 
 `chinese.traditional` gives a sentence's characters the form that the rules know, `sentences` cuts it, `sentence_reader`
 passes it to the rules of its language. Both languages run the same pipeline (`pipeline`): `clauses` says whom a clause
