@@ -320,9 +320,10 @@ class Worker:
         self._exits.push_async_callback(rules.aclose)
         judge = Judge(self.embedder)
         self._exits.push_async_callback(judge.aclose)
-        own_words = OwnWords(rules, judge.embed, judge.heads, lambda window: self._known.of(window))  # noqa: PLW0108 - built later
         if self.settings.extracts_with == "rules":
-            return own_words
+            known = lambda window: self._known.of(window)  # noqa: E731, PLW0108 - it is built later
+            return OwnWords(rules, judge.embed, judge.heads, known)
+        own_words = OwnWords(rules, judge.embed, judge.heads)  # beside a model, which says what ends
         model = components.make_model(self.settings, self.metrics)
         self._exits.push_async_callback(model.aclose)
         models: Extractor = model

@@ -32,7 +32,9 @@ _ZH_ORDER: Final = (
     r"(?:翻译|润色|改写|总结|概括|修改|校对|改一?下|检查|解释|分析|回复|续写|点评|看一?看|看一?下|缩写|扩写)"
 )
 _HANDED_OVER: Final = re.compile(
-    rf"(?:\b{_ORDER}\b[^:：\n.]{{0,80}}|\b{_THING}\b[^:：\n.]{{0,40}}"
+    rf"(?:(?:^|[.!?\n]\s{{0,3}}|\b(?:can|could|would|will) you (?:please |help me )?|\bplease "
+    rf"|\bhelp me (?:to )?){_ORDER}\b[^:：\n.]{{3,80}}"
+    rf"|\b(?:here(?:'s| is| are)|this is|below is|following)\b[^:：\n.]{{0,30}}\b{_THING}\b[^:：\n.]{{0,40}}"
     rf"|{_ZH_ORDER}[^:：\n。]{{0,30}}|(?:这是|下面是|以下是|如下"
     rf"|[写发收贴]的)[^:：\n。]{{0,16}}{_ZH_THING}[^:：\n。]{{0,12}})"
     r"(?:[:：][ \t]*(?:\n+)?|\n+)(?=\S)",
@@ -47,7 +49,8 @@ _POINTED_AT: Final = re.compile(
 )
 """A first line that points at the text behind it."""
 _PLAYED: Final = re.compile(
-    r"\brole-?play|\b(?:let'?s (?:pretend|play)|pretend (?:that )?(?:i|you|we|to)\b|act as (?:an?|my|the|if)\b"
+    r"(?:^|\b(?:let'?s|please|can we|we(?:'re| are)?|this is an?) )role-?play|\b(?:let'?s pretend"
+    r"|pretend (?:that )?(?:i|you|we|to)\b|act as (?:an?|my|the|if)\b"
     r"|you are now an?\b|imagine (?:that )?(?:i'?m|i am|you'?re|you are)\b|my character\b|in character\b"
     r"|write (?:me )?(?:an?|the) (?:story|poem|song|scene|dialogue|essay|speech|letter|bio|monologue)\b)"
     r"|扮演|角色扮演|演一?[段场出]|演戏|[你我]演|我演的|假装(?:你|我|咱)|假设(?:你|我)是|你现在是一[个名位]"
@@ -92,7 +95,8 @@ _ONE_LABELLED: Final = re.compile(
 )
 """One line of a talk: somebody's name, and what they say of themselves."""
 _LOGGED: Final = re.compile(
-    r"^\W{0,2}(?:(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|SELECT\b|INSERT INTO\b|\d{4}-\d\d-\d\d[T ]\d\d:\d\d)"
+    r"^\W{0,2}(?:(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|SELECT\b|INSERT INTO\b"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)"
 )
 _HEADER: Final = re.compile(
     r"^\s*(?:from|to|cc|sent|date|subject|re|fwd|发件人|收件人|抄送|主题|日期)\s?[:：]", re.IGNORECASE
@@ -140,8 +144,7 @@ def _shown_lines(lines: Sequence[str]) -> set[int]:
     if len(lines) == 1:
         return (
             {0}
-            if _is_quoted(lines[0])
-            or any(form.match(lines[0]) for form in (_ONE_LABELLED, _EXPORTED, _MACHINE, _LOGGED))
+            if _is_quoted(lines[0]) or any(form.match(lines[0]) for form in (_ONE_LABELLED, _EXPORTED, _LOGGED))
             else set()
         )
     for found in (exported, _labelled(lines)):
@@ -168,8 +171,8 @@ def _labelled(lines: Sequence[str]) -> list[int]:
     if any(_FIELD.fullmatch(who) for who in names):
         return []
     is_talk = len(set(names)) < len(names) or any(_ROLE.fullmatch(who) for who in names)
-    is_named = all(who[:1].isupper() or not who.isascii() for who in names)
-    return [number for number, _ in found] if (is_named and (is_talk or len(names) >= FEW)) or is_talk else []
+    is_said = any(_ONE_LABELLED.match(lines[number]) for number, _ in found)
+    return [number for number, _ in found] if is_talk or (is_said and len(names) >= FEW) else []
 
 
 def _is_quoted(line: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from projections.partitions.assignment import NotHeld
@@ -32,7 +32,7 @@ from streams.extraction.wishes.repairs import takes_back
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from contextlib import AbstractContextManager
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
     from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
@@ -59,6 +59,8 @@ IDLE_CHECKS: Final = 4
 """How often open windows are checked within IDLE_SECONDS."""
 
 
+ANSWERED_WITHIN: Final = timedelta(hours=1)
+"""A turn later than that answers no question of the window before."""
 DECISION_SECONDS: Final = 10.0
 """A user's next window waits so long for the decision on the one before, so that a model is shown what was decided."""
 
@@ -437,7 +439,7 @@ class Observe:
             window,
             before=before if is_withdrawal else None,
             said_before=_words(observations, owner, said_before),
-            asked_before=_words(observations, owner, asked),
+            asked_before=_words(observations, owner, asked, first.recorded_at - ANSWERED_WITHIN),
         )
 
     async def _extract(self, partition: int, owner: Owner, window: Window, extractor: Extractor) -> None:
@@ -450,7 +452,7 @@ class Observe:
         window = await self._with_turn_before(owner, window)
         while left:
             try:
-                rest = window if len(left) == len(window.pieces) else replace(window, pieces=tuple(left))
+                rest = window if len(left) == len(window.pieces) else _without_before(window, left)
                 item, _ = await self._answer(partition, rest, extractor, waits)
                 break
             except Erased:
@@ -603,7 +605,18 @@ def _nothing() -> None:
     """Acknowledge nothing: it was acknowledged before."""
 
 
-def _words(observations: ObservationLookup, owner: Owner, event_id: str | None) -> str | None:
-    """Return the words of a turn, as far as its user lets them be kept; None without one."""
+def _words(
+    observations: ObservationLookup, owner: Owner, event_id: str | None, since: datetime | None = None
+) -> str | None:
+    """Return what its user lets be kept of a turn; None without one, or for one from before `since`."""
     told = observations.told(owner, event_id) if event_id else None
-    return None if told is None else told.message.content
+    if told is None or (since is not None and told.recorded_at < since):
+        return None
+    return told.message.content
+
+
+def _without_before(window: Window, left: Sequence[Piece]) -> Window:
+    """Return a window of the pieces that are left; without its first one nothing is an answer to the turn before."""
+    if left and left[0] is window.pieces[0]:
+        return replace(window, pieces=tuple(left))
+    return replace(window, pieces=tuple(left), asked_before=None, said_before=None)

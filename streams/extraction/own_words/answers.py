@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from projections.profile.slot_question import slot_asked
-from schemas.vocabulary.attributes import is_single
 from streams.extraction.evidence.judgement import confirms, denies
+from streams.extraction.own_words.cues import of_whom, says_nothing
 from streams.extraction.own_words.splitting import sentences
 from streams.extraction.rules.finding import Finding, profile
 
@@ -53,6 +53,25 @@ _TAILS: Final = (
 )
 FEW: Final = 3
 LONGEST_THING: Final = 30
+LONGEST_HAN: Final = 10
+MOST_VALUE_WORDS: Final = 4
+_YES: Final = re.compile(
+    r"\W*(?:yes|yeah|yep|yup|sure|right|correct|exactly|indeed|of course|true|that'?s right|absolutely|是的?|对的?"
+    r"|嗯{1,3}|没错|当然)"
+    r"(?!\w)[,.!，。！ ]{0,3}(?:i (?:am|do|have|did)|exactly|indeed|right|correct|的|啊|呀|没错|是的?|对)?\W*",
+    re.IGNORECASE,
+)
+_CHOICE: Final = re.compile(r"\bor\b|还是|或者", re.IGNORECASE)
+_AGE: Final = re.compile(
+    r"(?:i'?m |just |turned |今年)?(?P<age>\d{1,3})(?: ?years?(?: old)?| ?yo| ?岁了?)?", re.IGNORECASE
+)
+_CLAUSE: Final = re.compile(
+    r"(?:it|it's|that|this|with|call|good|i|i'm|my|his|her|their|from|because|when|at|on|let|see|ask|born|working"
+    r"|still|currently"
+    r"|complicated|private|great|thanks?|haha|bye|morning|hello|fine|ok|okay|unknown|later|attached)\b",
+    re.IGNORECASE,
+)
+"""What begins no value."""
 _YOU: Final = re.compile(r"\b(?:you|your|ya)\b|[你您]|^any\b|^有没有|^有", re.IGNORECASE)
 _FACT: Final = re.compile(
     r"allerg|\b(?:name|call you|live|based|from|work|job|do for a living|old|born|birthday|married|partner|kids"
@@ -64,7 +83,8 @@ _FACT: Final = re.compile(
 )
 """What a question asks for that is worth remembering whatever the answer is."""
 _DODGES: Final = re.compile(
-    r"\b(?:why|secret|rather not|guess|dunno|idk|want to|would you|could you|shall|imagine|if you)\b|秘密|你猜|不告诉|不想说|想|愿意|要不要|如果",
+    r"\b(?:why|secret|rather not|guess|dunno|idk|want to|would you|could you|shall|imagine|if you)\b|秘密|你猜"
+    r"|不告诉|不想说|想|愿意|要不要|如果",
     re.IGNORECASE,
 )
 _ALLERGIES: Final = re.compile(r"allerg|过敏", re.IGNORECASE)
@@ -136,8 +156,8 @@ def question_before(window: Window, index: int) -> tuple[int | None, str | None]
 
 
 def _question(text: str) -> str | None:
-    """Return the last question of a text."""
-    asked = next((one for one in reversed(sentences(text)) if _ASKS.search(one)), None)
+    """Return the question with which a text ends, or that its last sentence follows."""
+    asked = next((one for one in reversed(sentences(text)[-2:]) if _ASKS.search(one)), None)
     return asked if asked is not None and len(asked) <= LONGEST_QUESTION else None
 
 
@@ -151,7 +171,7 @@ def answered(asked: str, said: str) -> Answer | None:
         return None
     keys = () if _NO.match(said) or (denies(said) and not _SAYS_WHAT.search(said)) else _keys(asked, said)
     stands_alone = _OWN.search(said) is not None and not confirms(said) and (han > FEW or len(said.split()) > FEW)
-    agrees, asks = confirms(said), _as_statement(asked)
+    agrees, asks = _YES.fullmatch(said) is not None and not _CHOICE.search(asked), _as_statement(asked)
     is_wanted = _YOU.search(asked) is not None and _FACT.search(asked) is not None and not _DODGES.search(said + asked)
     denied = asks if not agrees and _NO.match(said) else None
     return Answer(keys, stands_alone, asks if agrees else None, is_wanted, denied)
@@ -174,36 +194,51 @@ def _allergies(said: str) -> tuple[Finding, ...]:
     """Return each thing that an answer to a question about allergies names."""
     is_chinese = _HAN.search(said) is not None
     things = re.split(r"\s*(?:,|、|，|。|\band\b|\bor\b|[和跟])\s*", _LEADS.sub("", said).strip(" .。!！～~"))
-    named = [thing for thing in things if thing and len(thing) <= LONGEST_THING and not _NO_VALUE.search(thing)]
+    named = [one for one in things if one and len(one) <= LONGEST_THING and _is_value("allergies", one)]
     sentence = "用户对{}过敏" if is_chinese else "User is allergic to {}"
     return tuple(profile("allergies", thing, sentence.format(thing)) for thing in named)
 
 
 def _keys(asked: str, said: str) -> tuple[Finding, ...]:
-    if _ALLERGIES.search(asked) and not confirms(said.split(",", maxsplit=1)[0]):
-        return _allergies(said)
+    """Return what an answer fills that the question asks for of the user."""
+    if _ALLERGIES.search(asked):
+        is_yes = confirms(said.split(",", maxsplit=1)[0])
+        return () if is_yes or of_whom(asked) else _allergies(said)
     slot = slot_asked(asked.replace("your", "my").replace("you", "I").replace("你", "我"))
     if slot is None or slot.whose or len(slot.attributes) != 1 or slot.past:
         return ()
-    attribute = slot.attributes[0]
-    if attribute not in _SENTENCES or not is_single(attribute):
-        return ()
+    [attribute] = slot.attributes
     value = _AFTER.sub("", _LEADS.sub("", said)).strip(" .。!！～~,，啊呀哈")
-    if not value or len(value) > _LONGEST_VALUE or _NO_VALUE.search(value) or _SURNAME.match(value):
+    if attribute not in _SENTENCES or _SURNAME.match(value):
         return ()
     if attribute == "age":
-        number = re.search(r"\d{1,3}", value)
-        if number is None:
-            return ()
-        value = number.group()
-    return (profile(attribute, value, _SENTENCES[attribute][_HAN.search(asked + value) is not None].format(value)),)
+        number = _AGE.fullmatch(value)
+        value = number["age"] if number else ""
+    elif not _is_value(attribute, value):
+        value = ""
+    sentence = _SENTENCES[attribute][_HAN.search(asked + value) is not None]
+    return (profile(attribute, value, sentence.format(value)),) if value else ()
+
+
+def _is_value(attribute: str, value: str) -> bool:
+    """Return whether words can be the value of a key: few, and a name where it must be one."""
+    if not 0 < len(value) <= _LONGEST_VALUE or _NO_VALUE.search(value) or _CLAUSE.match(value) or says_nothing(value):
+        return False
+    if _HAN.search(value):
+        return len(value) <= LONGEST_HAN
+    words = value.split()
+    is_name = attribute in ("user_name", "city", "employer")
+    return len(words) <= MOST_VALUE_WORDS and (not is_name or value[:1].isupper() or len(words) <= 2)  # noqa: PLR2004
 
 
 def field_of(said: str) -> list[Finding]:
     """Return the key of a line that names it: `City: Berlin`, 姓名：王小雨."""
     named = _FIELD.match(said)
     attribute = _FIELDS.get(named["name"].casefold()) if named else None
-    if named is None or attribute is None or _NO_VALUE.search(named["value"]):
+    if named is None or attribute is None:
+        return []
+    is_good = _AGE.fullmatch(named["value"]) if attribute == "age" else _is_value(attribute, named["value"])
+    if not is_good:
         return []
     sentence = _SENTENCES[attribute][_HAN.search(said) is not None]
     return [profile(attribute, named["value"], sentence.format(named["value"]))]

@@ -93,7 +93,7 @@ _SUPPOSED: Final = re.compile(
     r"|(?:just )?(?:kidding|joking)\b|imagine\b|suppose\b|i(?:'ve)? heard (?:that )?some)"
     r"|\b(?:told me|thinks?|says?|said"
     r"|suggested) (?:that )?i should\b"
-    r"|\bjk\b|\b(?:just )?(?:kidding|joking)\b|^not really\b"
+    r"|\bjk\b|\b(?:just )?(?:kidding|joking)\b"
     r"|^(?:如果|要是|假如|假设)(?:我|咱|能|可以|有).{0,30}(?:就|会|该|好了)|^(?:我)?听说|开玩笑|逗你的|骗你的|^歌词",
     re.IGNORECASE,
 )
@@ -141,9 +141,9 @@ _CHANGES: Final = (
         (
             r"\b(?:sold|traded|stopped|quit|quitting|gave up|given up|no longer|any ?more|cancel\w*|called off"
             r"|paid (?:\w+ ){0,3}back"
-            r"|is over|passed away|died|broke up|split up|back together|retired|lost|replaced|postponed|pushed"
+            r"|is over|passed away|died|broke up|split up|back together|retired|replaced|postponed|pushed"
             r"|rescheduled"
-            r"|got rid of|swapped|dropped|scrapped|ditched|fell through|done with|not happening|out of|returned"
+            r"|got rid of|swapped|dropped|scrapped|ditched|fell through|done with|not happening|returned"
             r"|moved|relocated"
             r"|turned \d|gave birth|switched|changed|adopted|don'?t \w+ (?:\w+ )?now)\b"
             r"|卖掉?了|不再|不\w{0,6}了|没\w{0,4}了|改(?:成|到|为|学|喝|吃|坐|用|在)|换(?:成|了|到|掉)|搬(?:到|去"
@@ -155,7 +155,7 @@ _CHANGES: Final = (
     (
         0.4,
         (
-            r"\b(?:now|these days|instead|again|up to|down to|upgraded|started|upped|bumped|dethroned|back up"
+            r"\b(?:now|these days|instead|up to|down to|upgraded|upped|bumped|dethroned|back up"
             r"|pushed?)\b"
             r"|\bi'?m \d+ (?:kilos?|kg|pounds|lbs)\b|现在|开始|已经|减到|加到|岁[了啦]"
         ),
@@ -165,8 +165,34 @@ _ENDING: Final = tuple((least, re.compile(pattern, re.IGNORECASE)) for least, pa
 """What says that something is not as it was, each with how near the older statement must be."""
 
 
+_UNCHANGED: Final = re.compile(
+    r"(?:n['’]?t|\b(?:never|not|no))\s(?:\w+\s){0,2}(?:sold|quit|stop\w*|give|cancel\w*|move|moved|switch\w*"
+    r"|change\w*|drop\w*|retire)"
+    r"|(?:没有?|不会|别|从不|还没).{0,2}(?:卖|换|搬|改|取消|辞|戒|分手|离)",
+    re.IGNORECASE,
+)
+_OF_WHOM: Final = re.compile(
+    r"\b(?:mother|mom|mum|father|dad|wife|husband|girlfriend|boyfriend|partner|sister|brother|son|daughter|uncle"
+    r"|aunt|cousin"
+    r"|nephew|niece|friend|boss|manager|colleague|coworker|roommate|neighbou?r|grandm\w+|grandpa|grandfather"
+    r"|grandparents)s?\b"
+    r"|妈|爸|老婆|老公|女朋友|男朋友|哥|姐|弟|妹|儿子|女儿|爷爷|奶奶|外公|外婆|朋友|同事|老板|室友|邻居",
+    re.IGNORECASE,
+)
+
+
+def of_whom(text: str) -> set[str]:
+    """Return the words for people in a sentence, case folded, in the singular."""
+    return {word.casefold().rstrip("s") for word in _OF_WHOM.findall(text)}
+
+
 def nearness_of_what_changed(text: str) -> float | None:
-    """Return the least cosine of an older statement that a sentence ends; None where it has no word of change."""
+    """Return the least cosine of an older statement that a sentence ends; None where it has no word of change.
+
+    What is denied, supposed or limited changes nothing.
+    """
+    if _UNCHANGED.search(text) or is_limited(text):
+        return None
     return next((least for least, pattern in _ENDING if pattern.search(text)), None)
 
 
@@ -176,7 +202,7 @@ def is_of_the_moment(text: str) -> bool:
 
 
 _RETRACTED: Final = re.compile(
-    r"^\W{0,3}(?:(?:just |only )?(?:kidding|joking)|jk|not really|nah,? kidding|开玩笑|逗你的|骗你的|哈{2,6}开玩笑)",
+    r"^\W{0,3}(?:(?:just |only )?(?:kidding|joking)|jk|nah,? kidding|开玩笑|逗你的|骗你的|哈{2,6}开玩笑)",
     re.IGNORECASE,
 )
 

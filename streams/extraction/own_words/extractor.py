@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
@@ -12,7 +13,7 @@ from projections.text.analyser import terms
 from projections.text.scripts import is_read
 from schemas.vocabulary.attributes import NICKNAME
 from streams.extraction.event_importance import episode_importance, newest_intimacy
-from streams.extraction.own_words.cues import nearness_of_what_changed
+from streams.extraction.own_words.cues import nearness_of_what_changed, of_whom
 from streams.extraction.protocol import Extraction, Outage, Proposal
 from streams.extraction.request import know_nothing
 from streams.extraction.rules_lineage import RulesLineage
@@ -35,6 +36,10 @@ OF_SPEAKER: Final = 0.1
 """The least `own` of a sentence that fills a key."""
 SHORT_LIVED: Final = 0.3
 """Importance of what passes."""
+_USER: Final = re.compile(r"^(?:User|用户)")
+_ASKED: Final = re.compile(r"^(?:[^:()]{1,40}: )?\([^()]{1,200}\) ")
+"""The question before an answer, and the speaker before it."""
+log = logging.getLogger("mnemolog")
 _FIRST_DATE: Final = re.compile(r"第一次约会|\bfirst date\b", re.IGNORECASE)
 _OWN: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|im|ive|my|we|we're|our|me|us)\b|[我咱俺]", re.IGNORECASE)
 
@@ -79,28 +84,32 @@ class OwnWords(RulesLineage):
     async def _moved_on(self, window: Window, proposals: list[Proposal]) -> tuple[list[Proposal], tuple[str, ...]]:
         """Return proposals with what each ends of what is known, where its words say that something has changed.
 
-        It ends the nearest statement that shares a word with it, where that is near enough.
+        It ends the nearest statement of the same people that shares a word with it, where that is near enough.
         """
-        least = [
-            None if one.attribute or one.category == SCHEDULE else nearness_of_what_changed(one.content)
-            for one in proposals
-        ]
+        texts = [_ASKED.sub("", one.content) for one in proposals]
+        least = [_nearness_of_what_ends(one, text) for one, text in zip(proposals, texts, strict=True)]
         if not any(least) or window.source_type != "chat":
             return proposals, ()
-        known = [one for one in await self._known_of(window) if one.text not in {p.content for p in proposals}]
+        said = {one.content for one in proposals}
+        known = [one for one in await self._known(window) if one.text not in said]
         if not known:
             return proposals, ()
-        vectors = await self._vectors([one.text for one in known] + [one.content for one in proposals])
+        vectors = await self._vectors([one.text for one in known] + texts)
         cosines = vectors[len(known) :] @ vectors[: len(known)].T
-        words = [set(terms(one.text)) for one in known]
         ended = []
-        for one, near, row in zip(proposals, least, cosines, strict=True):
-            own = set(terms(one.content))
-            places = [
-                place for place in row.argsort()[::-1] if near is not None and row[place] >= near and own & words[place]
-            ]
-            ended.append(replace(one, ends=(known[places[0]].memory_id,)) if places else one)
+        for one, text, near, row in zip(proposals, texts, least, cosines, strict=True):
+            alike = [place for place in row.argsort()[::-1] if _may_end(one, text, known[place])]
+            ends = near is not None and bool(alike) and row[alike[0]] >= near
+            ended.append(replace(one, ends=(known[alike[0]].memory_id,)) if ends else one)
         return ended, tuple(one.memory_id for one in known)
+
+    async def _known(self, window: Window) -> Sequence[Known]:
+        """Return what is known; nothing where that cannot be found, for the words are kept all the same."""
+        try:
+            return await self._known_of(window)
+        except (LookupError, TypeError, ValueError, AttributeError):
+            log.exception("what is known was not found for a window of %d pieces", len(window.pieces))
+            return ()
 
     async def _vectors(self, texts: Sequence[str]) -> Vectors:
         try:
@@ -217,10 +226,18 @@ def _beside(one: str, other: str) -> str:
     return f"{one}{other}" if one[-1:] in "。！？…" else f"{one} {other}"
 
 
-def _nearness_of_what_ends(one: Proposal) -> float | None:
+def _nearness_of_what_ends(one: Proposal, text: str) -> float | None:
     """Return how near a statement must be that a proposal ends; of a key the newest counts, and a plan ends nothing."""
-    is_of_now = one.attribute is None and one.category != SCHEDULE
-    return nearness_of_what_changed(one.content) if is_of_now else None
+    is_of_now = one.attribute is None and one.category != SCHEDULE and one.memory_type == "long_term"
+    return nearness_of_what_changed(text) if is_of_now else None
+
+
+def _may_end(one: Proposal, text: str, known: Known) -> bool:
+    """Return whether a statement may be about the same as what is known: by a word, by whose it is, and about whom."""
+    is_same_owner = known.about is None or known.about == one.speaker or known.about.casefold() in text.casefold()
+    if (one.speaker and known.about != one.speaker) or not is_same_owner:
+        return False
+    return of_whom(text) <= of_whom(known.text) and bool(set(terms(text)) & set(terms(known.text)))
 
 
 def _content(kept: _Kept) -> str:
@@ -232,7 +249,7 @@ def _content(kept: _Kept) -> str:
 def _of_key(key: Finding, one: Statement, sources: tuple[int, ...]) -> Proposal:
     content = key.content
     if one.speaker:
-        content = content.replace("User", one.speaker, 1).replace("用户", one.speaker, 1)
+        content = _USER.sub(lambda _: one.speaker or "", content, count=1)
     return Proposal(
         content=content,
         category=key.category,

@@ -122,6 +122,8 @@ class Statement:
         """Whether the keys' own sentences say all that was said."""
         if not self.keys or self.event or self.is_joined or self.before or self.asked:
             return False
+        if any(key.content == self.said for key in self.keys):
+            return False
         told = " ".join(f"{key.content} {key.value}" for key in self.keys)
         if _HAN.search(self.said):
             return set(simplified(self.said)) - set(simplified(told)) <= _LITTLE
@@ -210,7 +212,7 @@ def _statement(said: str, index: int, piece: Piece, keys: list[Finding]) -> Stat
     when = first_day(said, piece.said_at)
     day = when.first if when is not None and (when.relative or when.is_day) else None
     is_ahead = day is not None and when is not None and when.last >= piece.today and _is_ahead(said, day, piece)
-    if is_ahead and not keys:
+    if is_ahead and not keys and not is_limited(said):
         keys = begun_by(said)
     category = keys[0].category if keys else "schedule" if is_ahead else category_of(said)
     return Statement(
