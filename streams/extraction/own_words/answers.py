@@ -56,9 +56,9 @@ LONGEST_THING: Final = 30
 LONGEST_HAN: Final = 10
 MOST_VALUE_WORDS: Final = 4
 _YES: Final = re.compile(
-    r"\W*(?:yes|yeah|yep|yup|sure|right|correct|exactly|indeed|of course|true|that'?s right|absolutely|是的?|对的?"
+    r"\W{0,4}(?:yes|yeah|yep|yup|sure|right|correct|exactly|indeed|of course|true|that'?s right|absolutely|是的?|对的?"
     r"|嗯{1,3}|没错|当然)"
-    r"(?!\w)[,.!，。！ ]{0,3}(?:i (?:am|do|have|did)|exactly|indeed|right|correct|的|啊|呀|没错|是的?|对)?\W*",
+    r"(?!\w)[,.!，。！ ]{0,3}(?:i (?:am|do|have|did)|exactly|indeed|right|correct|的|啊|呀|没错|是的?|对)?\W{0,6}",
     re.IGNORECASE,
 )
 _CHOICE: Final = re.compile(r"\bor\b|还是|或者", re.IGNORECASE)
@@ -91,7 +91,7 @@ _ALLERGIES: Final = re.compile(r"allerg|过敏", re.IGNORECASE)
 _SAYS_WHAT: Final = re.compile(r"(?:我叫|叫我|免贵)")
 _SURNAME: Final = re.compile(r"免贵|姓.$")
 _AFTER: Final = re.compile(
-    r"\s*[,，(（;；、].*$|(?:'s| is| works)? (?:fine|good|ok|great|lol|haha|i guess|though|mostly|unfortunately"
+    r" ?[,，(（;；、].*$|(?:'s| is| works)? (?:fine|good|ok|great|lol|haha|i guess|though|mostly|unfortunately"
     r"|for now)\b.*$|就行.*$|就好.*$"
     r"|这边$|那边$",
     re.IGNORECASE,
@@ -193,8 +193,8 @@ def _as_statement(asked: str) -> str | None:
 def _allergies(said: str) -> tuple[Finding, ...]:
     """Return each thing that an answer to a question about allergies names."""
     is_chinese = _HAN.search(said) is not None
-    things = re.split(r"\s*(?:,|、|，|。|\band\b|\bor\b|[和跟])\s*", _LEADS.sub("", said).strip(" .。!！～~"))
-    named = [one for one in things if one and len(one) <= LONGEST_THING and _is_value("allergies", one)]
+    things = re.split(r",|、|，|。|\band\b|\bor\b|[和跟]", _LEADS.sub("", said).strip(" .。!！～~"))
+    named = [one for one in map(str.strip, things) if one and len(one) <= LONGEST_THING and _is_value("allergies", one)]
     sentence = "用户对{}过敏" if is_chinese else "User is allergic to {}"
     return tuple(profile("allergies", thing, sentence.format(thing)) for thing in named)
 
