@@ -25,6 +25,7 @@ from schemas.topics import CONVERSATIONS, INBOX
 from streams.agents.pending_observations import PendingObservations
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import append_with_retry, catch_up
+from streams.extraction.own_words.cues import nearness_of_what_changed
 from streams.extraction.request import answer_records, too_large
 from streams.extraction.window import OpenWindow, closes_before, pieces_of, window_of
 from streams.extraction.wishes.repairs import takes_back
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
         [CandidatesExtracted | ExtractionRejected, NewRecord, Callable[[], bool]], Awaitable[Decided | None]
     ]
 
+MOST_ANSWERED: Final = 10_000
+"""Users whose last answer is known: of others a window does not wait for it."""
 LONGEST_ANSWER: Final = 120
 """Characters of a turn that may answer the turn before its window."""
 LONGEST_CHECK_SECONDS: Final = 1.0
@@ -147,6 +150,8 @@ class Observe:
         self._decide = decide
         self._decided = decided
         self._decision_seconds = decision_seconds
+        self._answered: dict[Owner, str] = {}
+        """The last answer without a model to a user's words, which may not be decided on yet; the latest users'."""
         self._sessions: dict[_SessionKey, _Session] = {}
         self._erasing: dict[Owner, asyncio.Event] = {}
         self._pending = PendingObservations()
@@ -449,6 +454,9 @@ class Observe:
                 self._pending.waits(partition, owner, piece.event_id, reason)
 
         left, item = self._surviving(owner, window.pieces), None
+        answered = self._answered.pop(owner, None)
+        if answered is not None and any(nearness_of_what_changed(piece.text) for piece in window.pieces):
+            await self._until_decided(owner, answered)  # what it ends may be among it
         window = await self._with_turn_before(owner, window)
         while left:
             try:
@@ -459,10 +467,17 @@ class Observe:
                 left = self._surviving(owner, left)
         self._done(partition, owner, window.pieces)
         if item is not None and item.model not in WITHOUT_MODEL:
-            # Not for ever: the decision may lag, and of an answer that was erased meanwhile there is none.
-            with suppress(TimeoutError, ShardUnavailable):
-                async with asyncio.timeout(self._decision_seconds):
-                    await self._decided(owner, item.envelope.event_id)
+            await self._until_decided(owner, item.envelope.event_id)
+        elif item is not None:
+            self._answered[owner] = item.envelope.event_id
+            if len(self._answered) > MOST_ANSWERED:
+                del self._answered[next(iter(self._answered))]
+
+    async def _until_decided(self, owner: Owner, item_id: str) -> None:
+        """Wait for the decision on an answer, not for ever: it may lag, and an answer that was erased has none."""
+        with suppress(TimeoutError, ShardUnavailable):
+            async with asyncio.timeout(self._decision_seconds):
+                await self._decided(owner, item_id)
 
     async def _keep(self, queued: Sequence[tuple[int, Window]]) -> None:
         """Extract windows of one user that are kept word for word: together, or else one by one."""
