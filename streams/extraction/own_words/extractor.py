@@ -13,7 +13,7 @@ from projections.text.analyser import terms
 from projections.text.scripts import is_read
 from schemas.vocabulary.attributes import NICKNAME
 from streams.extraction.event_importance import episode_importance, newest_intimacy
-from streams.extraction.own_words.cues import nearness_of_what_changed, of_whom
+from streams.extraction.own_words.cues import category_of, nearness_of_what_changed, of_whom
 from streams.extraction.protocol import Extraction, Outage, Proposal
 from streams.extraction.request import know_nothing
 from streams.extraction.rules_lineage import RulesLineage
@@ -203,8 +203,9 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
     sources = (one.piece,) if one.asked_by is None else (one.asked_by, one.piece)
     if one.event is not None:
         return [_episode(kept, one.event, window, sources), *(_of_key(key, one, sources) for key in one.keys)]
-    if one.is_said_by_keys:
-        return [_of_key(key, one, sources) for key in one.keys]
+    allowed = [key for key in one.keys if not _forbids(window, key.content, key)]
+    if one.is_said_by_keys or len(allowed) < len(one.keys) or _forbids(window, one.said):
+        return [_of_key(key, one, sources) for key in allowed]  # of what must not be kept no sentence says it
     first, rest = (one.keys[0], one.keys[1:]) if one.keys else (None, ())
     is_lasting = kept.is_lasting and not one.is_brief
     importance = round(0.3 + 0.4 * kept.score, 2) if is_lasting and not one.is_seen else SHORT_LIVED
@@ -224,6 +225,15 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
 
 def _beside(one: str, other: str) -> str:
     return f"{one}{other}" if one[-1:] in "。！？…" else f"{one} {other}"
+
+
+def _forbids(window: Window, text: str, key: Finding | None = None) -> bool:
+    """Return whether the window's policy keeps a key, or a sentence by what it speaks of, from being remembered."""
+    if window.policy is None:
+        return False
+    category = key.category if key else category_of(text)
+    attribute, value = (key.attribute, key.value) if key else (None, None)
+    return window.policy.forbids(text, category=category, attribute=attribute, value=value) is not None
 
 
 def _nearness_of_what_ends(one: Proposal, text: str) -> float | None:

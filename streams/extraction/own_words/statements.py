@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Piece, Window
 
 SHOWN: Final = "shown, not said"
+_END: Final = 40
 LONGEST_CARRIED: Final = 300
 """Characters of a sentence that another one carries to be understood."""
 _HAN: Final = re.compile(r"[一-鿿]")
@@ -147,14 +148,25 @@ def read_window(window: Window) -> Reading:
     """Return the statements of a window, in order. A rule with a bug may raise: the caller rejects the window then."""
     found: list[Statement] = []
     dropped: list[str] = []
+    shown: set[str] = set()
     others = others_of(window.pieces, user_name_of(window.known))
     for index, piece in enumerate(window.pieces):
         if piece.speaker == "user":
             found += _gift(piece, index)
+            if piece.event_id in shown:  # it goes on with a text that its first piece shows
+                dropped.append(f"piece {index + 1}: {SHOWN}")
+                continue
+            if _ends_shown(piece.text):
+                shown.add(piece.event_id)
             found += _of_turn(window, index, others.get(index), dropped)
         elif piece.speaker in ("screenshot", "article"):
             found += _seen(piece, index, dropped.append)
     return Reading(statements=tuple(found), dropped=tuple(dropped))
+
+
+def _ends_shown(text: str) -> bool:
+    """Return whether the end of a text is shown, and not said."""
+    return said_of(text).rstrip()[-_END:] != text.rstrip()[-_END:]
 
 
 def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]) -> Iterator[Statement]:

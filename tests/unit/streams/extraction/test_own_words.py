@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from support.own_words import OwnWordsHere
 from support.tables import each
 
+from schemas.policy import Policy
 from streams.extraction.protocol import Piece, Window
 
 if TYPE_CHECKING:
@@ -348,3 +350,18 @@ STARTS: tuple[tuple[Any, ...], ...] = (
 def test_what_begins_on_a_day_to_come_has_its_key_and_its_day(said: str, attribute: str, value: str, day: date):
     [one] = found(said)
     assert (one.attribute, one.value, one.occurred_on) == (attribute, value, day)
+
+
+def test_a_long_text_that_is_pasted_is_shown_in_all_its_pieces():
+    first = "Please summarize this essay:\n" + "I walked along the river. " * 200
+    said = window_of(first, "I live in Paris and my name is Ada.")
+    same = replace(said, pieces=tuple(replace(piece, event_id="e0") for piece in said.pieces))
+    assert [one.attribute for one in asyncio.run(OwnWordsHere().extract(same)).proposals if one.attribute] == []
+
+
+def test_a_sentence_with_a_key_that_must_not_be_kept_is_not_kept():
+    policy = Policy(never_attributes=("employer",))
+    said = replace(window_of("I live in Oslo, and I work at Siemens, where I lead a team of nine."), policy=policy)
+    kept = asyncio.run(OwnWordsHere().extract(said)).proposals
+    assert [(one.attribute, one.value) for one in kept] == [("city", "Oslo")]
+    assert not any("Siemens" in one.content for one in kept)
