@@ -28,16 +28,16 @@ async def faded(client: MonthClient) -> None:
     everything = str(known) + str(await memories(client, status="expired"))
     assert [words for words in NEVER_SAID if words in everything] == []
     assert known["用户对花生过敏"]["importance"] == laddered(0.8, 21) == 0.1
-    assert known["用户住在苏州"]["importance"] == laddered(0.8, 6)
+    assert known["我已经搬到苏州了"]["importance"] == laddered(0.8, 6)
     assert known["用户会弹吉他"]["importance"] == 0.5
-    for content, importance in (("用户鼓起勇气跟陈屿表白了，好激动", 1.0), ("用户第一次约会了，好开心 (断桥)", 0.825)):
+    for content, importance in (("我鼓起勇气跟陈屿表白了，好激动", 1.0), ("我们第一次约会了，好开心 (断桥)", 0.825)):
         assert (known[content]["importance"], known[content]["recall_count"]) == (importance, 1), content
     gift = known["用户送了礼物：手绘明信片"]
     assert gift["importance"] == laddered(0.75, 10)
     happened = (await client.get(f"/v1/memories/{gift['memory_id']}/history"))["events"]
     strengths = [e["after"]["stored_strength"] for e in happened[1:] if "stored_strength" in e["after"]]
     assert strengths == [remembered_of(laddered(0.75, n), days + 4 / 24) for n, days in ((0, 0), (1, 7), (8, 14))]
-    weak = (await memories(client, status="expired"))["用户今天（2026-03-12）和好了"]
+    weak = (await memories(client, status="expired"))["我们今天（2026-03-12）和好了"]
     assert remembered_of(laddered(0.75, 9), 16 + 4 / 24) < 0.3
     assert weak["kind"] == "episodic"
     profile = await client.get(f"/v1/users/{USER}/profile", agent_id=VOICE)
@@ -100,7 +100,7 @@ async def carried_over(client: MonthClient) -> None:
     names = ("user_name", "age", "city", "pet_names", "allergies", "dislikes", "skills")
     assert [profiles[0][n] for n in names] == [profiles[1][n] for n in names]
     assert "大吵" not in str(await context_of(client, "和陈屿吵架了吗", user_id=FRESH, similarity_threshold=0.0))
-    assert list(await memories(client, FRIEND)) == ["用户的猫叫年糕"]
+    assert list(await memories(client, FRIEND)) == ["我家猫叫年糕"]
 
 
 async def retained(client: MonthClient) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,9 @@ class RulesHere:
 
 @cache
 def _encoder() -> USE:
-    return loaded(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # loading collects what other tests have left open
+        return loaded(1)
 
 
 @lru_cache(maxsize=20_000)

@@ -237,8 +237,9 @@ def _forbids(window: Window, text: str, key: Finding | None = None) -> bool:
 
 
 def _nearness_of_what_ends(one: Proposal, text: str) -> float | None:
-    """Return how near a statement must be that a proposal ends; of a key the newest counts, and a plan ends nothing."""
-    is_of_now = one.attribute is None and one.category != SCHEDULE and one.memory_type == "long_term"
+    """Return how near a statement must be that a proposal ends. Keys, plans and events end none."""
+    is_statement = one.kind == "semantic" and one.attribute is None
+    is_of_now = is_statement and one.category != SCHEDULE and one.memory_type == "long_term"
     return nearness_of_what_changed(text) if is_of_now else None
 
 
