@@ -22,7 +22,6 @@ _MOVED: Final = re.compile(
 _NOT_MOVED: Final = re.compile(r"(?:没有?|不[会能用要]?|别)[改推提挪延移调]|\b(?:not|never)\b|n't\b", re.IGNORECASE)
 _BETWEEN: Final = len(" the ")
 """Characters between what moved something and its new day: who moved to Oslo on Friday moved no appointment."""
-_NEAR: Final = frozenset({"day", "week", "fortnight", "weekend", "month", "quarter"})
 _LONG: Final = frozenset({"month", "year", "season", "part"})
 _EN_SINCE: Final = re.compile(
     r"\bsince (?:the )?$"
@@ -72,16 +71,6 @@ def day_ahead(text: str, today: date) -> Expression | None:
 def day_past(text: str, today: date) -> date | None:
     """Return the day, today at the latest, on which a text says that something happened, or None."""
     return next((one.first for one in expressions(text, today, "past") if one.is_day and one.first <= today), None)
-
-
-def span_ahead(text: str, today: date) -> Expression | None:
-    """Return the days after today that a text names by their distance from it, or None."""
-    return next((one for one in sure_spans(text, today) if one.first > today), None)
-
-
-def sure_spans(text: str, today: date) -> list[Expression]:
-    """Return the expressions of a text that are reckoned from today by words that leave no doubt (昨天, next week)."""
-    return [one for one in expressions(text, today) if one.relative and one.unit in _NEAR and not one.by_tense]
 
 
 def spoken(text: str, day: date, today: date) -> Expression | None:

@@ -136,19 +136,16 @@ def said_of(text: str) -> str:
 
 def _shown_lines(lines: Sequence[str]) -> set[int]:
     """Return the numbers of the lines that stand in a chat, a log, an e-mail, a CV or a quotation."""
-    hidden = {number for number, line in enumerate(lines) if _is_quoted(line)}
-    exported = [number for number, line in enumerate(lines) if _EXPORTED.match(line)]
-    machine = [number for number, line in enumerate(lines) if _MACHINE.match(line)]
-    headers = [number for number, line in enumerate(lines) if _HEADER.match(line)]
-    headings = [number for number, line in enumerate(lines) if _HEADING.match(line)]
     if len(lines) == 1:
-        return (
-            {0}
-            if _is_quoted(lines[0]) or any(form.match(lines[0]) for form in (_ONE_LABELLED, _EXPORTED, _LOGGED))
-            else set()
-        )
+        is_shown = _is_quoted(lines[0]) or any(form.match(lines[0]) for form in (_ONE_LABELLED, _EXPORTED, _LOGGED))
+        return {0} if is_shown else set()
+    hidden = {number for number, line in enumerate(lines) if _is_quoted(line)}
+    exported, machine, headers, headings = (
+        [number for number, line in enumerate(lines) if form.match(line)]
+        for form in (_EXPORTED, _MACHINE, _HEADER, _HEADING)
+    )
     for found in (exported, _labelled(lines)):
-        if len(found) >= FEW or (found is exported and found and len(lines) > 1):
+        if len(found) >= FEW or (found is exported and found):
             hidden |= set(range(found[0], len(lines)))
     if len(machine) > FEW:
         hidden |= set(range(machine[0], machine[-1] + 1))

@@ -135,10 +135,10 @@ class Answer:
     stands_alone: bool
     agrees_to: str | None = None
     """What the question asked, as the user would state it, where this is a yes."""
-    is_wanted: bool = False
-    """Whether the question asks for a fact of the user."""
     denies: str | None = None
     """The same, where this is a no."""
+    is_wanted: bool = False
+    """Whether the question asks for a fact of the user."""
 
 
 def question_before(window: Window, index: int) -> tuple[int | None, str | None]:
@@ -174,7 +174,7 @@ def answered(asked: str, said: str) -> Answer | None:
     agrees, asks = _YES.fullmatch(said) is not None and not _CHOICE.search(asked), _as_statement(asked)
     is_wanted = _YOU.search(asked) is not None and _FACT.search(asked) is not None and not _DODGES.search(said + asked)
     denied = asks if not agrees and _NO.match(said) else None
-    return Answer(keys, stands_alone, asks if agrees else None, is_wanted, denied)
+    return Answer(keys, stands_alone, asks if agrees else None, denied, is_wanted)
 
 
 def _as_statement(asked: str) -> str | None:

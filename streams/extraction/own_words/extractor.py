@@ -125,9 +125,10 @@ class OwnWords(RulesLineage):
             return []
         distinct = list(dict.fromkeys(texts))
         vectors = await self._vectors(distinct)
-        lasting = dict(zip(distinct, self._heads.scores("lasting", vectors).tolist(), strict=True))
-        own = dict(zip(distinct, self._heads.scores("own", vectors).tolist(), strict=True))
-        says = dict(zip(distinct, self._heads.scores("kept", vectors).tolist(), strict=True))
+        lasting, own, says = (
+            dict(zip(distinct, self._heads.scores(head, vectors).tolist(), strict=True))
+            for head in ("lasting", "own", "kept")
+        )
         kept = []
         for one, alone, asked in zip(statements, texts[::2], texts[1::2], strict=True):
             score = lasting[alone] if one.before else max(lasting[alone], lasting[asked])

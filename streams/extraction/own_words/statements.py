@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 SHOWN: Final = "shown, not said"
 _END: Final = 40
+"""Characters by which the end of a piece is told: where it is shown, the next piece goes on with it."""
 LONGEST_CARRIED: Final = 300
 """Characters of a sentence that another one carries to be understood."""
 _HAN: Final = re.compile(r"[一-鿿]")
@@ -156,27 +157,23 @@ def read_window(window: Window) -> Reading:
             if piece.event_id in shown:  # it goes on with a text that its first piece shows
                 dropped.append(f"piece {index + 1}: {SHOWN}")
                 continue
-            if _ends_shown(piece.text):
+            said = said_of(piece.text)
+            if said != piece.text:
+                dropped.append(f"piece {index + 1}: {SHOWN}")
+            if said.rstrip()[-_END:] != piece.text.rstrip()[-_END:]:
                 shown.add(piece.event_id)
-            found += _of_turn(window, index, others.get(index), dropped)
+            found += _of_turn(window, index, said, others.get(index))
         elif piece.speaker in ("screenshot", "article"):
             found += _seen(piece, index, dropped.append)
     return Reading(statements=tuple(found), dropped=tuple(dropped))
 
 
-def _ends_shown(text: str) -> bool:
-    """Return whether the end of a text is shown, and not said."""
-    return said_of(text).rstrip()[-_END:] != text.rstrip()[-_END:]
-
-
-def _of_turn(window: Window, index: int, speaker: str | None, dropped: list[str]) -> Iterator[Statement]:
+def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Iterator[Statement]:
+    """Yield the statements of a piece of a turn, of which `own` is said and not shown."""
     pieces = window.pieces
     piece = pieces[index]
     theirs = (p.text for p in reversed(pieces[:index]) if p.speaker == "user" and p.name == piece.name)
     before = next(theirs, window.said_before if index == 0 else None)
-    own = said_of(piece.text)
-    if own != piece.text:
-        dropped.append(f"piece {index + 1}: {SHOWN}")
     own = repaired_behind(before, own)
     of_another = goes_on_of_another(pieces, index)
     asked_by, asked = question_before(window, index)

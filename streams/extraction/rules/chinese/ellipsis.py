@@ -117,11 +117,6 @@ _NO_LIFE: Final = re.compile(
 )
 
 
-def is_of_world(text: str) -> bool:
-    """Return whether a clause speaks of things in general, or to the listener."""
-    return _NO_LIFE.search(text) is not None
-
-
 def restored(text: str, before: tuple[str, ...]) -> str:
     """Return a clause that leaves out 我 and speaks of the user with its 我, any other as it is.
 

@@ -36,7 +36,6 @@ _NAME: Final = r"(?P<name>[一-鿿]{1,4}|[A-Z][A-Za-z]{1,19}(?: [A-Z][a-z]+)?)"
 _NO_NAME = re.compile(r"^(?:我|你|他|她|它|了|什么|不|过|来|去|到|人|外卖|大家|啥|醒|住|停|回|得|一声|车)")
 _RELATIVE = re.compile(rf"^我(?:们|家)?的?(?:有个?)?(?P<who>{FAMILY}){_NAMED}{_NAME}$")
 _FRIEND = re.compile(rf"^我(?:有一?个)?的?(?P<who>{_FRIENDS}){_NAMED}{_NAME}$")
-_COLLEAGUE = re.compile(rf"^我们?(?:的)?(?:新|大)?(?P<who>{_COLLEAGUES}){_NAMED}{_NAME}$")
 _PET = re.compile(rf"^我(?:们)?(?:家)?(?:的)?(?:养了?)?(?:有)?(?:[一两]?只|条)?(?:小)?(?P<who>{_PETS}){_NAMED}{_NAME}$")
 _HAS_PET = re.compile(
     rf"^(?:家里)?(?:养了?|有)(?:[一两]?[只条个])?(?:小|大)?(?P<who>{_PETS}|[一-鿿]{{1,3}}[猫狗]){_NAMED}{_NAME}$"
@@ -53,19 +52,6 @@ _AGED = re.compile(rf"^我们?家?的?(?P<who>{FAMILY})(?:今年|现在|刚|快|
 _KEEPS_TWO = re.compile(rf"^我?们?(?:家里?)?(?:有|养了?|收养了)(?:两[只条个])(?:小)?(?P<who>{_PETS})$")
 _EACH = re.compile(r"^一[只条个]叫(?P<one>[一-鿿]{1,4}?)(?:和|还有)?(?:另)?一[只条个]叫(?P<two>[一-鿿]{1,4})$")
 _DAY_OF = re.compile(r"^(?:我们?的?)?(?P<who>[一-鿿]{0,4}?)(?:的)?(?P<what>生日|结婚纪念日|纪念日|忌日)(?:是|在)")
-
-
-_ENDED: Final = r"(?:死了|去世了|过世了|走了|没了|离世了|(?:去|回)(?:了)?(?:喵星|汪星|彩虹桥)了?)"
-_WHEN: Final = r"(?:今天|昨天|前天|昨晚|今早|上周|上个?月|上个?星期|去年|前几天|前两天|刚刚?|已经|突然|还是)"
-_DEATH = re.compile(
-    rf"^(?P<who>(?![我你他她它大小老天刚常渐慢人偷早匆急默悄轻白远])(?:(?P<one>[一-鿿])(?P=one)"
-    rf"|[一-鿿]{{1,2}}[包豆仔咪崽]|[A-Z][a-z]{{1,14}})) ?{_WHEN}{{0,3}}{_ENDED}$"
-    rf"|^(?P<any>(?![我你他她它])[一-鿿]{{1,3}}?){_WHEN}{{0,3}}(?:去|回)了?(?:喵星|汪星|彩虹桥)了?$"
-)
-"""One who has a pet's name, or went where pets go: 豆包死了, 花花去喵星了."""
-_NO_PET = re.compile(
-    r"^(?:[爸妈哥姐弟妹爷奶叔伯舅姑婆公太星天人宝]{2}|狗狗|猫猫|兔兔|鸟鸟|鱼鱼|娃娃|面包|钱包|书包|土豆|黄豆|红豆|绿豆|牛仔|水仔|We|He|It|She|They)$"
-)
 
 
 def people(clause: Clause) -> Iterator[Finding]:

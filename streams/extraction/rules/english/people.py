@@ -75,12 +75,6 @@ _DIED: Final = (
     r"|(?:was|had to be) put (?:down|to sleep)|crossed the rainbow bridge)"
 )
 _PET_DIED = re.compile(rf"^(?:my|our) {PETS} [A-Z][a-z]+ {_DIED}\b", re.IGNORECASE)
-_NO_NAMES: Final = (
-    "Everyone Everybody Nobody Somebody Someone Anybody Noone He She It They We You Who That This Those These People"
-    " Time God Jesus Half Most Many Some All Both One None Love Hope Romance Chivalry Disco Punk Rock Battery Phone"
-    " Laptop Computer Internet Wifi Engine Car Server Conversation Everything Nothing Something Dad Mum Mom Grandma"
-    " Grandpa"
-)
 
 
 def people(clause: Clause) -> Iterator[Finding]:
