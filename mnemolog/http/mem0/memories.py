@@ -7,6 +7,7 @@ import asyncio
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeGuard, TypeVar
 from urllib.parse import quote
 
@@ -214,7 +215,7 @@ class Memories:
             **({} if threshold is None else {"min_score": threshold}),
             **({"as_of": _end_of(body["reference_date"])} if body.get("reference_date") is not None else {}),
         }
-        found = Foremost("score", limit)
+        found = Foremost(_nearness, limit)
 
         async def search_one(whose: Body, one: Body) -> None:
             found.add(await self._search_one(asked, whose, one))
@@ -240,7 +241,7 @@ class Memories:
             detail = f"beyond the newest {MOST_LISTED} only the active memories of one user are listed: name a user_id"
             raise Problem(HTTPStatus.BAD_REQUEST, detail)
         first, most = (page, size) if one_list else (1, page * size)
-        found = Foremost("formed_at", most)
+        found = Foremost(itemgetter("formed_at"), most)
 
         async def list_one(status: str, whose: Body, one: Body) -> int:
             items, number = await self._list_one(status, first, most, whose, one)
@@ -492,10 +493,10 @@ class Memories:
 
 
 class Foremost:
-    """The memories that are foremost by a member, of those of many users: no more are held than are wanted."""
+    """The foremost memories of those of many users: no more are held than are wanted."""
 
-    def __init__(self, member: str, most: int) -> None:
-        self._member, self._most = member, most
+    def __init__(self, key: Callable[[Body], Any], most: int) -> None:
+        self._key, self._most = key, most
         self.items: list[Body] = []
 
     def add(self, memories: list[Body]) -> None:
@@ -506,7 +507,13 @@ class Foremost:
 
     def in_order(self) -> list[Body]:
         """Return those that are held, the foremost first."""
-        return sorted(self.items, key=lambda one: (one[self._member], one["memory_id"]), reverse=True)
+        return sorted(self.items, key=lambda one: (self._key(one), one["memory_id"]), reverse=True)
+
+
+def _nearness(found: Body) -> tuple[float, float]:
+    """Return what orders the results of several users: scores compare those of one user alone."""
+    cosine = found["cosine"]
+    return (-1.0 if cosine is None else cosine, found["score"])
 
 
 def _status_of(states: Iterable[Body]) -> str:

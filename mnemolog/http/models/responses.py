@@ -115,7 +115,10 @@ class Result(DatedMemory):
 
     memory: str
     score: float
+    """Its place among what this search found of one user: the best is near 1, however far it is."""
     scores: Scores
+    cosine: float | None
+    """How near its meaning is to the query's, -1 to 1, comparable between users of one encoder; null if unknown."""
 
 
 class Results(Shape):

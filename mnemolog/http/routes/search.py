@@ -95,4 +95,4 @@ def result(found: Found | FoundTurn, at: datetime, memories: Mapping[str, Memory
     view, ranked = dated_view(found.owner, found.memory, memories, at), found.ranked
     scores = {name: getattr(ranked, name) for name in ("semantic", "keyword", "importance", "recency")}
     ours = {"memory_id": view["memory_id"], "memory": view["content"], "score": ranked.score, "scores": scores}
-    return ours | view
+    return ours | {"cosine": ranked.cosine} | view

@@ -163,10 +163,14 @@ async def test_metadata_are_bounded_before_each_message_gets_them(door: KeyedDoo
     assert asked == []
 
 
-async def test_what_is_found_of_several_users_comes_best_first(door: KeyedDoor):
-    caller = door.caller(*ADMIN, tenant="best")
-    await keep(caller, "Jo once saw a yacht in a film.", user_id="ana")
-    await keep(caller, "Sails a yacht.", user_id="zed")
+@pytest.mark.parametrize("users", [("ana", "zed"), ("zed", "ana")])
+async def test_what_is_found_of_several_users_comes_nearest_first_whoever_was_told_last(
+    door: KeyedDoor, users: tuple[str, str]
+):
+    caller = door.caller(*ADMIN, tenant=f"best-{users[0]}")
+    told = {"ana": "Jo once saw a yacht in a film.", "zed": "Sails a yacht."}
+    for user in users:
+        await keep(caller, told[user], user_id=user)
     asked = {"query": "sails a yacht", "filters": {"user_id": {"in": ["ana", "zed"]}}}
     found = (await caller.ask("POST", "/v3/memories/search/", asked)).json()["results"]
     assert [one["user_id"] for one in found] == ["zed", "ana"]

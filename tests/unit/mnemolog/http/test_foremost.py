@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from operator import itemgetter
 
 from mnemolog.http.mem0.memories import Foremost
 
 
 def test_of_the_memories_of_many_users_no_more_are_held_than_are_wanted():
     chance = random.Random(1)  # noqa: S311 - test data
-    found, all_of_them = Foremost("score", 10), []
+    found, all_of_them = Foremost(itemgetter("score"), 10), []
     for user in range(50):
         some = [{"memory_id": f"{user} {n}", "score": chance.choice((0.1, 0.5, 0.9))} for n in range(20)]
         all_of_them += some
