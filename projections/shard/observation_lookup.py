@@ -384,18 +384,18 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
 
     def said_before(
         self, owner: Owner, session_id: str, agent_id: str | None, offset: int, role: str = "user"
-    ) -> str | None:
-        """Return the id of the last turn of a role in a session before an offset: of the user's the last of several.
+    ) -> tuple[str, int] | None:
+        """Return the id and the offset of a role's last turn in a session before an offset.
 
-        Of another role it is the very last turn, or none.
+        The user's is the last of several; of another role it is the very last turn, or none.
         """
         rows = self._connection.execute(
-            "select event_id, turn from observations where owner=? and session_id=? and agent_id is ?"
+            "select event_id, turn, offset from observations where owner=? and session_id=? and agent_id is ?"
             " and turn is not null and offset<? order by offset desc limit ?",
             (name_of(owner), session_id, agent_id, offset, _NEAR),
         ).fetchall()
         among = rows if role == "user" else rows[:1]
-        return next((i for i, body in among if codec.decode_as(body, TurnRecorded).role == role), None)
+        return next(((i, at) for i, body, at in among if codec.decode_as(body, TurnRecorded).role == role), None)
 
     def citing(self, owner: Owner, event_id: str) -> list[str]:
         """Return the memories that cite an observation, in the order of their ids."""

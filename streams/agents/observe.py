@@ -6,6 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from projections.partitions.assignment import NotHeld
@@ -27,6 +28,7 @@ from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import append_with_retry, catch_up
 from streams.extraction.own_words.cues import nearness_of_what_changed
 from streams.extraction.request import answer_records, too_large
+from streams.extraction.rules_lineage import RulesLineage
 from streams.extraction.window import OpenWindow, closes_before, pieces_of, window_of
 from streams.extraction.wishes.repairs import takes_back
 
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
     from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
-    from projections.shard.observation_lookup import Answered, ObservationLookup
+    from projections.shard.observation_lookup import Answered
     from schemas.log import Log, NewRecord, Position, Record
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from schemas.messages.observations import Observation
@@ -420,32 +422,61 @@ class Observe:
         for piece in pieces:
             self._pending.piece_done(partition, owner, piece.event_id, piece.piece_id)
 
-    async def _with_turn_before(self, owner: Owner, window: Window) -> Window:
-        """Return a window with the turn before it, where its user takes that back, a word of it, or may answer it."""
+    async def _with_turns_before(self, owner: Owner, window: Window, extractor: Extractor) -> Window:
+        """Return a window with the turns before it that its first words take back, take a word of back, or answer.
+
+        Only the rules are given them to read: a model reads a window as it was cut.
+        """
         first = next((piece for piece in window.pieces if piece.speaker == "user"), None)
         session_id = window.session_id
         if first is None or first.position is None or session_id is None or window.source_type != "chat":
             return window
-        is_withdrawal, is_repair = wishes_of(first.text).is_withdrawal, takes_back(first.text)
-        may_answer = first is window.pieces[0] and len(first.text) <= LONGEST_ANSWER
+        is_withdrawal, is_read = wishes_of(first.text).is_withdrawal, isinstance(extractor, RulesLineage)
+        is_repair = is_read and takes_back(first.text)
+        may_answer = is_read and first is window.pieces[0] and len(first.text) <= LONGEST_ANSWER
         if not (is_withdrawal or is_repair or may_answer):
             return window
-        position = first.position
+        at = first.position
         with suppress(ShardUnavailable):  # else what was before it may not be there yet
-            await self._shards.up_to(position.topic, position.partition, position.offset)
-        observations, offset = self._shards.of(owner).observations, position.offset
-        asked = said_before = before = None
-        if may_answer:
-            asked = observations.said_before(owner, session_id, window.agent_id, offset, "assistant")
-        if is_withdrawal or is_repair:
-            before = observations.said_before(owner, session_id, window.agent_id, offset)
-            said_before = before if is_repair else None
-        return replace(
-            window,
-            before=before if is_withdrawal else None,
-            said_before=_words(observations, owner, said_before),
-            asked_before=_words(observations, owner, asked, first.recorded_at - ANSWERED_WITHIN),
+            await self._shards.up_to(at.topic, at.partition, at.offset)
+        said_before = partial(
+            self._shards.of(owner).observations.said_before, owner, session_id, window.agent_id, at.offset
         )
+        mine = said_before() if is_withdrawal or is_repair else None
+        asked = said_before("assistant") if may_answer else None
+        pieces = self._told_before(owner, mine if is_repair else None, at)
+        pieces += self._told_before(owner, asked, at, since=first.recorded_at - ANSWERED_WITHIN)
+        before = mine[0] if mine is not None and is_withdrawal else None
+        return replace(window, before=before, pieces=(*pieces, *window.pieces), earlier=len(pieces))
+
+    def _told_before(
+        self, owner: Owner, turn: tuple[str, int] | None, at: Position, since: datetime | None = None
+    ) -> list[Piece]:
+        """Return the last piece of what its user lets be kept of a turn that stands in the partition of a position.
+
+        Nothing without a turn, or of one from before `since`.
+        """
+        if turn is None:
+            return []
+        event_id, offset = turn
+        told = self._shards.of(owner).observations.told(owner, event_id)
+        if told is None or (since is not None and told.recorded_at < since):
+            return []
+        position = replace(at, offset=offset)
+        pieces = pieces_of(told.message, told.recorded_at, position, zone=self._zone)
+        return [piece for piece in pieces[-1:] if piece.text.strip()]
+
+    def _left_of(self, owner: Owner, window: Window) -> Window | None:
+        """Return a window without what was erased; None where nothing of its own is left.
+
+        Without its own first words nothing is an answer to the turns before them.
+        """
+        earlier, own = window.pieces[: window.earlier], window.pieces[window.earlier :]
+        left = self._surviving(owner, own)
+        if not left:
+            return None
+        told = self._surviving(owner, earlier) if left[0] is own[0] else []
+        return replace(window, pieces=(*told, *left), earlier=len(told))
 
     async def _extract(self, partition: int, owner: Owner, window: Window, extractor: Extractor) -> None:
         def waits(reason: str) -> None:
@@ -453,19 +484,16 @@ class Observe:
             for piece in window.pieces:
                 self._pending.waits(partition, owner, piece.event_id, reason)
 
-        left, item = self._surviving(owner, window.pieces), None
+        own, item = window.pieces, None
         answered = self._answered.pop(owner, None)
-        if answered is not None and any(nearness_of_what_changed(piece.text) for piece in window.pieces):
+        if answered is not None and any(nearness_of_what_changed(piece.text) for piece in own):
             await self._until_decided(owner, answered)  # what it ends may be among it
-        window = await self._with_turn_before(owner, window)
-        while left:
-            try:
-                rest = window if len(left) == len(window.pieces) else _without_before(window, left)
+        window = await self._with_turns_before(owner, window, extractor)
+        while (rest := self._left_of(owner, window)) is not None:
+            with suppress(Erased):
                 item, _ = await self._answer(partition, rest, extractor, waits)
                 break
-            except Erased:
-                left = self._surviving(owner, left)
-        self._done(partition, owner, window.pieces)
+        self._done(partition, owner, own)
         if item is not None and item.model not in WITHOUT_MODEL:
             await self._until_decided(owner, item.envelope.event_id)
         elif item is not None:
@@ -618,20 +646,3 @@ def _span_of(window: Window) -> AbstractContextManager[telemetry.Span]:
 
 def _nothing() -> None:
     """Acknowledge nothing: it was acknowledged before."""
-
-
-def _words(
-    observations: ObservationLookup, owner: Owner, event_id: str | None, since: datetime | None = None
-) -> str | None:
-    """Return what its user lets be kept of a turn; None without one, or for one from before `since`."""
-    told = observations.told(owner, event_id) if event_id else None
-    if told is None or (since is not None and told.recorded_at < since):
-        return None
-    return told.message.content
-
-
-def _without_before(window: Window, left: Sequence[Piece]) -> Window:
-    """Return a window of the pieces that are left; without its first one nothing is an answer to the turn before."""
-    if left and left[0] is window.pieces[0]:
-        return replace(window, pieces=tuple(left))
-    return replace(window, pieces=tuple(left), asked_before=None, said_before=None)

@@ -100,10 +100,9 @@ class Window:
     """What the tenant wants remembered, and how; None is the default."""
     known: tuple[Known, ...] = ()
     """What a model is shown beside it, the nearest first."""
-    said_before: str | None = None
-    """What the user said before the window's first words, where those take some of it back."""
-    asked_before: str | None = None
-    """What the assistant said before the window's first words, where those may be an answer to it."""
+    earlier: int = 0
+    """How many of the first pieces were extracted before: the words behind them take something of theirs back, or
+    answer them."""
     before: str | None = None
     """The user's turn before the window's first, where that asks only not to keep what was said before it."""
 

@@ -30,9 +30,8 @@ def redacted_window(window: Window, redaction: Redaction) -> tuple[Window, tuple
             left_out.append(f"piece {place + 1}: {_why(refused)}")
     replacing = redaction.replacing()
     known = tuple(_redacted_known(one, replacing) for one in window.known)
-    is_whole = bool(places) and places[0] == 0  # else nothing is an answer to the turn before
-    said, asked = (replacing.value(words) if is_whole else None for words in (window.said_before, window.asked_before))
-    redacted = replace(window, pieces=tuple(pieces), known=known, said_before=said, asked_before=asked)
+    earlier = sum(place < window.earlier for place in places)
+    redacted = replace(window, pieces=tuple(pieces), known=known, earlier=earlier)
     return redacted, tuple(places), tuple(left_out)
 
 

@@ -445,8 +445,9 @@ def _envelope(window: Window, extractor: Extractor) -> Envelope:
 
     After a rejection they give another one, for an item that was decided on does not count twice.
     """
-    first, last = window.pieces[0], window.pieces[-1]
-    keys = {p.by for p in window.pieces}
+    own = window.pieces[window.earlier :]
+    first, last = own[0], own[-1]
+    keys = {p.by for p in own}
     again = (window.rejected_at,) if window.rejected_at else ()
     return Envelope(
         event_id=derived_id(
@@ -462,7 +463,7 @@ def _envelope(window: Window, extractor: Extractor) -> Envelope:
         tenant=window.tenant,
         user_id=window.user_id,
         agent_id=window.agent_id,
-        occurred_at=max(p.occurred_at for p in window.pieces),
+        occurred_at=max(p.occurred_at for p in own),
         causation_id=last.event_id,
         correlation_id=first.event_id,
         by=keys.pop() if len(keys) == 1 else None,

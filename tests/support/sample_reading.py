@@ -39,7 +39,7 @@ def windows(limits: WindowLimits) -> Iterator[tuple[Window, bool]]:
     A session that nothing ends is cut off after its last turn, as silence does.
     """
     open_windows: dict[tuple[str, str | None, str], tuple[Observation, OpenWindow]] = {}
-    asked: dict[tuple[str, str | None, str], str | None] = {}
+    asked: dict[tuple[str, str | None, str], Piece | None] = {}
     last: dict[tuple[str, str | None, str], Piece] = {}
     for event in observations().values():
         envelope = event.envelope
@@ -58,16 +58,17 @@ def windows(limits: WindowLimits) -> Iterator[tuple[Window, bool]]:
                     yield cut(message, full, asked.get(place)), False
                 if place not in open_windows:
                     before = last.get(place)
-                    asked[place] = before.text if before and before.speaker == "assistant" else None
+                    asked[place] = before if before and before.speaker == "assistant" else None
                 last[place] = piece
                 open_windows.setdefault(place, (event, OpenWindow()))[1].add(piece)
     for place, (message, left) in open_windows.items():
         yield cut(message, left, asked.get(place)), False
 
 
-def cut(message: Observation, pieces: OpenWindow, asked_before: str | None) -> Window:
+def cut(message: Observation, pieces: OpenWindow, asked_before: Piece | None) -> Window:
     """Return a window, with what was asked just before it."""
-    return replace(window_of(message, tuple(pieces.pieces)), asked_before=asked_before)
+    earlier = () if asked_before is None else (asked_before,)
+    return replace(window_of(message, (*earlier, *pieces.pieces)), earlier=len(earlier))
 
 
 async def proposals(limits: WindowLimits | None = None) -> list[tuple[Window, Proposal]]:

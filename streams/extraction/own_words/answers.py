@@ -142,11 +142,11 @@ class Answer:
 
 
 def question_before(window: Window, index: int) -> tuple[int | None, str | None]:
-    """Return the question that another one asked just before a piece, and the index of its piece if it has one."""
+    """Return the index of the piece just before a piece, and the question of another one with which it ends."""
     pieces = window.pieces
     piece, place = pieces[index], index - 1
     if place < 0:
-        return None, _question(window.asked_before or "")
+        return None, None
     if pieces[place].speaker == piece.speaker and pieces[place].name == piece.name:
         return None, None
     if pieces[place].speaker not in ("assistant", "user"):

@@ -134,7 +134,7 @@ class OwnWords(RulesLineage):
             score = lasting[alone] if one.before else max(lasting[alone], lasting[asked])
             is_own = (
                 one.before is not None
-                or one.asked_by is not None
+                or one.lives_from is not None
                 or one.is_certain
                 or max(own[alone], own[asked]) >= OF_SPEAKER
             )
@@ -201,7 +201,7 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
 def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
     """Return the memories of a statement: its own words, and each further key's sentence."""
     one = kept.statement
-    sources = (one.piece,) if one.asked_by is None else (one.asked_by, one.piece)
+    sources = (one.piece,) if one.lives_from is None else (one.piece, one.lives_from)
     if one.event is not None:
         return [_episode(kept, one.event, window, sources), *(_of_key(key, one, sources) for key in one.keys)]
     allowed = [key for key in one.keys if not _forbids(window, key.content, key)]

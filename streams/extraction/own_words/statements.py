@@ -93,8 +93,8 @@ class Statement:
     """The sentence before it as its text, where it lives from that."""
     asked: str | None = None
     """The question that it answers, where it would not stand alone."""
-    asked_by: int | None = None
-    """The index of the question's piece, or of the one that told what it likes."""
+    lives_from: int | None = None
+    """The index of the piece that it takes up: that asked, told what it likes, or said what it repairs."""
     means: str | None = None
     """What it says yes or no to, as its speaker would state it."""
     speaker: str | None = None
@@ -151,7 +151,7 @@ def read_window(window: Window) -> Reading:
     dropped: list[str] = []
     shown: set[str] = set()
     others = others_of(window.pieces, user_name_of(window.known))
-    for index, piece in enumerate(window.pieces):
+    for index, piece in enumerate(window.pieces[window.earlier :], window.earlier):
         if piece.speaker == "user":
             found += _gift(piece, index)
             if piece.event_id in shown:  # it goes on with a text that its first piece shows
@@ -172,9 +172,7 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
     """Yield the statements of a piece of a turn, of which `own` is said and not shown."""
     pieces = window.pieces
     piece = pieces[index]
-    theirs = (p.text for p in reversed(pieces[:index]) if p.speaker == "user" and p.name == piece.name)
-    before = next(theirs, window.said_before if index == 0 else None)
-    own = repaired_behind(before, own)
+    own, mended = _repaired(pieces, index, own)
     of_another = goes_on_of_another(pieces, index)
     asked_by, asked = question_before(window, index)
     liked, told_at = _liked_before(pieces, index)
@@ -200,11 +198,12 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
         if (said and (answer is not None or not says_nothing(said))) or keys or event:
             one = _statement(said or sentence, index, piece, keys)
             needs = answer is not None and not answer.stands_alone
+            told = [asked_by if needs else None, mended, told_at if number == 0 else None]
             yield replace(
                 one,
                 before=last if last and _LIVES_FROM.match(one.said) else None,
                 asked=asked if needs else None,
-                asked_by=asked_by if needs else told_at if number == 0 else None,
+                lives_from=next((place for place in told if place is not None), None),
                 means=None if answer is None else answer.agrees_to or answer.denies,
                 speaker=speaker,
                 event=event,
@@ -214,6 +213,15 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
             last = one.text if len(sentence) <= LONGEST_CARRIED else None
         else:
             last = sentence if len(sentence) <= LONGEST_CARRIED else None
+
+
+def _repaired(pieces: Sequence[Piece], index: int, own: str) -> tuple[str, int | None]:
+    """Return a piece's words with the last word counting; and the index of the piece of which they repair a word."""
+    piece, alone = pieces[index], repaired_behind(None, own)
+    before = (i for i in range(index - 1, -1, -1) if pieces[i].speaker == "user" and pieces[i].name == piece.name)
+    said_at = next(before, None)
+    together = alone if said_at is None else repaired_behind(pieces[said_at].text, own)
+    return (alone, None) if together == alone else (together, said_at)
 
 
 def _statement(said: str, index: int, piece: Piece, keys: list[Finding]) -> Statement:

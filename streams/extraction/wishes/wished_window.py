@@ -51,13 +51,14 @@ def with_wishes(
             dropped.append(f"piece {place + 1}: {NOT_TO_KEEP}")
     others = others_of(window.pieces, user_name_of(window.known))
     for place, piece in zip(places, read.pieces, strict=True):
-        if piece.speaker == "user":
+        if piece.speaker == "user" and place >= window.earlier:
             asked = _asked_for(piece, place, own)
             name = others.get(place)  # who orders nothing forgotten that is the user's
             added += [replace(p, speaker=name) for p in asked if name is None or p.event_type not in _ORDERS]
-    first = next((p for p in window.pieces if p.speaker == "user"), None)
+    pieces = enumerate(window.pieces[window.earlier :], window.earlier)
+    first = next((place for place, piece in pieces if piece.speaker == "user"), None)
     if window.before is not None and first is not None:
-        added.append(_order(ASKED_TO_WITHDRAW, window.before, window.pieces.index(first)))
+        added.append(_order(ASKED_TO_WITHDRAW, window.before, first))
     return replace(extraction, proposals=(*own, *added), dropped=tuple(dropped))
 
 
