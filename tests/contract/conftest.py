@@ -1,4 +1,4 @@
-"""A scripted model and an extractor that asks it."""
+"""A scripted model, an extractor that asks it, and patience with a machine that decides late."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING
 import pytest
 from contract.scripted_model import ScriptedModel
 
+from mnemolog.commands import commands
 from streams.extraction.model.extractor import ModelExtractor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patience() -> Iterator[None]:
+    """Wait long for a decision: on a busy machine a command would be answered with 202 before it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commands, "DECISION_SECONDS", 60.0)
+        yield
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest_asyncio
 from contract.front_door import FrontDoor, front_door, turn
 from support.examples import nested
 
+from mnemolog.commands import commands
 from projections.queries import search
 from projections.state.time_travel import state_at
 from schemas.identity import Owner
@@ -350,7 +351,10 @@ async def test_the_past_is_answered_with_what_was_effective_then(door: FrontDoor
     assert listed["total"] == 0
 
 
-async def test_a_command_that_waits_for_its_decision_is_accepted_and_decided_later(door: FrontDoor):
+async def test_a_command_that_waits_for_its_decision_is_accepted_and_decided_later(
+    door: FrontDoor, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(commands, "DECISION_SECONDS", 0.1)
     shard = door.worker.shards.of(Owner("default", "slow"))
     async with shard.folding:  # nothing is folded meanwhile, so that no decision can be told
         response = await door.post("/v1/memories", {"user_id": "slow", "content": "likes tea"})
