@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from projections.profile.slot_question import slot_asked
 from streams.extraction.evidence.judgement import confirms, denies
-from streams.extraction.own_words.cues import of_whom, says_nothing
+from streams.extraction.own_words.antecedents import of_whom
+from streams.extraction.own_words.cues import in_first_person, says_nothing
 from streams.extraction.own_words.splitting import sentences
 from streams.extraction.rules.finding import Finding, profile
 
@@ -20,7 +21,6 @@ MOST_HAN: Final = 16
 LONGEST_QUESTION: Final = 200
 _HAN: Final = re.compile(r"[一-鿿]")
 _ASKS: Final = re.compile(r"[?？][\"'”」』)）\s]*$")
-_OWN: Final = re.compile(r"\b(?:i|i'm|i've|my|we|our)\b|我|咱", re.IGNORECASE)
 _LEADS: Final = re.compile(
     r"^(?:(?:oh|well|um|er|uh|so|hi|hey|yes|yeah|sure)[,! ]+)*(?:(?:it'?s|it is|i'?m|i am|my name is|that'?s|in|at|from"
     r"|as|near|a|an|the|about|around|just)\s+)*|^(?:嗯|哦|啊|好|是|我|叫|在|的|今年|现在|住|姓名|做)*[，,：:]?",
@@ -170,7 +170,7 @@ def answered(asked: str, said: str) -> Answer | None:
     if not is_short:
         return None
     keys = () if _NO.match(said) or (denies(said) and not _SAYS_WHAT.search(said)) else _keys(asked, said)
-    stands_alone = _OWN.search(said) is not None and not confirms(said) and (han > FEW or len(said.split()) > FEW)
+    stands_alone = in_first_person(said) and not confirms(said) and (han > FEW or len(said.split()) > FEW)
     agrees, asks = _YES.fullmatch(said) is not None and not _CHOICE.search(asked), _as_statement(asked)
     is_wanted = _YOU.search(asked) is not None and _FACT.search(asked) is not None and not _DODGES.search(said + asked)
     denied = asks if not agrees and _NO.match(said) else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from projections.text.analyser import terms
+
 _ROWS: Final = (
     (
         "finance",
@@ -70,6 +72,15 @@ _REQUEST: Final = re.compile(
     r"|提醒我|我(?:想|要|希望)你|能否)",
     re.IGNORECASE,
 )
+_ANSWER: Final = r"(?:answer|reply|respond|write|call|use|say|tell|give|send|explain|talk|ask|start|end|add|suggest)"
+_STANDING: Final = re.compile(
+    r"(?:^|[,.;!] ?|\b(?:please|pls|also|and|so|just) )(?:from now on|in (?:the )?future|going forward|always|never"
+    rf"|stop|don'?t|do not|no more)\b(?: \w+){{0,2}}? {_ANSWER}"
+    rf"|\b{_ANSWER}\b.{{0,40}}\b(?:from now on|every time|going forward)\b"
+    r"|(?:以后|往后|今后|从现在(?:起|开始)|每次|下次).{0,12}(?:别|不要|不用|少|多|用|叫|给|跟我|回|说|写|直接|简)"
+    r"|(?:别|不要)(?:再|老|总)?(?:跟我|给我|叫我|用[“「\"]|说[“「\"]|加)",
+    re.IGNORECASE,
+)
 _NOTHING: Final = re.compile(
     r"(?:oh|ah|wow|(?:ha){1,6}|lol|hmm?|well|yes|yeah|ok(?:ay)?|sure|great|cool|nice|good|right"
     r"|no)?[,.! ]{0,3}(?:thank(?:s| you)"
@@ -87,6 +98,12 @@ _NOTHING: Final = re.compile(
     r"|你(?:真|说得|太|很|好)|听起来|说得对|原来如此|明白了|知道了|我会试试|好建议)",
     re.IGNORECASE,
 )
+_GOES_ON: Final = re.compile(
+    r"[，,；;。.!！～~—]+\s*|(?<=[一-鿿])\s+(?=[一-鿿])|\s(?=(?:i|i'm|im|i've|my|we)\b)|(?=[我咱])", re.IGNORECASE
+)
+"""Where a sentence that begins with thanks or a greeting may say something."""
+FEW_TERMS: Final = 2
+"""Fewer of them behind that say nothing."""
 _SUPPOSED: Final = re.compile(
     r"^(?:and |but |so )?(?:if (?:only )?i (?:had|were|was|lived|could|won|worked)\b|i wish\b|i (?:was |am "
     r"|'m )?(?:just )?jok(?:e|ing)\b"
@@ -125,9 +142,18 @@ def asks_for_something(text: str) -> bool:
     return _REQUEST.match(text) is not None
 
 
+def asks_for_good(text: str) -> bool:
+    """Return whether a sentence says how the listener is to answer, or what to do, from now on."""
+    return _STANDING.search(text) is not None
+
+
 def says_nothing(text: str) -> bool:
     """Return whether a sentence only thanks, greets, agrees, jokes or supposes, or says what others advise."""
-    return _NOTHING.match(text) is not None or _SUPPOSED.search(text) is not None
+    rest = text
+    while rest and (found := _NOTHING.match(rest)):
+        goes_on = _GOES_ON.search(rest, found.end())
+        rest = rest[goes_on.end() :] if goes_on else ""
+    return (rest != text and len(terms(rest)) < FEW_TERMS) or _SUPPOSED.search(text) is not None
 
 
 def is_limited(text: str) -> bool:
@@ -171,19 +197,12 @@ _UNCHANGED: Final = re.compile(
     r"|(?:没有?|不会|别|从不|还没).{0,2}(?:卖|换|搬|改|取消|辞|戒|分手|离)",
     re.IGNORECASE,
 )
-_OF_WHOM: Final = re.compile(
-    r"\b(?:mother|mom|mum|father|dad|wife|husband|girlfriend|boyfriend|partner|sister|brother|son|daughter|uncle"
-    r"|aunt|cousin"
-    r"|nephew|niece|friend|boss|manager|colleague|coworker|roommate|neighbou?r|grandm\w+|grandpa|grandfather"
-    r"|grandparents)s?\b"
-    r"|妈|爸|老婆|老公|女朋友|男朋友|哥|姐|弟|妹|儿子|女儿|爷爷|奶奶|外公|外婆|朋友|同事|老板|室友|邻居",
-    re.IGNORECASE,
-)
+_FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|im|ive|my|we|we're|our|me|us)\b|[我咱俺]", re.IGNORECASE)
 
 
-def of_whom(text: str) -> set[str]:
-    """Return the words for people in a sentence, case folded, in the singular."""
-    return {word.casefold().rstrip("s") for word in _OF_WHOM.findall(text)}
+def in_first_person(text: str) -> bool:
+    """Return whether a sentence speaks of its speaker."""
+    return _FIRST_PERSON.search(text) is not None
 
 
 def nearness_of_what_changed(text: str) -> float | None:

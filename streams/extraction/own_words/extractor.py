@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from projections.embedding.embedder import EmbedderUnavailable
@@ -13,13 +13,15 @@ from projections.text.analyser import terms
 from projections.text.scripts import is_read
 from schemas.vocabulary.attributes import NICKNAME
 from streams.extraction.event_importance import episode_importance, newest_intimacy
-from streams.extraction.own_words.cues import category_of, nearness_of_what_changed, of_whom
+from streams.extraction.own_words.antecedents import of_whom, unnamed, with_stand_in
+from streams.extraction.own_words.cues import asks_for_something, category_of, in_first_person, nearness_of_what_changed
+from streams.extraction.own_words.splitting import beside, clauses
 from streams.extraction.protocol import Extraction, Outage, Proposal
 from streams.extraction.request import know_nothing
 from streams.extraction.rules_lineage import RulesLineage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from projections.embedding.embedder import Vectors
     from projections.embedding.heads import Heads
@@ -34,6 +36,10 @@ KEPT: Final = 0.5
 """The least `kept` of what is kept at all: of what says nothing one sentence in four has more."""
 OF_SPEAKER: Final = 0.1
 """The least `own` of a sentence that fills a key."""
+OF_CLAUSE: Final = 0.6
+"""The least `lasting` of a clause that has its whole sentence kept for long."""
+OF_MENDED: Final = 0.5
+"""The least cosine of a sentence of which a word is taken back, and the memory of it."""
 SHORT_LIVED: Final = 0.3
 """Importance of what passes."""
 _USER: Final = re.compile(r"^(?:User|用户)")
@@ -41,7 +47,6 @@ _ASKED: Final = re.compile(r"^(?:[^:()]{1,40}: )?\([^()]{1,200}\) ")
 """The question before an answer, and the speaker before it."""
 log = logging.getLogger("mnemolog")
 _FIRST_DATE: Final = re.compile(r"第一次约会|\bfirst date\b", re.IGNORECASE)
-_OWN: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|im|ive|my|we|we're|our|me|us)\b|[我咱俺]", re.IGNORECASE)
 
 
 class Reader(Protocol):
@@ -75,19 +80,32 @@ class OwnWords(RulesLineage):
         """Return what lasts of a window, in the order of the words. Raises Outage and Rejected."""
         reading = await self._reader.read(window)
         scored = await self._scored(reading.statements)
-        proposals = [p for kept in _joined(scored) for p in _proposals(kept, window)]
+        mends: dict[str, str] = {}
+        proposals: list[Proposal] = []
+        for kept in _joined(scored):
+            found = _proposals(kept, window)
+            proposals += found
+            mends |= {one.content: kept.statement.mends for one in found[:1] if kept.statement.mends}
         # Whether a nickname is the user's name depends on the names that are known: those come first.
         proposals.sort(key=lambda one: one.attribute == NICKNAME)
-        proposals, shown = await self._moved_on(window, _once(proposals))
+        proposals, shown = await self._moved_on(window, _once(proposals), mends)
         return Extraction(proposals=tuple(proposals), dropped=reading.dropped, shown=shown)
 
-    async def _moved_on(self, window: Window, proposals: list[Proposal]) -> tuple[list[Proposal], tuple[str, ...]]:
+    async def _moved_on(
+        self, window: Window, proposals: list[Proposal], mends: Mapping[str, str]
+    ) -> tuple[list[Proposal], tuple[str, ...]]:
         """Return proposals with what each ends of what is known, where its words say that something has changed.
 
-        It ends the nearest statement of the same people that shares a word with it, where that is near enough.
+        It ends the nearest statement of the same people that shares a word with it, where that is near enough; `mends`
+        has the contents that take a word of an earlier sentence back, with that sentence, whose place they take.
         """
-        texts = [_ASKED.sub("", one.content) for one in proposals]
-        least = [_nearness_of_what_ends(one, text) for one, text in zip(proposals, texts, strict=True)]
+        texts = [mends.get(one.content) or _ASKED.sub("", one.content) for one in proposals]
+        least = [
+            (OF_MENDED if one.attribute is None else None)
+            if one.content in mends
+            else _nearness_of_what_ends(one, text)
+            for one, text in zip(proposals, texts, strict=True)
+        ]
         if not any(least) or window.source_type != "chat":
             return proposals, ()
         said = {one.content for one in proposals}
@@ -118,9 +136,7 @@ class OwnWords(RulesLineage):
             raise Outage(f"the built-in encoder is away: {error}") from error
 
     async def _scored(self, statements: Sequence[Statement]) -> list[_Kept]:
-        texts = [
-            text for one in statements for text in (one.said, one.means or f"{one.asked or ''} {one.said}".strip())
-        ]
+        texts = [text for one in statements for text in _as_read(one)]
         if not texts:
             return []
         distinct = list(dict.fromkeys(texts))
@@ -138,9 +154,35 @@ class OwnWords(RulesLineage):
                 or one.is_certain
                 or max(own[alone], own[asked]) >= OF_SPEAKER
             )
+            if unnamed(one.said) and not (one.before or one.asked):
+                score = min(score, SHORT_LIVED)  # of whom is not known
             says_something = max(says[alone], says[asked]) >= KEPT
             kept.append(_Kept(one if is_own else replace(one, keys=()), score, says_something=says_something))
+        await self._by_clauses([one for one in kept if one.statement.asks or not one.is_lasting])
         return kept
+
+    async def _by_clauses(self, doubtful: Sequence[_Kept]) -> None:
+        """Have sentences last of which one clause surely does, whatever else they say or ask for."""
+        parts = {
+            part: one
+            for one in doubtful
+            for part in clauses(one.statement.said)
+            if part != one.statement.said and len(terms(part)) > 1 and not asks_for_something(part)
+        }
+        if not parts:
+            return
+        vectors = await self._vectors(list(parts))
+        lasting, says = (self._heads.scores(head, vectors).tolist() for head in ("lasting", "kept"))
+        for one, score, kept in zip(parts.values(), lasting, says, strict=True):
+            if score >= OF_CLAUSE and kept >= KEPT:
+                one.score, one.says_something = max(one.score, score), True
+                one.statement = replace(one.statement, asks=False)
+
+
+def _as_read(one: Statement) -> tuple[str, str]:
+    """Return a sentence as the heads read it alone, and with what it answers."""
+    alone = with_stand_in(one.said) if one.before or one.asked else one.said
+    return alone, one.means or f"{one.asked or ''} {alone}".strip()
 
 
 @dataclass(slots=True)
@@ -151,6 +193,8 @@ class _Kept:
     score: float
     text: str = ""
     says_something: bool = True
+    has: set[str] = field(default_factory=set)
+    """The sentences that it has: what lives from one of them belongs to it."""
 
     @property
     def is_certain(self) -> bool:
@@ -165,7 +209,7 @@ class _Kept:
     def is_kept(self) -> bool:
         if not is_read(self.statement.said):
             return self.is_certain
-        is_passing = self.says_something and _OWN.search(self.statement.said) is not None
+        is_passing = self.says_something and in_first_person(self.statement.said)
         return self.is_lasting or is_passing
 
 
@@ -177,11 +221,12 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
         if not one.is_kept:
             continue
         last = found[-1] if found else None
-        one.text = statement.text
+        one.text, one.has = statement.text, {statement.text}
         if statement.before is not None:
-            is_behind = last is not None and last.text == statement.before
+            is_behind = last is not None and statement.before in last.has and last.statement.piece == statement.piece
             if last is not None and is_behind and not (last.statement.keys and statement.keys) and one.is_lasting:
-                last.text = _beside(last.text, statement.text)
+                last.text = beside(last.text, statement.text)
+                last.has |= one.has
                 last.score = max(last.score, one.score)
                 merged = last.statement
                 last.statement = replace(
@@ -189,11 +234,15 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
                     keys=merged.keys or statement.keys,
                     event=merged.event or statement.event,
                     day=merged.day or statement.day,
+                    asks=merged.asks and statement.asks,
                     is_brief=merged.is_brief and statement.is_brief,
                     is_joined=True,
                 )
                 continue
-            one.text = _beside(statement.before, statement.text)
+            is_of_turn = statement.lives_from is None
+            carried = statement.before if is_of_turn else f"({statement.before})"
+            one.text = beside(carried, statement.text)
+            one.has.add(statement.before)
         found.append(one)
     return found
 
@@ -208,7 +257,7 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
     if one.is_said_by_keys or len(allowed) < len(one.keys) or _forbids(window, one.said):
         return [_of_key(key, one, sources) for key in allowed]  # of what must not be kept no sentence says it
     first, rest = (one.keys[0], one.keys[1:]) if one.keys else (None, ())
-    is_lasting = kept.is_lasting and not one.is_brief
+    is_lasting = kept.is_lasting and not (one.asks or one.is_brief)
     importance = round(0.3 + 0.4 * kept.score, 2) if is_lasting and not one.is_seen else SHORT_LIVED
     whole = Proposal(
         content=_content(kept),
@@ -222,10 +271,6 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
         speaker=one.speaker,
     )
     return [whole, *(_of_key(key, one, sources) for key in rest)]
-
-
-def _beside(one: str, other: str) -> str:
-    return f"{one}{other}" if one[-1:] in "。！？…" else f"{one} {other}"
 
 
 def _forbids(window: Window, text: str, key: Finding | None = None) -> bool:
@@ -289,7 +334,7 @@ def _episode(kept: _Kept, event: Finding, window: Window, sources: tuple[int, ..
         content=content,
         kind="episodic",
         category=event.category,
-        memory_type="short_term" if kept.statement.is_brief else event.memory_type,
+        memory_type="short_term" if kept.statement.asks or kept.statement.is_brief else event.memory_type,
         importance=episode_importance(event.event_type, event.emotion_intensity, intimacy),
         event_type=event.event_type,
         emotion=event.emotion or mood,

@@ -20,7 +20,24 @@ _END: Final = re.compile(
     rf"\.{{1,6}}[\"')]{{0,3}}(?=\s|$|[\u4e00-\u9fff{_EMOJI}])|[～~]{{1,9}}(?=\s|$)"
     rf"|(?:[{_EMOJI}]\s?){{1,9}}(?=[A-Z\u4e00-\u9fff])|\n+"
 )
+_GAP: Final = re.compile(r"(?<=[一-鿿0-9]) +(?=[一-鿿])(?![岁号月日年个点块元斤公只米分周天])")
+_CLAUSE: Final = re.compile(rf"(?<=[，,；;])\s?|{_GAP.pattern}| [-–—]{{1,3}} |——")
 _ONLY_EMOJI: Final = re.compile(rf"[{_EMOJI}\s]+")
+
+
+def clauses(sentence: str) -> list[str]:
+    """Return the clauses of a sentence; Chinese often has a space where a comma would stand."""
+    return [part for one in _CLAUSE.split(sentence) if (part := one.strip())]
+
+
+def beside(one: str, other: str) -> str:
+    """Return two sentences, one after the other."""
+    return f"{one}{other}" if one[-1:] in "。！？…" else f"{one} {other}"
+
+
+def with_commas(sentence: str) -> str:
+    """Return a Chinese sentence with commas where spaces stand between its clauses."""
+    return _GAP.sub("，", sentence)
 
 
 def sentences(text: str) -> list[str]:

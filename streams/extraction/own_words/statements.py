@@ -15,16 +15,20 @@ from projections.text.reminders import asks_for_reminder
 from projections.text.shown import said_of
 from streams.extraction.evidence.speakers import others_of, user_name_of
 from streams.extraction.own_words.answers import answered, field_of, question_before
+from streams.extraction.own_words.antecedents import antecedent, goes_on, unnamed
 from streams.extraction.own_words.cues import (
+    asks_for_good,
     asks_for_something,
     category_of,
+    in_first_person,
     is_limited,
     is_of_the_moment,
     is_retraction,
     says_nothing,
 )
 from streams.extraction.own_words.letters import with_capitals
-from streams.extraction.own_words.splitting import sentences
+from streams.extraction.own_words.splitting import beside, sentences, with_commas
+from streams.extraction.own_words.splitting import clauses as clauses_of
 from streams.extraction.own_words.starts import begun_by
 from streams.extraction.rules import sentences as clauses
 from streams.extraction.rules.addressed import SHARED
@@ -33,7 +37,7 @@ from streams.extraction.rules.feelings import chinese_feeling, english_feeling
 from streams.extraction.rules.finding import Finding
 from streams.extraction.rules.screens import read_screen, shown_together
 from streams.extraction.rules.sentence_reader import goes_on_of_another, liked_of_turn_before, read_sentence
-from streams.extraction.wishes.repairs import repaired_behind
+from streams.extraction.wishes.repairs import is_unclear, repaired_behind, takes_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -46,17 +50,12 @@ _END: Final = 40
 """Characters by which the end of a piece is told: where it is shown, the next piece goes on with it."""
 LONGEST_CARRIED: Final = 300
 """Characters of a sentence that another one carries to be understood."""
+MOST_BACK: Final = 8
+"""Pieces before a sentence among which it is looked for whom it speaks of."""
+FEW_WORDS: Final = 4
+FEW_HAN: Final = 6
+"""Of a sentence that needs the one before it, where its speaker is not in it."""
 _HAN: Final = re.compile(r"[一-鿿]")
-_LIVES_FROM: Final = re.compile(
-    r"(?:and |but |so |because |also,? |well,? |then |plus,? |oh,? ){0,3}(?:(?:she|he|they|it|that|this|these|those"
-    r"|her|his"
-    r"|their|its|there|both|one of them|which|who)\b|(?:i|we) (?:\w+ )?(?:(?:lov|lik|hat|enjoy)\w*) (?:it|that|them"
-    r"|there)\b)"
-    r"|(?:而且|但是?|所以|因为|不过|还有|然后|其实){0,3}(?:她|他|它|那(?!么)|这(?!么)|我.{0,3}(?:喜欢|讨厌|爱)(?:那里"
-    r"|那儿|它|这个)?[。！!]?$)",
-    re.IGNORECASE,
-)
-"""How a sentence begins that needs the one before it."""
 _TO_COME: Final = re.compile(
     r"\b(?:will|going to|gonna|have to|need to|must|am (?:meeting|seeing|having|flying|going)|appointment|meeting"
     r"|due|deadline)\b"
@@ -68,7 +67,6 @@ _TASTES: Final = frozenset(
     {"likes", "dislikes", "interests", "allergies", "skills", "sensitive_topics", "usage_patterns"}
 )
 _ASKS: Final = re.compile(r"[?？][\"'”」』)）\s]{0,4}$|(?:吗|呢|么|(?<![要可才就也都我从])不)[。！!～~…\s]{0,4}$")
-_CLAUSE: Final = re.compile(r"(?<=[，,；;]) ?| [-–—]{1,3} |——")
 _OF_TODAY: Final = re.compile(
     r"\b(?:today|tonight|now|rn|tomorrow|this morning|just)\b|今天|今晚|现在|明天|刚", re.IGNORECASE
 )
@@ -95,6 +93,8 @@ class Statement:
     """The question that it answers, where it would not stand alone."""
     lives_from: int | None = None
     """The index of the piece that it takes up: that asked, told what it likes, or said what it repairs."""
+    mends: str | None = None
+    """The sentence of an earlier piece of which it takes a word back: it stands in the place of that."""
     means: str | None = None
     """What it says yes or no to, as its speaker would state it."""
     speaker: str | None = None
@@ -110,8 +110,10 @@ class Statement:
     is_ahead: bool = False
     """Whether that day, or its span, is still to come."""
     category: str = "fact"
+    asks: bool = False
+    """Whether it asks the listener to do something, once."""
     is_brief: bool = False
-    """Whether it asks for something once, or is over today."""
+    """Whether it is over today."""
     is_certain: bool = False
     """Whether it is kept whatever the heads say."""
     is_joined: bool = False
@@ -165,63 +167,132 @@ def read_window(window: Window) -> Reading:
             found += _of_turn(window, index, said, others.get(index))
         elif piece.speaker in ("screenshot", "article"):
             found += _seen(piece, index, dropped.append)
-    return Reading(statements=tuple(found), dropped=tuple(dropped))
+    mended = {(one.lives_from, one.mends) for one in found if one.mends is not None}
+    kept = tuple(one for one in found if (one.piece, one.said) not in mended)
+    return Reading(statements=kept, dropped=tuple(dropped))
 
 
 def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Iterator[Statement]:
     """Yield the statements of a piece of a turn, of which `own` is said and not shown."""
     pieces = window.pieces
     piece = pieces[index]
-    own, mended = _repaired(pieces, index, own)
+    taken_up = _taken_up(pieces, index, own)
     of_another = goes_on_of_another(pieces, index)
     asked_by, asked = question_before(window, index)
     liked, told_at = _liked_before(pieces, index)
-    last: str | None = None
+    told: list[str] = []
     clauses_before: tuple[str, ...] = ()
-    parts = sentences(own)
-    for number, sentence in enumerate(parts):
+    parts = _in_parts(own)
+    for number, part in enumerate(parts):
         if any(map(is_retraction, parts[number : number + 2])):
-            last = None
+            told = []
             continue
+        mends, mended_at = taken_up if number == 0 and taken_up else (None, None)
+        sentence, is_clear = _mended(part, mends, piece)
         of_theirs = of_another and number == 0
         keys, event, clauses_before = _findings(sentence, piece, clauses_before, of_another=of_theirs)
         keys += liked if number == 0 else []
         field = [] if keys else field_of(sentence)
         keys = keys or field
         said = _before_question(sentence) if _ASKS.search(sentence) or asks_for_reminder(sentence) else sentence
-        goes_on = number == 0 or (number == 1 and _ALSO.match(sentence) is not None)
-        answer = answered(asked, sentence) if asked is not None and goes_on else None
+        continues = number == 0 or (number == 1 and _ALSO.match(sentence) is not None)
+        answer = answered(asked, sentence) if asked is not None and continues else None
         if answer is not None and not keys:
             keys = list(answer.keys)
             if answer.agrees_to:
                 keys, _, _ = _findings(answer.agrees_to, piece, (), of_another=False)
+        keys = keys if is_clear else []
+        text = said or sentence
         if (said and (answer is not None or not says_nothing(said))) or keys or event:
-            one = _statement(said or sentence, index, piece, keys)
-            needs = answer is not None and not answer.stands_alone
-            told = [asked_by if needs else None, mended, told_at if number == 0 else None]
+            one = _statement(text, index, piece, keys)
+            is_asked = answer is not None and not answer.stands_alone
+            before, said_at = (None, None) if is_asked else _carried(window, index, one.said, told, asked)
+            is_asked = is_asked or (before is not None and before == asked)
+            places = [asked_by if is_asked else said_at, mended_at, told_at if number == 0 else None]
             yield replace(
                 one,
-                before=last if last and _LIVES_FROM.match(one.said) else None,
-                asked=asked if needs else None,
-                lives_from=next((place for place in told if place is not None), None),
+                before=None if is_asked else before,
+                asked=asked if is_asked else None,
+                mends=mends,
+                lives_from=next((place for place in places if place is not None), None),
                 means=None if answer is None else answer.agrees_to or answer.denies,
                 speaker=speaker,
                 event=event,
                 is_brief=one.is_brief or _is_mood(event, sentence),
-                is_certain=bool(field) or (answer is not None and answer.is_wanted),
+                is_certain=bool(field) or asks_for_good(one.said) or (answer is not None and answer.is_wanted),
             )
-            last = one.text if len(sentence) <= LONGEST_CARRIED else None
+            text = one.text
+        told.append(text)
+
+
+def _carried(
+    window: Window, index: int, said: str, told: Sequence[str], asked: str | None
+) -> tuple[str | None, int | None]:
+    """Return the sentence that another one lives from, and the index of its piece where that is an earlier one.
+
+    `told` are the sentences before it in its own piece; `asked` is the question before that.
+    """
+    if told and len(told[-1]) <= LONGEST_CARRIED and (goes_on(said) or _is_fragment(said)):
+        return told[-1], None
+    who = unnamed(said)
+    if who is None:
+        return None, None
+    near = antecedent(who, (*reversed(told), *([asked] if asked else [])))
+    if near is not None:
+        return (near, None) if len(near) <= LONGEST_CARRIED else (None, None)
+    piece, pieces = window.pieces[index], window.pieces
+    for place in range(index - 1, max(-1, index - 1 - MOST_BACK), -1):
+        if (pieces[place].speaker, pieces[place].name) == (piece.speaker, piece.name):
+            found = antecedent(who, reversed(sentences(said_of(pieces[place].text))))
+            if found is not None:
+                return (found, place) if len(found) <= LONGEST_CARRIED else (None, None)
+    return None, None
+
+
+def _is_fragment(said: str) -> bool:
+    """Return whether a sentence is too short to stand alone, and does not speak of its speaker."""
+    han = len(_HAN.findall(said))
+    is_short = han <= FEW_HAN if han else len(said.split()) <= FEW_WORDS
+    return is_short and not in_first_person(said)
+
+
+def _in_parts(own: str) -> list[str]:
+    """Return the sentences of a text; one that takes back a word of the one before stands with it."""
+    parts: list[str] = []
+    for sentence in sentences(own):
+        if parts and takes_back(sentence):
+            parts[-1] = beside(parts[-1], sentence)
         else:
-            last = sentence if len(sentence) <= LONGEST_CARRIED else None
+            parts.append(sentence)
+    return parts
 
 
-def _repaired(pieces: Sequence[Piece], index: int, own: str) -> tuple[str, int | None]:
-    """Return a piece's words with the last word counting; and the index of the piece of which they repair a word."""
-    piece, alone = pieces[index], repaired_behind(None, own)
+def _taken_up(pieces: Sequence[Piece], index: int, own: str) -> tuple[str, int] | None:
+    """Return the sentence of the speaker's turn before of which a piece takes a word back, and that turn's index."""
+    piece = pieces[index]
+    if not takes_back(own):
+        return None
     before = (i for i in range(index - 1, -1, -1) if pieces[i].speaker == "user" and pieces[i].name == piece.name)
     said_at = next(before, None)
-    together = alone if said_at is None else repaired_behind(pieces[said_at].text, own)
-    return (alone, None) if together == alone else (together, said_at)
+    said = [] if said_at is None else _in_parts(said_of(pieces[said_at].text))
+    return (said[-1], said_at) if said and said_at is not None and len(said[-1]) <= LONGEST_CARRIED else None
+
+
+def _mended(part: str, before: str | None, piece: Piece) -> tuple[str, bool]:
+    """Return a sentence, behind the one that it mends, with the last word counting; and whether that is clear.
+
+    Where it is not, or where no key changes its value, the words stay as they are.
+    """
+    after = repaired_behind(before, part)
+    if before is None and after == part:
+        return part, not is_unclear(part)
+    whole = part if before is None else beside(before, part)
+    wrong, right = (
+        {(key.attribute, key.value) for key in _findings(text, piece, (), of_another=False)[0]}
+        for text in (before or part, after)
+    )
+    is_clear = after not in (part, whole) and not is_unclear(after) and not (wrong and wrong == right)
+    return (after, True) if is_clear else (whole, False)
 
 
 def _statement(said: str, index: int, piece: Piece, keys: list[Finding]) -> Statement:
@@ -240,9 +311,8 @@ def _statement(said: str, index: int, piece: Piece, keys: list[Finding]) -> Stat
         day=day,
         is_ahead=is_ahead,
         category=category,
-        is_brief=asks_for_something(said)
-        or is_of_the_moment(said)
-        or (is_ahead and day == piece.today and when is not None and when.is_day),
+        asks=asks_for_something(said) and not asks_for_good(said),
+        is_brief=is_of_the_moment(said) or (is_ahead and day == piece.today and when is not None and when.is_day),
     )
 
 
@@ -264,7 +334,7 @@ def _findings(
 
     `before` are the last clauses before it.
     """
-    spelt = with_capitals(sentence)
+    spelt = with_capitals(with_commas(sentence))
     plain = simplified(spelt)
     keys: list[Finding] = []
     event: Finding | None = None
@@ -305,8 +375,7 @@ def _felt(sentence: str) -> Finding | None:
 
 def _before_question(sentence: str) -> str:
     """Return the clauses before the one that asks: 我下周去东京，有什么推荐吗？ says that the user goes to Tokyo."""
-    parts = [part for part in _CLAUSE.split(sentence) if part]
-    said = "".join(parts[:-1]).rstrip("，,；; ")
+    said = sentence[: sentence.rindex(clauses_of(sentence)[-1])].rstrip("，,；; -–—")
     return said if len(terms(said)) > 1 else ""
 
 

@@ -1,7 +1,7 @@
 """Repairs: where the user takes back a word and says another one, the last word counts.
 
-"I live in Paris, sorry, I mean Lyon" is read as "I live in Lyon". Where it is not clear what is taken back, the
-sentence is left out, so that no slot is filled with it.
+"I live in Paris, sorry, I mean Lyon" is read as "I live in Lyon". Where it is not clear what is taken back, the words
+stay as they are, and fill no key.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
 _BREAK: Final = r"(?:\s?[,;.…—–]{1,5}\s?|\s-+\s|^)"
 _WORDS: Final = (
-    r"(?:(?:oh|uh|um|er|erm|ah|hmm|oops|well|ok|okay)[, ]+)?"
+    r"(?:(?:oh|uh|um|er|erm|eh|ah|ugh|hmm|oops|well|ok|okay)[, ]+)?"
     r"(?:sorry|no(?=[, —–-]+(?:wait|sorry|i mean|not)|[,—–])|nope|wait|hang on|hold on|i mean(?! it\b)"
     r"|i meant|i should say"
     r"|or rather|rather|make that|scratch that|strike that|correction|my mistake|my bad|oops|typo|let me correct that"
-    r"|i misspoke|i mistyped|(?:er|uh|um|erm)(?=,)|(?<=well, )actually)"
+    r"|i misspoke|i mistyped|(?:er|uh|um|erm|eh)(?=,)|well(?= \d)|(?<=well, )actually|actually,? (?:it|that)(?:'s| is))"
 )
 _CUE: Final = re.compile(
     rf"{_BREAK}(?P<words>{_WORDS}(?:[,.:!—– -]{{1,6}}(?:sorry|no|wait|i mean|i meant|not that|actually|that'?s wrong"
     rf"|it'?s|it is"
     r"|that'?s|it was|make that|should be|rather|to)){0,4})[,:.!—–-]{0,6}\s{1,3}"
-    r"(?P<right>(?!(?:who|what|why|how|when|really|seriously|come on|you know|no\b|not\b|nothing)\b)[^,.!?;\n]{1,80})",
+    r"(?P<right>(?!(?:who|what|why|how|when|really|seriously|come on|you know|no|not|nothing|for|about|if|but|that"
+    r"|to be)\b)[^,.!?;\n]{1,80})",
     re.IGNORECASE,
 )
 _STAR: Final = re.compile(r"(?:^|\n)\s{0,9}\*(?P<right>[\w'-]{2,30})")
@@ -48,17 +49,25 @@ _ZH_NOT: Final = re.compile(
 )
 _ZH_YES: Final = re.compile(r"是(?P<right>[^，,。是！？]{1,12})[，,](?:而)?不是(?P<wrong>[^，,。！？\n]{1,12})")
 _ZH_SLIP: Final = (
-    r"(?:不对|不不|错了|[我]?[说写打记算输]错(?:了|字了)?|口误|笔误|手滑|更正(?:一下)?|纠正一下|(?<!不是)我是说|我是想说"
+    r"(?:不对|不不|错了|(?:上次|刚才|刚刚)?我?[说写打记算输]错(?:了|字了)?+|口误|笔误|手滑|更正(?:一下)?|纠正一下|(?<!不是)我是说|我是想说"
     r"|我的意思是|我意思是|准确(?:地|来)?说|应该说|等(?:等|下|一下)(?!就|再|要|会|还|去|回|给|发|做|到)|抱歉|对不起|不好意思)"
 )
 _ZH_CUE: Final = re.compile(
-    rf"(?:[，,。…—\s]{{1,6}}|^)(?:(?:啊|哦|噢|呃|嗯|哎|哎呀)[，, ]?)?(?:{_ZH_SLIP}|(?:[啊哦噢呃哎]|[哎呃]呀)不是?)"
+    rf"(?:[，,。…—\s]{{1,6}}|^)(?:(?:啊|哦|噢|呃|嗯|哎|哎呀)[，, ]?)?(?:{_ZH_SLIP}"
+    r"|(?:[啊哦噢呃哎]|[哎呃]呀)不(?=[是，, ])|(?<=[…。])不是(?=[，,]))"
     rf"(?:[，,：:。！\s]{{0,6}}{_ZH_SLIP}){{0,4}}[，,：:。！\s]{{0,6}}(?:应该)?(?:就)?(?P<be>是)?[，,：:\s]{{0,4}}"
     rf"(?P<right>(?![谁什怎我为])[^，,。！？\n]{{1,20}}|我[^，,。！？\n]{{1,20}})"
 )
+_ZH_SLIPPED: Final = re.compile(rf"[，,。…\s]{{0,6}}{_ZH_SLIP}[，,：:。！\s]{{0,6}}$")
+_SLIP: Final = re.compile(
+    r"\b(?:typo|no wait|wait,? no|autocorrect(?:ed)?|scratch that|strike that|correction:|i misspoke|i mistyped)\b"
+    r"|[说打写记]错[了字]|口误|笔误|[哦噢啊]不，|，不对，",
+    re.IGNORECASE,
+)
+"""What says that a word was wrong, wherever the right one stands."""
 _HAN: Final = re.compile(r"[一-鿿]")
 _ZH_VERB: Final = re.compile(
-    r"住在|来自|搬到|搬去|位于|叫做|名叫|在|是|叫|有|去|到|姓|养了|喜欢|最?爱喝|最?爱吃|爱|买了|订了|定在|改到|约了|今年|："
+    r"住在?|对(?=.{1,9}过敏)|来自|搬到|搬去|位于|叫做|名叫|在|是|叫|有|去|到|姓|养了|喜欢|最?爱喝|最?爱吃|爱|买了|订了|定在|改到|约了|今年|："
 )
 _NUMBER: Final = re.compile(
     r"\d[\d.,:]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b"
@@ -70,23 +79,37 @@ _SINCE: Final = re.compile(r" (?:since|as of|from|because|now)\b.*$", re.IGNOREC
 _ZH_DATE: Final = re.compile(
     r"[\d一二两三四五六七八九十百千万零初腊正][\d一二两三四五六七八九十百千万零初腊正月号日点分年]*"
 )
-_ZH_TAIL: Final = re.compile(r"(?:住|上班|工作|上学|读书|的)$")
+_ZH_TAIL: Final = re.compile(r"(?:住|上班|工作|上学|读书|过敏|的)$")
 _RESTATED: Final = re.compile(r"^(?:我|咱|他|她|我们|今年)")
 _TAKEN_BACK: Final = re.compile(r"mean|correct|misspoke|scratch|strike|mistake", re.IGNORECASE)
 _MOST_WORDS: Final = 4
 _FEW_WORDS: Final = 3
+_FUNCTION: Final = frozenset(
+    re.findall(
+        r"\S+",
+        "a an the to in at on of for from with by as is are was were am be been i'm my his her our their its and or"
+        " called named about into have has had do does did not",
+    )
+)
+"""What begins the words that another word can take the place of."""
 _ALIKE: Final = 0.5
 _CLAUSE: Final = re.compile(r"[.!?。！？\n]\s*")
 
 
 def repaired(text: str) -> str:
-    """Return a text with the last word counting; without the sentences in which it is not clear what that is."""
+    """Return a text with the last word counting, where it is clear what that is."""
     for pattern, step in _STEPS:
         for _ in range(_MOST_WORDS):
             if (found := pattern.search(text)) is None or (after := step(text, found)) == text:
                 break
             text = after
     return text
+
+
+def is_unclear(text: str) -> bool:
+    """Return whether a text that was repaired still takes back a word."""
+    found = filter(None, (pattern.search(text) for pattern in (_CUE, _ZH_CUE)))
+    return _SLIP.search(text) is not None or any(text[: one.start()].strip() for one in found)
 
 
 def takes_back(text: str) -> bool:
@@ -126,8 +149,10 @@ def _without_wrong(text: str, found: re.Match[str]) -> str:
 
 
 def _zh_not(text: str, found: re.Match[str]) -> str:
+    before, after = _ZH_SLIPPED.sub("", text[: found.start()]), text[found.end() :]
+    if found["wrong"] in before:
+        return f"{before.replace(found['wrong'], found['right'])}{after}"
     again = _replaced(text, found)
-    before, after = text[: found.start()], text[found.end() :]
     return again if again != text else f"{before}是{found['right']}{after}"
 
 
@@ -164,19 +189,17 @@ def _cued(  # noqa: PLR0911 - one for each way in which words are replaced
     if _SUBJECT.match(right):
         return f"{head}{right[:1].upper()}{right[1:]}{after}"
     number = _NUMBER.search(right)
-    if number and right_words[0] == right[: number.end()].split()[0] and (last := list(_NUMBER.finditer(clause))):
+    if number and not number.start() and (last := list(_NUMBER.finditer(clause))):
         rest = clause[last[-1].end() :] if len(right_words) == 1 else ""
         return f"{head}{clause[: last[-1].start()]}{right}{rest}{after}"
     anchor = right_words[0].lower()
     if len(right_words) > 1 and anchor in plain:
         place = len(plain) - 1 - plain[::-1].index(anchor)
         return f"{head}{' '.join([*said[:place], right])}{after}"
-    if len(right_words) > _MOST_WORDS or not said:
-        return head + after.lstrip(".!? ")
-    count = len(right_words)
-    if said[-1][:1].isupper():  # a name is replaced by a name as a whole
-        count = next((n for n, word in enumerate(reversed(said)) if not word[:1].isupper() or word == "I"), len(said))
-    return f"{head}{' '.join([*said[: len(said) - max(1, count)], right])}{after}"
+    count = next((n for n, word in enumerate(reversed(plain)) if word in _FUNCTION), len(right_words))
+    if len(right_words) > _MOST_WORDS or not 0 < count <= _FEW_WORDS:
+        return text
+    return f"{head}{' '.join([*said[: len(said) - count], right])}{after}"
 
 
 def _zh_cued(text: str, found: re.Match[str]) -> str:
@@ -202,7 +225,7 @@ def _zh_cued(text: str, found: re.Match[str]) -> str:
         return f"{head}{clause[: numbers[-1].start()]}{own.group()}{rest}{after}"
     if verbs and verbs[-1].end() < len(clause):
         return f"{head}{clause[: verbs[-1].end()]}{right}{tail}{after}"
-    return head + after.lstrip("。！？ ")
+    return text
 
 
 _STEPS: Final[tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...]] = (

@@ -95,6 +95,72 @@ def test_a_sentence_that_lives_from_the_one_before_carries_it():
     assert contents(said) == [said]
 
 
+CARRIED: tuple[tuple[tuple[Any, ...], str], ...] = (
+    (
+        ("My aunt is a judge. She plays the harp. She has gout.",),
+        "My aunt is a judge. She plays the harp. She has gout.",
+    ),
+    (("我表哥叫阿亮。他对虾过敏",), "我表哥叫阿亮。他对虾过敏"),
+    (
+        ("my sister came over for the weekend", ("assistant", "Lovely."), "she's a vet in Leeds"),
+        "(my sister came over for the weekend) she's a vet in Leeds",
+    ),
+    (
+        (("assistant", "What does your wife do?"), "well she retired early and now she paints all day long at home"),
+        "(What does your wife do?) well she retired early and now she paints all day long at home",
+    ),
+)
+
+
+@each("turns,kept", CARRIED)
+def test_of_whom_a_sentence_speaks_stands_before_it(turns: tuple[Any, ...], kept: str):
+    assert kept in contents(*turns)
+
+
+@each("said", ("He has two kids and a boat in Split.", "她下个月去上海工作"))
+def test_what_is_said_of_nobody_knows_whom_does_not_last(said: str):
+    assert {one.memory_type for one in found(said)} <= {"short_term"}
+
+
+BEHIND_THANKS = (
+    "你好，我是一名退休教师，教了三十多年语文",
+    "好 谢谢 我是护士 就是没时间做",
+    "thanks! i work as a welder",
+)
+
+
+@each("said", BEHIND_THANKS)
+def test_thanks_and_greetings_hide_nothing_behind_them(said: str):
+    assert "long_term" in {one.memory_type for one in found(said)}
+
+
+def test_a_space_stands_for_a_comma_between_chinese_words():
+    assert keys("我叫小满 今年31 在杭州做前端 对海鲜过敏")["user_name"] == "小满"
+
+
+STANDING = ("以后你回我的话简短些", "from now on answer me in short sentences", "Never use emojis when you write to me")
+
+
+@each("said", STANDING)
+def test_how_to_answer_from_now_on_is_kept_for_good(said: str):
+    assert {one.memory_type for one in found(said)} == {"long_term"}
+
+
+MENDED: tuple[tuple[tuple[str, ...], dict[str, str], str], ...] = (
+    (("I live in Lisbon, eh no wait, Porto.",), {"city": "Porto"}, "Porto"),
+    (("我住苏州，不对，是无锡，刚搬的",), {"city": "无锡"}, "我住无锡，刚搬的"),
+    (("I work for Deloitte. Actually it's KPMG.",), {"employer": "KPMG"}, "KPMG"),
+    (("My dog's named Biscuit", "*Brisket, damn autocorrect"), {}, "My dog's named Biscuit *Brisket, damn autocorrect"),
+    (("我叫王晓宇", "不好意思，打错了"), {}, "我叫王晓宇 不好意思，打错了"),
+)
+
+
+@each("turns,filled,kept", MENDED)
+def test_the_last_word_counts_or_both_stand_and_fill_nothing(turns: tuple[str, ...], filled: dict[str, str], kept: str):
+    [content] = contents(*turns)
+    assert (keys(*turns), kept in content) == (filled, True)
+
+
 ANSWERS: tuple[tuple[Any, ...], ...] = (
     ("Where do you live?", "Basel.", {"city": "Basel"}),
     ("How old are you?", "34", {"age": "34"}),

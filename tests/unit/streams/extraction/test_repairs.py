@@ -3,7 +3,7 @@
 import pytest
 from support.tables import each
 
-from streams.extraction.wishes.repairs import repaired, repaired_behind
+from streams.extraction.wishes.repairs import is_unclear, repaired, repaired_behind
 
 REPAIRED = [
     ("I live in Paris, sorry, I mean Lyon.", "I live in Lyon."),
@@ -39,8 +39,21 @@ def test_look_alikes_stay_as_they_are(text: str):
     assert repaired(text) == text
 
 
-def test_what_is_repaired_by_many_words_is_left_out():
-    assert repaired("I was born in Rome, sorry, somewhere else near the big sea there. I like tea.") == "I like tea."
+@each(
+    "text",
+    [
+        "I was born in Rome, sorry, somewhere else near the big sea there. I like tea.",
+        "i am a nurse, no wait, something with teeth and drills and so on",
+        "我叫王晓宇，打错了",
+    ],
+)
+def test_what_is_repaired_unclearly_stays_and_is_told(text: str):
+    assert (repaired(text), is_unclear(text)) == (text, True)
+
+
+@each("text", ["I live in Lyon.", "Sorry for the late reply, I work at Lidl", "我喜欢爬山，哎呀不早了我先睡了"])
+def test_what_takes_back_nothing_is_not_unclear(text: str):
+    assert (repaired(text), is_unclear(text)) == (text, False)
 
 
 @pytest.mark.parametrize(

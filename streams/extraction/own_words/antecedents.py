@@ -1,0 +1,109 @@
+"""Antecedents: of whom or of what a sentence speaks that does not say it itself, and how it reads with a stand-in."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SHE: Final = (
+    (
+        r"(?:great-?)?(?:grand)?mothers?|mom|mum|mama|wife|girlfriend|gf|fianc[eé]e|sisters?|sis|daughters?|aunt\w*|nieces?"
+        r"|grandma|gran(?:ny)?|nan"
+    ),
+    r"妈|母亲|老婆|妻子|太太|媳妇|女朋友|女友|闺女|[姐妹]|女儿|奶奶|外婆|姥姥|[姑姨婶婆]|闺蜜",
+)
+_HE: Final = (
+    (
+        r"(?:grand)?fathers?|dad|daddy|husband|boyfriend|bf|fianc[eé]|brothers?|bro|(?:grand)?sons?|uncles?|nephews?"
+        r"|grandpa|granddad"
+    ),
+    r"爸|父亲|老公|丈夫|男朋友|男友|[哥弟]|儿子|[叔舅伯]|爷爷|外公|姥爷|公公|岳父|孙子",
+)
+_ANYBODY: Final = (
+    (
+        r"friends?|boss|manager|colleagues?|co-?workers?|roommates?|flatmates?|neighbou?rs?|cousins?|partner|doctor|dentist"
+        r"|teacher|tutor|coach|landlord|landlady|kids?|child(?:ren)?|baby|toddler|twins|parents|grandparents|in-laws"
+        r"|(?:an?|the|this|that|some) (?:girl|guy|man|woman|lady)|students?|dog|cat|puppy|kitten|pet|horse|parrot"
+        r"|rabbit|hamster"
+    ),
+    (
+        r"朋友|同事|同学|同桌|老板|领导|经理|室友|邻居|老师|师傅|医生|大夫|教练|房东|孩子|宝宝|对象|老伴|亲戚|爸妈|父母"
+        r"|狗|猫|兔|宠物|客户|搭档|那个?人"
+    ),
+)
+_NAMED: Final = r"(?<=\w[ ,])(?!I\b|I'|O[Kk]\b|AM\b|PM\b)[A-Z][a-z]+\b|(?<=[叫名])[一-鿿]{2,3}"
+
+
+def _row(english: str, chinese: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{english})\b|{chinese}", re.IGNORECASE)
+
+
+_PEOPLE: Final = {"she": _row(*_SHE), "he": _row(*_HE), "they": _row(*_ANYBODY)}
+_NAME: Final = re.compile(_NAMED)
+_PRONOUNS: Final = (
+    ("she", re.compile(r"\b(?:she(?:'?s|'d|'ll)?|hers?|herself)\b|她", re.IGNORECASE)),
+    ("he", re.compile(r"\b(?:he(?:'?s|'d)?|him(?:self)?|his)\b|(?<![其吉])他(?![人们国妈])", re.IGNORECASE)),
+    ("they", re.compile(r"\b(?:they(?:'?re|'ve|'d|'ll)?|them|their)\b|他们|她们|它", re.IGNORECASE)),
+)
+_OPENING: Final = re.compile(
+    r"(?:(?:and|but|so|because|also|well|then|plus|oh|yeah|yes|nah|no|haha|lol|ok|cuz|cos)[, ]{1,2}){0,3}(?:it(?:'?s)?"
+    r"|that(?:'?s)?|this|these|those|its|there|both|one of them|which|who"
+    r"|(?:i|we) (?:\w+ )?(?:lov|lik|hat|enjoy)\w* (?:it|that|them|there))\b"
+    r"|(?:而且|但是?|所以|因为|不过|还有|然后|其实){0,3}(?:那(?!么)|这(?!么)|我.{0,3}(?:喜欢|讨厌|爱)(?:那里|那儿|它|这个)?[。！!]?$)",
+    re.IGNORECASE,
+)
+"""How a sentence begins that speaks of what the one before it tells."""
+_FIRST: Final = re.compile(
+    r"\b(?P<who>she|he|they|her|his|their)(?P<short>'?s|'?re|'ve|'d|'ll)?\b|(?P<han>他们|她们|[他她])", re.IGNORECASE
+)
+
+
+def of_whom(text: str) -> set[str]:
+    """Return the words for people in a sentence, case folded, in the singular."""
+    found = {word.casefold() for row in _PEOPLE.values() for word in row.findall(text)}
+    return {word.rstrip("s") if word.isascii() else word for word in found}
+
+
+def goes_on(sentence: str) -> bool:
+    """Return whether a sentence begins by speaking of what the one before it tells: "It is big", 那里很美."""
+    return _OPENING.match(sentence) is not None
+
+
+def unnamed(sentence: str) -> str | None:
+    """Return the pronoun (`she`, `he` or `they`) of whom a sentence speaks without having named anybody before it."""
+    found = [(match.start(), who) for who, row in _PRONOUNS if (match := row.search(sentence))]
+    if not found:
+        return None
+    place, who = min(found)
+    before = sentence[:place]
+    named = _NAME.search(before) or any(row.search(before) for row in _PEOPLE.values())
+    return None if named else who
+
+
+def antecedent(who: str, sentences: Iterable[str]) -> str | None:
+    """Return the first of some sentences that names somebody whom a pronoun can mean; None where none does."""
+    others = [row for gender, row in _PEOPLE.items() if gender not in (who, "they")]
+    for sentence in sentences:
+        if _PEOPLE[who].search(sentence) or _PEOPLE["they"].search(sentence):
+            return sentence
+        if _NAME.search(sentence) and not (who != "they" and any(row.search(sentence) for row in others)):
+            return sentence
+    return None
+
+
+def with_stand_in(sentence: str) -> str:
+    """Return a sentence with its first pronoun as a friend: what the heads read of "she likes to dance"."""
+    found = _FIRST.search(sentence)
+    if found is None:
+        return sentence
+    if found["han"]:
+        return f"{sentence[: found.start()]}我朋友{sentence[found.end() :]}"
+    who = found["who"].casefold()
+    friend = "my friends" if who in ("they", "their") else "my friend"
+    if who in ("her", "his", "their"):
+        friend += "'s" if friend == "my friend" else "'"
+    short = {"s": "'s", "re": " are"}.get((found["short"] or "").casefold().lstrip("'"), found["short"] or "")
+    return f"{sentence[: found.start()]}{friend}{short}{sentence[found.end() :]}"
