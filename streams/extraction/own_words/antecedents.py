@@ -22,17 +22,19 @@ _HE: Final = (
     ),
     r"爸|父亲|老公|丈夫|男朋友|男友|[哥弟]|儿子|[叔舅伯]|爷爷|外公|姥爷|公公|岳父|孙子",
 )
-_ANYBODY: Final = (
+_NEAR: Final = (
     (
-        r"friends?|boss|manager|colleagues?|co-?workers?|roommates?|flatmates?|neighbou?rs?|cousins?|partner|doctor|dentist"
-        r"|teacher|tutor|coach|landlord|landlady|kids?|child(?:ren)?|baby|toddler|twins|parents|grandparents|in-laws"
-        r"|(?:an?|the|this|that|some) (?:girl|guy|man|woman|lady)|students?|dog|cat|puppy|kitten|pet|horse|parrot"
-        r"|rabbit|hamster"
+        r"friends?|boss|manager|colleagues?|co-?workers?|roommates?|flatmates?|neighbou?rs?|cousins?|partner|parents"
+        r"|grandparents|in-laws|kids?|child(?:ren)?"
     ),
+    r"朋友|同事|同学|老板|领导|经理|室友|邻居|孩子|宝宝|对象|老伴|亲戚|爸妈|父母",
+)
+_OTHERS: Final = (
     (
-        r"朋友|同事|同学|同桌|老板|领导|经理|室友|邻居|老师|师傅|医生|大夫|教练|房东|孩子|宝宝|对象|老伴|亲戚|爸妈|父母"
-        r"|狗|猫|兔|宠物|客户|搭档|那个?人"
+        r"doctor|dentist|teacher|tutor|coach|landlord|landlady|baby|toddler|twins|(?:an?|the|this|that|some)"
+        r" (?:girl|guy|man|woman|lady)|students?|dog|cat|puppy|kitten|pet|horse|parrot|rabbit|hamster"
     ),
+    r"同桌|老师|师傅|医生|大夫|教练|房东|狗|猫|兔|宠物|客户|搭档|那个?人",
 )
 _NAMED: Final = r"(?<=\w[ ,])(?!I\b|I'|O[Kk]\b|AM\b|PM\b)[A-Z][a-z]+\b|(?<=[叫名])[一-鿿]{2,3}"
 
@@ -41,7 +43,12 @@ def _row(english: str, chinese: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{english})\b|{chinese}", re.IGNORECASE)
 
 
-_PEOPLE: Final = {"she": _row(*_SHE), "he": _row(*_HE), "they": _row(*_ANYBODY)}
+_KIN: Final = _row("|".join((_SHE[0], _HE[0], _NEAR[0])), "|".join((_SHE[1], _HE[1], _NEAR[1])))
+_PEOPLE: Final = {
+    "she": _row(*_SHE),
+    "he": _row(*_HE),
+    "they": _row("|".join((_NEAR[0], _OTHERS[0])), "|".join((_NEAR[1], _OTHERS[1]))),
+}
 _NAME: Final = re.compile(_NAMED)
 _PRONOUNS: Final = (
     ("she", re.compile(r"\b(?:she(?:'?s|'d|'ll)?|hers?|herself)\b|她", re.IGNORECASE)),
@@ -62,9 +69,8 @@ _FIRST: Final = re.compile(
 
 
 def of_whom(text: str) -> set[str]:
-    """Return the words for people in a sentence, case folded, in the singular."""
-    found = {word.casefold() for row in _PEOPLE.values() for word in row.findall(text)}
-    return {word.rstrip("s") if word.isascii() else word for word in found}
+    """Return the words for relatives and friends in a sentence, case folded, in the singular."""
+    return {word.casefold().rstrip("s") for word in _KIN.findall(text)}
 
 
 def goes_on(sentence: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from projections.text.analyser import terms
+from streams.extraction.own_words.splitting import clauses
 
 _ROWS: Final = (
     (
@@ -163,7 +164,7 @@ def is_limited(text: str) -> bool:
 
 _CHANGES: Final = (
     (
-        0.3,
+        0.25,
         (
             r"\b(?:sold|traded|stopped|quit|quitting|gave up|given up|no longer|any ?more|cancel\w*|called off"
             r"|paid (?:\w+ ){0,3}back"
@@ -179,7 +180,7 @@ _CHANGES: Final = (
         ),
     ),
     (
-        0.4,
+        0.45,
         (
             r"\b(?:now|these days|instead|up to|down to|upgraded|upped|bumped|dethroned|back up"
             r"|pushed?)\b"
@@ -210,9 +211,10 @@ def nearness_of_what_changed(text: str) -> float | None:
 
     What is denied, supposed or limited changes nothing.
     """
-    if _UNCHANGED.search(text) or is_limited(text):
+    if _UNCHANGED.search(text):
         return None
-    return next((least for least, pattern in _ENDING if pattern.search(text)), None)
+    certain = [clause for clause in clauses(text) if not is_limited(clause)]
+    return next((least for least, pattern in _ENDING if any(map(pattern.search, certain))), None)
 
 
 def is_of_the_moment(text: str) -> bool:

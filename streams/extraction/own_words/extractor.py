@@ -38,6 +38,8 @@ OF_SPEAKER: Final = 0.1
 """The least `own` of a sentence that fills a key."""
 OF_CLAUSE: Final = 0.6
 """The least `lasting` of a clause that has its whole sentence kept for long."""
+NEAR: Final = 0.5
+"""The cosine of two statements that need no more than a character in common to be about the same."""
 OF_MENDED: Final = 0.5
 """The least cosine of a sentence of which a word is taken back, and the memory of it."""
 SHORT_LIVED: Final = 0.3
@@ -82,14 +84,18 @@ class OwnWords(RulesLineage):
         scored = await self._scored(reading.statements)
         mends: dict[str, str] = {}
         proposals: list[Proposal] = []
+        doubtful: dict[str, bool] = {}
         for kept in _joined(scored):
             found = _proposals(kept, window)
             proposals += found
             mends |= {one.content: kept.statement.mends for one in found[:1] if kept.statement.mends}
+            doubtful |= {} if kept.is_lasting else {one.content: kept.is_passing for one in found}
         # Whether a nickname is the user's name depends on the names that are known: those come first.
         proposals.sort(key=lambda one: one.attribute == NICKNAME)
         proposals, shown = await self._moved_on(window, _once(proposals), mends)
-        return Extraction(proposals=tuple(proposals), dropped=reading.dropped, shown=shown)
+        lasting = (one if one.ends or one.content not in doubtful else _passing(one) for one in proposals)
+        kept_ones = tuple(one for one in lasting if one.ends or doubtful.get(one.content, True))
+        return Extraction(proposals=kept_ones, dropped=reading.dropped, shown=shown)
 
     async def _moved_on(
         self, window: Window, proposals: list[Proposal], mends: Mapping[str, str]
@@ -116,9 +122,10 @@ class OwnWords(RulesLineage):
         cosines = vectors[len(known) :] @ vectors[: len(known)].T
         ended = []
         for one, text, near, row in zip(proposals, texts, least, cosines, strict=True):
-            alike = [place for place in row.argsort()[::-1] if _may_end(one, text, known[place])]
-            ends = near is not None and bool(alike) and row[alike[0]] >= near
-            ended.append(replace(one, ends=(known[alike[0]].memory_id,)) if ends else one)
+            alike = [known[at] for at in row.argsort()[::-1] if _may_end(one, text, known[at], is_near=row[at] >= NEAR)]
+            is_near = near is not None and bool(alike) and row[known.index(alike[0])] >= near
+            of_same = [each.memory_id for each in alike if each is alike[0] or each.is_of_same_turns(alike[0])]
+            ended.append(replace(one, ends=tuple(of_same)) if is_near else one)
         return ended, tuple(one.memory_id for one in known)
 
     async def _known(self, window: Window) -> Sequence[Known]:
@@ -206,11 +213,19 @@ class _Kept:
         return self.is_certain or (self.says_something and self.score >= LASTING)
 
     @property
+    def is_passing(self) -> bool:
+        return self.says_something and in_first_person(self.statement.said) and is_read(self.statement.said)
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it is worth keeping where it ends something that is known, however little it says."""
+        return self.says_something and nearness_of_what_changed(self.statement.said) is not None
+
+    @property
     def is_kept(self) -> bool:
         if not is_read(self.statement.said):
             return self.is_certain
-        is_passing = self.says_something and in_first_person(self.statement.said)
-        return self.is_lasting or is_passing
+        return self.is_lasting or self.is_passing or self.is_change
 
 
 def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
@@ -257,7 +272,7 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
     if one.is_said_by_keys or len(allowed) < len(one.keys) or _forbids(window, one.said):
         return [_of_key(key, one, sources) for key in allowed]  # of what must not be kept no sentence says it
     first, rest = (one.keys[0], one.keys[1:]) if one.keys else (None, ())
-    is_lasting = kept.is_lasting and not (one.asks or one.is_brief)
+    is_lasting = (kept.is_lasting or kept.is_change) and not (one.asks or one.is_brief)
     importance = round(0.3 + 0.4 * kept.score, 2) if is_lasting and not one.is_seen else SHORT_LIVED
     whole = Proposal(
         content=_content(kept),
@@ -273,6 +288,11 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
     return [whole, *(_of_key(key, one, sources) for key in rest)]
 
 
+def _passing(one: Proposal) -> Proposal:
+    """Return a proposal as what passes."""
+    return replace(one, memory_type="short_term", importance=SHORT_LIVED)
+
+
 def _forbids(window: Window, text: str, key: Finding | None = None) -> bool:
     """Return whether the window's policy keeps a key, or a sentence by what it speaks of, from being remembered."""
     if window.policy is None:
@@ -283,18 +303,19 @@ def _forbids(window: Window, text: str, key: Finding | None = None) -> bool:
 
 
 def _nearness_of_what_ends(one: Proposal, text: str) -> float | None:
-    """Return how near a statement must be that a proposal ends. Keys, plans and events end none."""
-    is_statement = one.kind == "semantic" and one.attribute is None
-    is_of_now = is_statement and one.category != SCHEDULE and one.memory_type == "long_term"
+    """Return how near a statement must be that a proposal ends. Keys and plans end none."""
+    is_of_now = one.attribute is None and one.category != SCHEDULE and one.memory_type == "long_term"
     return nearness_of_what_changed(text) if is_of_now else None
 
 
-def _may_end(one: Proposal, text: str, known: Known) -> bool:
-    """Return whether a statement may be about the same as what is known: by a word, by whose it is, and about whom."""
+def _may_end(one: Proposal, text: str, known: Known, *, is_near: bool) -> bool:
+    """Return whether a statement may be about the same as what is known: by its words, whose it is, and about whom."""
     is_same_owner = known.about is None or known.about == one.speaker or known.about.casefold() in text.casefold()
-    if (one.speaker and known.about != one.speaker) or not is_same_owner:
+    if (one.speaker and known.about != one.speaker) or not is_same_owner or not of_whom(text) <= of_whom(known.text):
         return False
-    return of_whom(text) <= of_whom(known.text) and bool(set(terms(text)) & set(terms(known.text)))
+    words = set(terms(text))
+    shared = words & set(terms(known.text))
+    return len(words) > 1 and (any(len(word) > 1 for word in shared) or (is_near and bool(shared)))
 
 
 def _content(kept: _Kept) -> str:

@@ -66,6 +66,7 @@ _SLIP: Final = re.compile(
 )
 """What says that a word was wrong, wherever the right one stands."""
 _HAN: Final = re.compile(r"[一-鿿]")
+_WORD: Final = re.compile(r"[一-鿿]|[^\W_]+(?![一-鿿])")
 _ZH_VERB: Final = re.compile(
     r"住在?|对(?=.{1,9}过敏)|来自|搬到|搬去|位于|叫做|名叫|在|是|叫|有|去|到|姓|养了|喜欢|最?爱喝|最?爱吃|爱|买了|订了|定在|改到|约了|今年|："
 )
@@ -108,8 +109,8 @@ def repaired(text: str) -> str:
 
 def is_unclear(text: str) -> bool:
     """Return whether a text that was repaired still takes back a word."""
-    found = filter(None, (pattern.search(text) for pattern in (_CUE, _ZH_CUE)))
-    return _SLIP.search(text) is not None or any(text[: one.start()].strip() for one in found)
+    found = filter(None, (pattern.search(text) for pattern in (_CUE, _ZH_CUE, _SLIP)))
+    return any(len(_WORD.findall(text[: one.start()])) > 1 for one in found)
 
 
 def takes_back(text: str) -> bool:
