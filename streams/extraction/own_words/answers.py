@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.yearly import birth_date
 from projections.profile.slot_question import slot_asked
 from streams.extraction.evidence.judgement import confirms, denies
 from streams.extraction.own_words.antecedents import of_whom
 from streams.extraction.own_words.cues import in_first_person, says_nothing
-from streams.extraction.own_words.splitting import sentences
+from streams.extraction.own_words.splitting import clauses, sentences
 from streams.extraction.rules.finding import Finding, profile
 
 if TYPE_CHECKING:
@@ -72,9 +73,11 @@ _CLAUSE: Final = re.compile(
     re.IGNORECASE,
 )
 """What begins no value."""
-_YOU: Final = re.compile(r"\b(?:you|your|ya)\b|[你您]|^any\b|^有没有|^有", re.IGNORECASE)
+_YOU: Final = re.compile(
+    r"\b(?:you|your|ya)\b|[你您]|^any\b|^有没有|^有|\b(?:their|its|his|her) names?\b|[它他她]们?叫", re.IGNORECASE
+)
 _FACT: Final = re.compile(
-    r"allerg|\b(?:name|call you|live|based|from|work|job|do for a living|old|born|birthday|married|partner|kids"
+    r"allerg|\b(?:names?|call you|called|live|based|from|work|job|do for a living|old|born|birthday|married|partner|kids"
     r"|children"
     r"|siblings|pets?|study|speak|diet|vegetarian|vegan|smoke|drink|drive|own|hobbies)\b"
     r"|过敏|名字|称呼|住|哪里人|工作|职业|多大|几岁|年龄|生日|结婚|对象|孩子|兄弟|姐妹|宠物|养|学什么|专业|吃素"
@@ -88,6 +91,7 @@ _DODGES: Final = re.compile(
     re.IGNORECASE,
 )
 _ALLERGIES: Final = re.compile(r"allerg|过敏", re.IGNORECASE)
+_OF_ANOTHER: Final = re.compile(r"\b(?:is|are|has|he|she|they|but)\b|[他她是]", re.IGNORECASE)
 _SAYS_WHAT: Final = re.compile(r"(?:我叫|叫我|免贵)")
 _SURNAME: Final = re.compile(r"免贵|姓.$")
 _AFTER: Final = re.compile(
@@ -112,7 +116,7 @@ _FIELDS: Final = {
 _LONGEST_VALUE: Final = 40
 _NO_VALUE: Final = re.compile(
     r"\b(?:not|no|none|never|don'?t|rather|secret|why|you|idk|dunno|guess|maybe|nothing|somewhere)\b|不|没|秘密|你"
-    r"|猜|随便",
+    r"|猜|随便|干嘛|干吗|为什么|问这",
     re.IGNORECASE,
 )
 
@@ -165,11 +169,12 @@ def answered(asked: str, said: str) -> Answer | None:
     """Return what a sentence says to a question; None where it asks something itself, or is long enough."""
     if _ASKS.search(said):
         return None
+    whole, said = said, clauses(said)[0].rstrip("，,；; ")
     han = len(_HAN.findall(said))
     is_short = han <= MOST_HAN if han else len(said.split()) <= MOST_WORDS
-    if not is_short:
+    if not is_short or (in_first_person(said) and said != whole):
         return None
-    keys = () if _NO.match(said) or (denies(said) and not _SAYS_WHAT.search(said)) else _keys(asked, said)
+    keys = () if _NO.match(said) or (denies(said) and not _SAYS_WHAT.search(said)) else _keys(asked, said, whole)
     stands_alone = in_first_person(said) and not confirms(said) and (han > FEW or len(said.split()) > FEW)
     agrees, asks = _YES.fullmatch(said) is not None and not _CHOICE.search(asked), _as_statement(asked)
     is_wanted = _YOU.search(asked) is not None and _FACT.search(asked) is not None and not _DODGES.search(said + asked)
@@ -199,11 +204,11 @@ def _allergies(said: str) -> tuple[Finding, ...]:
     return tuple(profile("allergies", thing, sentence.format(thing)) for thing in named)
 
 
-def _keys(asked: str, said: str) -> tuple[Finding, ...]:
-    """Return what an answer fills that the question asks for of the user."""
+def _keys(asked: str, said: str, whole: str) -> tuple[Finding, ...]:
+    """Return what the first clause of an answer fills that the question asks for of the user; allergies may be many."""
     if _ALLERGIES.search(asked):
-        is_yes = confirms(said.split(",", maxsplit=1)[0])
-        return () if is_yes or of_whom(asked) else _allergies(said)
+        is_list = not (confirms(said) or of_whom(asked) or _OF_ANOTHER.search(whole))
+        return _allergies(whole) if is_list else ()
     slot = slot_asked(asked.replace("your", "my").replace("you", "I").replace("你", "我"))
     if slot is None or slot.whose or len(slot.attributes) != 1 or slot.past:
         return ()
@@ -214,6 +219,8 @@ def _keys(asked: str, said: str) -> tuple[Finding, ...]:
     if attribute == "age":
         number = _AGE.fullmatch(value)
         value = number["age"] if number else ""
+    elif attribute == "birthday":
+        value = birth_date(value) or ""
     elif not _is_value(attribute, value):
         value = ""
     sentence = _SENTENCES[attribute][_HAN.search(asked + value) is not None]

@@ -63,6 +63,12 @@ _OPENING: Final = re.compile(
     re.IGNORECASE,
 )
 """How a sentence begins that speaks of what the one before it tells."""
+_OF_SOMEBODY: Final = re.compile(
+    rf"(?:对了|其实|还有)?[，, ]?(?:[我俺咱]们?家?的?)?.{{0,3}}?(?:{_KIN.pattern}|{_OTHERS[1]})"
+)
+"""How a Chinese sentence begins whose subject is a relative, a friend or a pet."""
+_SUBJECT: Final = re.compile(r"[我咱俺你您他她它]|^(?:这|那|今天|明天|昨天)")
+_HAN: Final = re.compile(r"[一-鿿]")
 _FIRST: Final = re.compile(
     r"\b(?P<who>she|he|they|her|his|their)(?P<short>'?s|'?re|'ve|'d|'ll)?\b|(?P<han>他们|她们|[他她])", re.IGNORECASE
 )
@@ -100,11 +106,17 @@ def antecedent(who: str, sentences: Iterable[str]) -> str | None:
     return None
 
 
+def leaves_out_whom(sentence: str, before: str) -> bool:
+    """Return whether a Chinese sentence goes on, without a subject, from one about somebody else."""
+    is_open = _HAN.match(sentence) is not None and _SUBJECT.search(sentence) is None
+    return is_open and _OF_SOMEBODY.match(before) is not None
+
+
 def with_stand_in(sentence: str) -> str:
     """Return a sentence with its first pronoun as a friend: what the heads read of "she likes to dance"."""
     found = _FIRST.search(sentence)
     if found is None:
-        return sentence
+        return f"我朋友{sentence}"
     if found["han"]:
         return f"{sentence[: found.start()]}我朋友{sentence[found.end() :]}"
     who = found["who"].casefold()

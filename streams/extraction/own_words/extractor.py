@@ -13,7 +13,7 @@ from projections.text.analyser import terms
 from projections.text.scripts import is_read
 from schemas.vocabulary.attributes import NICKNAME
 from streams.extraction.event_importance import episode_importance, newest_intimacy
-from streams.extraction.own_words.antecedents import of_whom, unnamed, with_stand_in
+from streams.extraction.own_words.antecedents import leaves_out_whom, of_whom, unnamed, with_stand_in
 from streams.extraction.own_words.cues import asks_for_something, category_of, in_first_person, nearness_of_what_changed
 from streams.extraction.own_words.splitting import beside, clauses
 from streams.extraction.protocol import Extraction, Outage, Proposal
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 LASTING: Final = 0.35
 """The least `lasting` of what is kept for long."""
+OF_JOINED: Final = 0.2
+"""The least of what stands with the sentence that it lives from."""
 KEPT: Final = 0.5
 """The least `kept` of what is kept at all: of what says nothing one sentence in four has more."""
 OF_SPEAKER: Final = 0.1
@@ -188,7 +190,8 @@ class OwnWords(RulesLineage):
 
 def _as_read(one: Statement) -> tuple[str, str]:
     """Return a sentence as the heads read it alone, and with what it answers."""
-    alone = with_stand_in(one.said) if one.before or one.asked else one.said
+    of_another = unnamed(one.said) or (one.before and leaves_out_whom(one.said, one.before))
+    alone = with_stand_in(one.said) if of_another and (one.before or one.asked) else one.said
     return alone, one.means or f"{one.asked or ''} {alone}".strip()
 
 
@@ -210,7 +213,8 @@ class _Kept:
 
     @property
     def is_lasting(self) -> bool:
-        return self.is_certain or (self.says_something and self.score >= LASTING)
+        least = OF_JOINED if self.statement.before else LASTING
+        return self.is_certain or (self.says_something and self.score >= least)
 
     @property
     def is_passing(self) -> bool:

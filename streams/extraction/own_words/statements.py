@@ -15,7 +15,7 @@ from projections.text.reminders import asks_for_reminder
 from projections.text.shown import said_of
 from streams.extraction.evidence.speakers import others_of, user_name_of
 from streams.extraction.own_words.answers import answered, field_of, question_before
-from streams.extraction.own_words.antecedents import antecedent, goes_on, unnamed
+from streams.extraction.own_words.antecedents import antecedent, goes_on, leaves_out_whom, unnamed
 from streams.extraction.own_words.cues import (
     asks_for_good,
     asks_for_something,
@@ -233,6 +233,8 @@ def _carried(
     `told` are the sentences before it in its own piece; `asked` is the question before that.
     """
     if told and len(told[-1]) <= LONGEST_CARRIED and (goes_on(said) or _is_fragment(said)):
+        return told[-1], None
+    if told and leaves_out_whom(said, told[-1]):
         return told[-1], None
     who = unnamed(said)
     if who is None:
