@@ -19,9 +19,7 @@ from projections.dates.cues import day_past, since
         ("七月就去宁波报到了", date(2026, 6, 10), None),
     ],
 )
-def test_what_is_so_since_a_month_began_then_and_what_begins_in_one_has_not(
-    said: str, today: date, begun: date | None
-):
+def test_what_is_so_since_a_month_began_then_and_what_begins_in_one_has_not(said: str, today: date, begun: date | None):
     assert since(said, today) == begun
 
 
