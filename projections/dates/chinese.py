@@ -6,18 +6,7 @@ import re
 from typing import Final
 
 from projections.dates.numerals import NUMERAL
-from projections.dates.phrases import (
-    YEARS,
-    Phrase,
-    counted_from,
-    day_of,
-    months_of,
-    period,
-    range_of,
-    said,
-    weekday,
-    year_of,
-)
+from projections.dates.phrases import Phrase, counted_from, day_of, months_of, period, range_of, said, weekday, year_of
 
 _HOURS: Final = (
     r"(?:的?(?:凌晨|清晨|一?大早上?|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|半夜|深夜|早(?![上晨就已饭餐])|晚(?![上饭餐会宴点]))"
@@ -25,13 +14,14 @@ _HOURS: Final = (
 )
 """A part of the day, where no hour follows it."""
 _SPELT: Final = r"(?:(?P<y>(?:19|20)\d\d)年)"
-_YEAR: Final = rf"(?:{_SPELT}的?|(?P<yr>{YEARS})的?)"
+_YEAR: Final = rf"(?:(?:{_SPELT}|(?P<yr>大[前后]年|[前去今明后]年|[上下]一年))的?)"
 _FAR: Final = r"上{2,3}|下{2,3}|(?<![早晚马路网身楼地手一之以])上|(?<![一之以楼乡])下|这|本"
 _REL: Final = rf"(?P<rel>{_FAR})"
 _PART: Final = r"(?P<part>初|中旬|底|末|上旬|下旬)"
 _NOT_BEFORE: Final = r"(?<![目以之眼面从当提生跟午])"
 """Of 前 in 目前, 以前 and the like, which begin no day."""
 _WEEK: Final = r"个?(?:周|星期|礼拜)"
+_OF_WEEK: Final = "[一二三四五六日天]"
 _MONTH: Final = r"(?P<m>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月"
 _NO_NUMBER: Final = r"\d零〇一二两三四五六七八九十百几数半"
 _BARE: Final = rf"(?<![{_NO_NUMBER}每隔逢第])"
@@ -58,14 +48,9 @@ _ROWS: Final = (
     ),
     (r"(?P<said>昨|今|明)(?:日(?!本|方舟)|晚上?|夜|早上?|晨)(?!报)", said),
     (rf"{_NOT_BEFORE}(?P<said>前)(?:晚|日(?!本))", said),
-    (rf"(?P<week>{_FAR}){_WEEK}(?P<w>[一二三四五六日天])(?![个次直回遍]){_HOURS}", weekday),
-    (rf"{_BARE}{_WEEK}(?P<w>[一二三四五六日天])(?![个次直回遍]){_HOURS}", weekday),
-    (
-        rf"(?P<week>{_FAR})?{_WEEK}(?P<w>[一二三四五六日天])(?:到|至|[-~—])(?:{_WEEK})?(?P<w2>[一二三四五六日天])",
-        weekday,
-    ),
-    (rf"{_REL}个?(?P<unit>周末)", period),
-    (rf"{_BARE}(?P<unit>周末)", period),
+    (rf"(?:(?P<week>{_FAR})|{_BARE}){_WEEK}(?P<w>{_OF_WEEK})(?![个次直回遍]){_HOURS}", weekday),
+    (rf"(?P<week>{_FAR})?{_WEEK}(?P<w>{_OF_WEEK})(?:到|至|[-~—])(?:{_WEEK})?(?P<w2>{_OF_WEEK})", weekday),
+    (rf"(?:{_REL}个?|{_BARE})(?P<unit>周末)", period),
     (rf"{_REL}一?个?(?P<unit>周|星期|礼拜|月|季度){_PART}?(?![年围到刊报日末])", period),
     (rf"(?<![{_NO_NUMBER}每个腊正冬])(?P<unit>月)(?P<part>初|底|末)", period),
     (
@@ -79,5 +64,10 @@ _ROWS: Final = (
 CHINESE: Final[tuple[Phrase, ...]] = tuple((re.compile(pattern), read) for pattern, read in _ROWS)
 CHINESE_DATES: Final = CHINESE[:2]
 """Those for a day of a month, with its year or without."""
-LUNAR: Final = re.compile(r"[农農阴陰旧舊]历|[農陰舊]曆|正月|腊月")
-"""The lunar calendar: its months are not those of a date."""
+_LUNAR: Final = re.compile(r"(?:[农農阴陰旧舊]历|[農陰舊]曆|正月|腊月)(?P<month>[^，,。（(]{0,6}月)?")
+
+
+def lunar_from(text: str) -> int:
+    """Return from where on the months and days of a text are of the lunar calendar; its length where none is."""
+    m = _LUNAR.search(text)
+    return len(text) if m is None else m.start() if m["month"] else 0

@@ -10,7 +10,6 @@ from projections.dates.reader import expressions
 if TYPE_CHECKING:
     from datetime import date
 
-    from projections.dates.phrases import Tense
     from projections.dates.reader import Expression
 
 _MOVED: Final = re.compile(
@@ -23,18 +22,16 @@ _NOT_MOVED: Final = re.compile(r"(?:没有?|不[会能用要]?|别)[改推提挪
 _BETWEEN: Final = len(" the ")
 """Characters between what moved something and its new day: who moved to Oslo on Friday moved no appointment."""
 _LONG: Final = frozenset({"month", "year", "season", "part"})
-_EN_SINCE: Final = re.compile(
+_SINCE: Final = re.compile(
     r"\bsince (?:the )?$"
     r"|\b(?:moved|relocated|settled|joined|started|(?:got|was|were|been|am) (?:married|divorced|engaged)"
-    r"|became|hired)\b[^,]{0,60} in (?:the )?$",
+    r"|became|hired)\b[^,]{0,60} in (?:the )?$|[从自]$",
     re.IGNORECASE,
 )
-_ZH_FROM: Final = re.compile(r"从$|自$")
 _ZH_SINCE: Final = re.compile(
     r"(?:起|开始|以来|就(?!要))|我?(?:就|才|又|刚刚?|已经|终于|正式|全家|一个人){0,3}(?:从[^我，]{1,8}?)?"
     r"(?:搬|定居|落户|移居|移民|跳槽|跳[到去]|入职|加入|转行|改行|结婚|领证|离婚|订婚)"
 )
-_LEANS: Final[tuple[Tense, ...]] = ("coming", "past")
 _LEAD: Final = 80
 """Characters before a day in which such words stand."""
 
@@ -42,13 +39,12 @@ _LEAD: Final = 80
 def since(text: str, today: date) -> date | None:
     """Return the first day of the year or month since which a text of either language says that something is so.
 
-    A month without a year is the last that has begun: `since March`, 我四月搬到了深圳. None where none is named, or a
-    day to come.
+    A month without a year is the last that has begun, unless the text tells of the one to come: `since March`,
+    我四月搬到了深圳. None where none is named, or a day to come.
     """
-    for one in expressions(text, today, "past"):
+    for one in _past(text, today):
         lead = max(0, one.start - _LEAD)
-        said = _ZH_FROM.search(text, lead, one.start) or _ZH_SINCE.match(text, one.end)
-        if one.unit in _LONG and (said or _EN_SINCE.search(text, lead, one.start)):
+        if one.unit in _LONG and (_SINCE.search(text, lead, one.start) or _ZH_SINCE.match(text, one.end)):
             return one.first if one.first <= today else None
     return None
 
@@ -70,10 +66,10 @@ def day_ahead(text: str, today: date) -> Expression | None:
 
 def day_past(text: str, today: date) -> date | None:
     """Return the day, today at the latest, on which a text says that something happened, or None."""
-    return next((one.first for one in expressions(text, today, "past") if one.is_day and one.first <= today), None)
+    return next((one.first for one in _past(text, today) if one.is_day and one.first <= today), None)
 
 
-def spoken(text: str, day: date, today: date) -> Expression | None:
-    """Return where a text names a day, None where it does not."""
-    found = (one for lean in _LEANS for one in expressions(text, today, lean))
-    return next((one for one in found if one.first == one.last == day), None)
+def _past(text: str, today: date) -> list[Expression]:
+    """Return the expressions of a text that tells of the past, without those that it says are to come."""
+    ahead = {one.start for one in expressions(text, today) if one.is_sure and one.first > today}
+    return [one for one in expressions(text, today, "past") if one.start not in ahead]

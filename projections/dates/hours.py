@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from projections.dates.numerals import COUNT, NUMERAL, WORD, number
 
 _NOON: Final = 12
+_HOUR: Final = 60
 _SURE_FROM: Final = 9
 """`at 9` and 九点 are in the morning, `at 3` may be of either half of the day."""
 _HALF: Final = r"\s?(?P<{0}>[ap])\.?m\b"
@@ -121,7 +122,4 @@ def _time(hour: int, minute: int, *, is_late: bool | None = None) -> time | None
     """Return a time of a half of the day, where one is named and the hour is one of twelve; None of no clock."""
     if is_late is not None and 0 < hour <= _NOON:
         hour = hour % _NOON + (_NOON if is_late else 0)
-    try:
-        return time(hour, minute)
-    except ValueError:
-        return None
+    return time(hour, minute) if hour < 2 * _NOON and minute < _HOUR else None

@@ -29,13 +29,12 @@ _FAR: Final = {
     "before last": -2, "last": -1, "past": -1, "next": 1, "coming": 1, "after next": 2, "大前年": -3, "前年": -2,
     "去年": -1, "上一年": -1, "明年": 1, "下一年": 1, "后年": 2, "大后年": 3,
 }  # fmt: skip
-YEARS: Final = "|".join(sorted((*(word for word in _FAR if "年" in word), "今年"), key=len, reverse=True))
 _DAYS: Final = {
     "day before yesterday": -2, "night before last": -2, "yesterday": -1, "last night": -1, "tomorrow": 1,
     "day after tomorrow": 2, "大前": -3, "前": -2, "昨": -1, "明": 1, "后": 2, "大后": 3,
 }  # fmt: skip
-_UNITS: Final = {"天": "day", "周": "week", "星期": "week", "礼拜": "week", "周末": "weekend", "月": "month"} | {
-    "季度": "quarter", "年": "year",
+_UNITS: Final = dict(zip("天周月年", ("day", "week", "month", "year"), strict=True)) | {
+    "星期": "week", "礼拜": "week", "周末": "weekend", "季度": "quarter",
 }  # fmt: skip
 _PARTS: Final = {
     "beginning": "begin", "start": "begin", "early": "early", "mid": "mid", "middle": "mid", "late": "late",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.dates.reader import expressions
 from projections.dates.spans import unit_from
+from projections.dates.tense import SINCE
 from schemas.inputs.zone import at_midnight, begin_of, local
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ _EARLIEST: Final = datetime(1, 1, 2, tzinfo=UTC)
 _LATEST: Final = datetime(9999, 12, 30, tzinfo=UTC)
 _BEFORE: Final = re.compile(r"\b(?:before|until|till|prior to)\s+(?:the\s+)?$", re.IGNORECASE)
 _AFTER: Final = re.compile(r"\bafter\s+(?:the\s+)?$", re.IGNORECASE)
-_SINCE: Final = re.compile(r"\bsince\s+(?:the\s+)?$|[从自]$", re.IGNORECASE)
 _LEAD: Final = 20
 """Characters before a date in which such a word stands."""
 _ZH_BEFORE: Final = re.compile("[之以]?前")
@@ -72,6 +72,6 @@ def _open(query: str, one: Expression, span: Span) -> Span:
         return Span(_EARLIEST, span.since, span.zone)
     if _AFTER.search(query, lead, one.start) or (is_date and _ZH_AFTER.match(query, one.end)):
         return Span(span.until, _LATEST, span.zone)
-    if _SINCE.search(query, lead, one.start):
+    if SINCE.search(query, lead, one.start):
         return Span(span.since, _LATEST, span.zone)
     return span

@@ -14,7 +14,7 @@ from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from projections.dates.chinese import CHINESE, LUNAR
+from projections.dates.chinese import CHINESE, lunar_from
 from projections.dates.english import ENGLISH
 from projections.dates.hours import hours_in
 from projections.dates.spans import Days
@@ -44,9 +44,19 @@ _EACH: Final = re.compile(
     re.IGNORECASE,
 )
 """Before what comes back, or is no day of its own: every Monday, Monday to Friday, Good Friday."""
+_ONCE: Final = re.compile(
+    r"\b(?:first|only|best|worst|most|least|never|(?:big|long|happi|hard|cold|hott|high|low|great|warm)g?est)\b"
+    r"(?:(?!\b(?:is|are|will|starts?|begins?)\b)[^,.;!?]){0,40}\bin $",
+    re.IGNORECASE,
+)
+"""Before a time that went by: the first in four years."""
+_OF_A_YEAR: Final = frozenset({"date", "month", "number", "part", "season"})
+"""Units of which the nearest is meant, unless their own clause tells the tense."""
+_SOON: Final = 92
+"""Days ahead, of what was settled: moved from 1 October."""
 _ZH_EACH: Final = re.compile(r"[每逢隔](?:年|月|个月?)?到?$")
-_BEFORE: Final = 24
-"""Characters before a phrase in which such a word stands."""
+_BEFORE: Final = 56
+"""Characters before a phrase in which such words stand."""
 _NO_DAY: Final = re.compile(
     r" (?!I\b)[A-Z][a-z]| ?(?:to|through|thru|till|[-–—]) ?(?:[MmFf]|[Tt][uh]|[Ww]e|[Ss][au])[a-z]{1,6}day\b"
 )
@@ -73,8 +83,6 @@ class Expression:
     """Whether it means other days when it is said at another time: its days belong beside it."""
     is_sure: bool = True
     """Whether the words tell which days are meant; else they are those that the caller leans to."""
-    by_tense: bool = False
-    """Whether only the tense tells which days are meant, as of "on Monday"."""
     hour: time | None = None
 
     @property
@@ -96,14 +104,14 @@ def may_name_time(text: str) -> bool:
 def expressions(text: str, at: datetime | date, lean: Tense | None = None) -> list[Expression]:
     """Return the time expressions of a text in order, seen from a moment by the speaker's clock; at most MOST.
 
-    Where no year or no week is said and the tense does not tell it, the days are those to come and not sure. `lean`
-    gives the tense instead of the text.
+    Where no year is said and its clause does not tell the tense, the nearest is meant; where nothing tells which, the
+    days are those to come and not sure. `lean` gives the tense instead of the text.
     """
     today = at.date() if isinstance(at, datetime) else at
     if not _YEARS[0] <= today.year <= _YEARS[1] or not may_name_time(text):
         return []
     context = Context(text)
-    read = (_read(context, phrase, lean) for phrase in _meanings(text, today))
+    read = (_read(context, phrase, today, lean) for phrase in _meanings(text, today))
     found = list(islice((one for one in read if one), MOST))
     anchored = [_anchored(context, one, found[max(0, n - 1) : n + 2]) for n, one in enumerate(found)]
     return _with_hours(context, anchored)
@@ -111,8 +119,9 @@ def expressions(text: str, at: datetime | date, lean: Tense | None = None) -> li
 
 def _meanings(text: str, today: date) -> Iterator[_Phrase]:
     """Yield what the rows find, in order and without overlap: what begins first, and of those the longest."""
-    is_lunar, rows = LUNAR.search(text) is not None, ENGLISH if text.isascii() else (*ENGLISH, *CHINESE)
-    matches = [(_begin(m), -m.end(), m, read) for pattern, read in rows for m in pattern.finditer(text)]
+    lunar, rows = lunar_from(text), ENGLISH if text.isascii() else (*ENGLISH, *CHINESE)
+    found = ((m, _LEAD.match(m[0]), read) for pattern, read in rows for m in pattern.finditer(text))
+    matches = [(m.start() + (lead.end() if lead else 0), -m.end(), m, read) for m, lead, read in found]
     taken = 0
     for begin, _, m, read in sorted(matches, key=lambda one: one[:2]):
         if begin < taken:
@@ -122,17 +131,11 @@ def _meanings(text: str, today: date) -> Iterator[_Phrase]:
             meaning = read(m, today)
         except (ValueError, OverflowError):  # a day that is in no calendar
             continue
-        if meaning and not (is_lunar and meaning.unit in ("date", "month", "number")):
+        if meaning and not (begin >= lunar and meaning.default is None and meaning.unit in _OF_A_YEAR):
             yield begin, taken, meaning
 
 
-def _begin(m: re.Match[str]) -> int:
-    """Return where a phrase begins, behind its preposition."""
-    lead = _LEAD.match(m[0])
-    return m.start() + (lead.end() if lead else 0)
-
-
-def _read(context: Context, phrase: _Phrase, lean: Tense | None) -> Expression | None:
+def _read(context: Context, phrase: _Phrase, today: date, lean: Tense | None) -> Expression | None:
     """Return the expression that a phrase is, None where it is none here."""
     begin, end, meaning = phrase
     text = context.text
@@ -140,16 +143,31 @@ def _read(context: Context, phrase: _Phrase, lean: Tense | None) -> Expression |
     is_title = text[begin - 1 : begin] + text[end : end + 1] in _QUOTES
     lead = max(0, begin - _BEFORE)
     is_each = _ZH_EACH.search(text, lead, begin) or (meaning.default != "past" and _EACH.search(text, lead, begin))
-    if is_name or is_title or is_each:
-        return None
+    is_past = meaning.past is None and _ONCE.search(text, lead, begin)
     by_tense = meaning.default is None
+    of_year = by_tense and meaning.unit in _OF_A_YEAR
+    if is_name or is_title or is_each or is_past or (of_year and context.is_told(begin)):
+        return None
     tense = lean
     if tense is None and (by_tense or meaning.past != meaning.coming):
         tense = context.tense(begin, end, meaning.unit)
+        if of_year and _is_ahead(context, phrase, tense, today):
+            tense = "coming"
     said = tense or meaning.default
     days = meaning.past if said == "past" else meaning.coming
     is_sure = said is not None and not (by_tense and context.comes_back(begin, end, meaning.unit))
-    return Expression(begin, end, *days, meaning.unit, meaning.relative, is_sure, by_tense) if days else None
+    return Expression(begin, end, *days, meaning.unit, meaning.relative, is_sure) if days else None
+
+
+def _is_ahead(context: Context, phrase: _Phrase, tense: Tense | None, today: date) -> bool:
+    """Return whether the nearest day is to come, of a phrase that its own clause does not place in the past."""
+    begin, end, meaning = phrase
+    if not meaning.past or not meaning.coming:
+        return False
+    ahead, back = (meaning.coming.first - today).days, (today - meaning.past.last).days
+    if tense is None:
+        return ahead <= _SOON and meaning.unit in ("date", "month")
+    return ahead <= back and not context.is_past(begin, end, is_soon=ahead <= _SOON)
 
 
 def _anchored(context: Context, one: Expression, beside: list[Expression]) -> Expression:

@@ -7,39 +7,56 @@ from bisect import bisect_left, bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from projections.dates.english import MONTH
+
 if TYPE_CHECKING:
     from projections.dates.phrases import Tense
 
 _SENTENCE: Final = re.compile(r"[^.!?。！？\n;；]+(?:\.(?=\w)[^.!?。！？\n;；]*)*")
 _CLAUSE: Final = re.compile(
-    r"[,，、:：]|\s(?=(?:but|and|so|then|because|after|before|when) (?:i|we|he|she|they|it|my|our|the|then)\b)"
-    r"|(?<=[一-鿿])(?=但是?|不过|然后|因为|所以)",
+    r"[,，、:：]|\s(?=(?:but|and|so|then|because|after|before|when) (?:i|we|he|she|they|it|my|our|the|then|is|are)\b)"
+    r"|(?<=[一-鿿])(?:\s|(?=但是?|不过|然后|因为|所以))",
     re.IGNORECASE,
 )
 _PAST: Final = re.compile(
     r"\b(?:was|were|wasn['’]t|weren['’]t|had|did|didn['’]t|went|(?<!['’]ve )(?<!have )(?<!has )got|came|saw|met|left"
     r"|lost|won|broke|bought|sold|took|gave|made|found|ate|drank|fell|felt|told|said|slept|spent|ran|drove|flew|paid|sent"
     r"|wrote|died|been|began|became|heard|kept|knew|thought|taught|caught|brought|built|grew|held|hurt|quit|rode|sang"
-    r"|split|spoken|seen|done|gone|(?:have|has)n['’]t|spoke|stood|swam|threw|wore|woke"
-    r"|(?!need|sched|plann|book|invit|suppos|exci|tire|bore|worri|interest|marri|scar|regist|hundred|bed)\w{2,20}ed)\b"
-    r"|(?<![除为约订定极])了(?!解|不)|(?<![不超通经难再])过(?![去来年程敏几两段])|刚刚?(?!好)",
+    r"|split|spoken|seen|done|gone|(?:have|has)n['’]t|spoke|stood|swam|threw|wore|woke|froze"
+    r"|(?<!place )(?<!band )(?<!bar )(?<!one )called"
+    r"|(?!called|need|sched|plann|book|invit|suppos|exci|tire|bore|worri|interest|marri|scar|regist|hundred|bed)\w{2,20}ed)\b"
+    r"|(?<![除为约订定极])了(?!解|不)|(?<![不超通经难再])过(?![去来年程敏几两段])|刚刚?(?!好)"
+    r"|(?<=[走来去领买结搬办做考离分学辞])的(?![时人话地])",
     re.IGNORECASE,
 )
 _WILL: Final = re.compile(
-    r"\b(?:will|won['’]t|going to|gonna|shall|due|to be|wants?|plans?|would|need|must|hope|can|could|should|(?-i:may)"
-    r"|might|let['’]s)\b|['’]ll\b|想要?|(?<!重)要(?!求)|(?<![不机社])会(?!议)|打算|准备|约了|[定订]了|计划|将|得去|记得",
+    r"\b(?:will|won['’]t|going to|gonna|shall|due|to be|wants?|plans?|would|need|must|hope|can|could|should|might"
+    r"|(?<!in )(?<!by )(?<!on )(?<!since )(?<!from )(?<!last )(?-i:may)(?! \d)|let['’]s)\b|['’]ll\b"
+    r"|想要?|(?<!重)要(?!求)|(?<![不机社])会(?!议)|打算|准备|约了|[定订]了|计划|将|得去|记得",
     re.IGNORECASE,
 )
 _PRESENT: Final = re.compile(
     r"\b(?:is|are|am|have|has|i|we|you|he|she|they|my|our)\b|['’](?:m|re|s)\b|[去有见来到开考飞走面试是]", re.IGNORECASE
 )
-_SINCE: Final = re.compile(r"\bsince\s+(?:the\s+)?$|[自从]$", re.IGNORECASE)
+SINCE: Final = re.compile(r"\bsince\s+(?:the\s+)?$|[自从]$", re.IGNORECASE)
 _STARTING: Final = re.compile(
-    r"\b(?:starting|beginning|starts|begins|due) (?:on )?$"
+    r"\b(?:(?<!to )start|starts|starting|begin(?:s|ning)?|due) (?:(?:on|in|from) )?(?:the )?$"
     r"|(?:moved|pushed|postponed|rescheduled|delayed|shifted)(?: back| forward)? (?:to|until|till|for) $"
     r"|(?:改|推迟|提前|挪|延期|延后|移|调)(?:到|至|成|在)$",
     re.IGNORECASE,
 )
+_NOW: Final = re.compile(r"\b(?:is|are|am|will)\b|['’](?:m|re|ll)\b", re.IGNORECASE)
+_FOR_THEN: Final = re.compile(r"\b(?:from|for|(?<!\d )(?:until|till)) (?:the )?$", re.IGNORECASE)
+_ON_TO: Final = re.compile(rf" ?(?:to|until|till|through|[-–—]) ?(?:\d|{MONTH}\b)", re.IGNORECASE)
+_FROM_THEN: Final = re.compile(r"份?(?:起|开始|就(?:[去来要能可该得不没有回上走]|入职|报到)[^，,。]{0,20}了)")
+_TOLD: Final = re.compile(
+    r"\b(?:back then|in those days|as an? (?:kid|child|teen(?:ager)?|student|boy|girl)|growing up"
+    r"|when (?:i|we) (?:was|were) (?:an? |in |at |still )?(?:kids?|child(?:ren)?|little|small|young|teen|school|\d\d?)"
+    r"|in my (?:early |mid |late )?(?:teens|twenties|thirties|forties|childhood|youth|[2-6]0s))\b"
+    r"|那时候?|那会儿|那阵子|那几?年|当年|小时候|小学时|年轻的?时候?|上学时|童年",
+    re.IGNORECASE,
+)
+"""Words that place what is told in a past of its own: its summers and months are of no year that is known."""
 _USUAL: Final = re.compile(
     r"\b(?:every|each|usually|always|often|typically|normally|especially|mostly|mainly)\b"
     r"|每|逢|平时|通常|经常|总是|一般|尤其|都(?!没)",
@@ -51,7 +68,7 @@ _YEARLY: Final = re.compile(r"\b(?:birthday|bday|anniversary|born)\b|生日|纪�
 _MONTHLY: Final = re.compile(
     r"\b(?:rent|bills?|salary|payday|paid|instal+ments?|mortgage)\b|房租|工资|发薪|还款|还贷|扣款|账单", re.IGNORECASE
 )
-_LEAD: Final = 24
+_LEAD: Final = 80
 """Characters before a phrase in which a word stands that tells its tense."""
 
 
@@ -71,14 +88,34 @@ class Context:
     def tense(self, begin: int, end: int, unit: str) -> Tense | None:
         """Return the tense that the word before a phrase gives it, else its clause, else its sentence."""
         sentence, lead = self.sentence(begin), max(0, begin - _LEAD)
-        if _SINCE.search(self.text, lead, begin):
+        if SINCE.search(self.text, lead, begin):
             return "past"
         if _STARTING.search(self.text, lead, begin):
             return "coming"
-        tense = self._tense(self._clause(begin, end)) or self._tense(sentence)
+        clause = self._clause(begin, end)
+        past = max((m.end() for m in _PAST.finditer(self.text, max(lead, clause[0]), begin)), default=begin)
+        is_now = _NOW.search(self.text, past, begin)  # the flat that we found is free in May
+        tense = "coming" if is_now else self._tense(clause) or self._tense(sentence)
         if unit == "season" and tense == "coming" and not _WILL.search(self.text, *sentence):
             return None  # Rome is lovely in the spring
         return tense
+
+    def is_past(self, begin: int, end: int, *, is_soon: bool) -> bool:
+        """Return whether the clause of a phrase, or the sentence that it leads, is past: In March, we moved.
+
+        Not where that is only settled, and begins then or is for then: booked from May, 五月起不上夜班了.
+        """
+        clause, sentence, lead = self._clause(begin, end), self.sentence(begin), max(0, begin - _LEAD)
+        is_for = _FOR_THEN.search(self.text, lead, begin) and not _ON_TO.match(self.text, end)
+        if is_soon and (is_for or _FROM_THEN.match(self.text, end)):
+            return False
+        leads = clause[0] == sentence[0] and not self.text[end : clause[1]].strip()
+        is_since = SINCE.search(self.text, lead, begin) is not None
+        return is_since or self._tense(sentence if leads else clause) == "past"
+
+    def is_told(self, at: int) -> bool:
+        """Return whether the words before a place say that it is of a past that has no year: back then, 小时候."""
+        return _TOLD.search(self.text, max(self.sentence(at)[0], at - _LEAD), at) is not None
 
     def comes_back(self, begin: int, end: int, unit: str) -> bool:
         """Return whether the words around a phrase say that it is one of many: usually on Monday, born on May 4."""

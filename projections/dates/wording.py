@@ -57,16 +57,13 @@ def first_day(text: str, at: datetime) -> Expression | None:
     It is the first that is one day, else the first of several days; what says since when or until when comes last.
     """
     found = [one for one in _said(text, at) if one.is_sure and one.unit != "range"]
-    return min(found, key=lambda one: (_is_ongoing(text, one), one.hour is None and not one.is_day), default=None)
+    ongoing = {one.start for one in found if _ONGOING.search(text, max(0, one.start - _BEFORE), one.start)}
+    return min(found, key=lambda one: (one.start in ongoing, one.hour is None and not one.is_day), default=None)
 
 
 def _said(text: str, at: datetime) -> list[Expression]:
     """Return the expressions of a text; a day to which something was moved lies ahead, whatever the tense."""
     return expressions(text, at, "coming" if moved_to(text, at.date()) else None)
-
-
-def _is_ongoing(text: str, one: Expression) -> bool:
-    return _ONGOING.search(text, max(0, one.start - _BEFORE), one.start) is not None
 
 
 def _is_named_beside(text: str, found: list[Expression], n: int) -> bool:

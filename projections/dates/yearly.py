@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import MAXYEAR, date
 from typing import TYPE_CHECKING, Final
 
-from projections.dates.chinese import CHINESE_DATES, LUNAR
+from projections.dates.chinese import CHINESE_DATES, lunar_from
 from projections.dates.english import ENGLISH_DATES
 from projections.dates.phrases import day_of
 
@@ -69,16 +69,16 @@ def names_day(text: str) -> bool:
 
 def birth_date(text: str) -> str | None:
     """Return `YYYY-MM-DD`, or `MM-DD` where no year is said, of the first date in a text of either language."""
-    day = None if LUNAR.search(text) or _MONTH_AND_DAY.fullmatch(text) else yearly_day(text)
+    day = None if _MONTH_AND_DAY.fullmatch(text) else yearly_day(text)
     return str(day) if day else None
 
 
 def _spelt(text: str) -> Iterator[YearlyDay | None]:
-    """Yield the day of each date in order; None of one that is in no calendar."""
+    """Yield the day of each solar date in order; None of one that is in no calendar."""
     found = [(m.start(), -m.end(), m, read) for pattern, read in _SPELLINGS for m in pattern.finditer(text)]
-    taken = 0
+    taken, lunar = 0, lunar_from(text)
     for begin, end, m, read in sorted(found, key=lambda one: one[:2]):
-        if begin >= taken:
+        if taken <= begin < lunar:
             taken = -end
             yield _day(m, read)
 

@@ -23,6 +23,8 @@ from projections.profile.upcoming import upcoming
         ("十二月二十一日", YearlyDay(None, 12, 21)),
         ("March 5th, 1990", YearlyDay(1990, 3, 5)),
         ("on 5 March", YearlyDay(None, 3, 5)),
+        ("5月20日（农历四月初四）", YearlyDay(None, 5, 20)),
+        ("农历八月十八", None),
         ("3/4", None),
         ("13-40", None),
         ("in spring", None),
