@@ -77,8 +77,8 @@ _YOU: Final = re.compile(
     r"\b(?:you|your|ya)\b|[你您]|^any\b|^有没有|^有|\b(?:their|its|his|her) names?\b|[它他她]们?叫", re.IGNORECASE
 )
 _FACT: Final = re.compile(
-    r"allerg|\b(?:names?|call you|called|live|based|from|work|job|do for a living|old|born|birthday|married|partner|kids"
-    r"|children"
+    r"allerg|\b(?:names?|call you|called|live|based|from|work|job|do for a living|old|born|birthday|married|partner"
+    r"|kids|children"
     r"|siblings|pets?|study|speak|diet|vegetarian|vegan|smoke|drink|drive|own|hobbies)\b"
     r"|过敏|名字|称呼|住|哪里人|工作|职业|多大|几岁|年龄|生日|结婚|对象|孩子|兄弟|姐妹|宠物|养|学什么|专业|吃素"
     r"|抽烟|喝酒|开车|爱好",
@@ -229,7 +229,13 @@ def _keys(asked: str, said: str, whole: str) -> tuple[Finding, ...]:
 
 def _is_value(attribute: str, value: str) -> bool:
     """Return whether words can be the value of a key: few, and a name where it must be one."""
-    if not 0 < len(value) <= _LONGEST_VALUE or _NO_VALUE.search(value) or _CLAUSE.match(value) or says_nothing(value):
+    if (
+        not any(map(str.isalpha, value))
+        or len(value) > _LONGEST_VALUE
+        or _NO_VALUE.search(value)
+        or _CLAUSE.match(value)
+        or says_nothing(value)
+    ):
         return False
     if _HAN.search(value):
         return len(value) <= LONGEST_HAN
