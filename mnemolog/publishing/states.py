@@ -210,7 +210,7 @@ class EventStates:
         said = found.message.content
         if asks_for_reminder(said):
             return REMINDER_ASKED
-        if not said_of(said).strip():
+        if said_of(said) != said:
             return SHOWN
         return NOT_WORTH_REMEMBERING if is_read(said) else NOT_READ
 

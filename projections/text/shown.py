@@ -17,7 +17,7 @@ _THING: Final = (
     r"(?:e-?mails?|essays?|cv|resume|résumé|cover letter|letters?|poems?|lyrics?|songs?|story|stories|logs?|code"
     r"|drafts?"
     r"|texts?|article|paragraphs?|transcript|chat|conversation|messages?|speech|error|trace(?:back)?|output|post|tweet"
-    r"|review|abstract|passage|dialogue|script|caption|bio|snippet|quote|thread|notes|report|excerpt|chapter)"
+    r"|sentences?|diary|monologue|form|profile|application|comment|review|abstract|passage|dialogue|script|caption|bio|snippet|quote|thread|notes|report|excerpt|chapter)"
 )
 _ORDER: Final = (
     r"(?:translate|proof-?read|rewrite|rephrase|paraphrase|summari[sz]e|correct|fix|edit|polish|improve|shorten|review"
@@ -26,7 +26,7 @@ _ORDER: Final = (
 _ZH_THING: Final = (
     r"(?:作文|邮件|简历|求职信|情书|信|诗|歌词|小说|故事|日志|代码|草稿|文章|聊天记录|对话|报错|段落|演讲稿|文案"
     r"|句子|文字|内容"
-    r"|笔记|摘要|论文|剧本|评论|朋友圈|消息|话)"
+    r"|日记|资料|留言|帖子?|台词|独白|自我介绍|[歌段]|笔记|摘要|论文|剧本|评论|朋友圈|消息|话)"
 )
 _ZH_ORDER: Final = (
     r"(?:翻译|润色|改写|总结|概括|修改|校对|改一?下|检查|解释|分析|回复|续写|点评|看一?看|看一?下|缩写|扩写)"
@@ -37,8 +37,10 @@ _HANDED_OVER: Final = re.compile(
     rf"|\b(?:here(?:'s| is| are)|this is|below is|following)\b[^:：\n.]{{0,30}}\b{_THING}\b[^:：\n.]{{0,40}}"
     rf"|{_ZH_ORDER}[^:：\n。]{{0,30}}|(?:这是|下面是|以下是|如下"
     rf"|[写发收贴]的)[^:：\n。]{{0,16}}{_ZH_THING}[^:：\n。]{{0,12}})"
-    r"(?:[:：][ \t]*(?:\n+)?|\n+)(?=\S)",
-    re.IGNORECASE,
+    rf"(?:[:：][ \t]*(?:\n+)?|\n+)(?=\S)"
+    rf"|^(?![^\n]{{0,40}}(?:\bmy (?:\w+ )?(?:story|notes)|我的|我想))[^:：\n]{{0,80}}(?:\b{_THING}\b|\b(?:saw|found|read|got|(?:sent|texted)"
+    rf"(?: me| us)?|wrote|posted|says) this\b|{_ZH_THING}|[看刷]到的?|[发转]来的?|网友)[^:：\n]{{0,60}}[:：]\s{{0,3}}\n(?=\s{{0,3}}\S)",
+    re.IGNORECASE | re.MULTILINE,
 )
 """The user hands a text over: what stands behind it is that text."""
 _POINTED_AT: Final = re.compile(
@@ -48,6 +50,26 @@ _POINTED_AT: Final = re.compile(
     re.IGNORECASE,
 )
 """A first line that points at the text behind it."""
+_SPOKEN_OF: Final = re.compile(
+    rf"^\W{{0,3}}\^|\b{_ORDER}\b[^.\n]{{0,40}}\b(?:this|that|the|it)\b|\b(?:is|are|who|what|which)\b[^.\n]{{0,30}}\b(?:this|that)"
+    rf" (?:\w+ )?{_THING}\b|这[段篇首份封些][^\n]{{0,8}}{_ZH_THING}[^\n]{{0,20}}(?:[吗呢?？不]|怎么|哪)",
+    re.IGNORECASE,
+)
+"""A last line that asks something of the text before it."""
+_OF_ANOTHER: Final = re.compile(
+    rf"{_SPOKEN_OF.pattern}|\b(?:cv|vitae|resume|résumé|bewerbung|lebenslauf|form|profile|application|applicant|candidate"
+    r"|patient|he|she|him|her|hire)\b|简历|资料|信息表|登记表|报名表|档案|候选人|应聘|病人|这个?人|[他她]",
+    re.IGNORECASE,
+)
+_OF_ONESELF: Final = re.compile(
+    r"\b(?:that'?s|it'?s|this is|about|hire) (?:me|mine)\b|关于我|[就这]是我|我自己|我本人", re.IGNORECASE
+)
+_QUOTATION: Final = re.compile(
+    r"(?P<lead>^[^:：\n\"“「『«]{0,120}[:：]\s{0,3})?(?P<said>(?<![A-Za-z0-9])[\"“„](?=\S)[^\"“”„]+[\"”“](?![A-Za-z0-9])|「[^「」]+」|『[^『』]+』|«[^«»]+»"
+    r"|^[\"“„「『«][^\"“”„」』»]+\Z)",
+    re.MULTILINE,
+)
+_SEVERAL: Final = re.compile(r"\S\s*\n\s*\S|(?<!\b[A-Z][a-z])(?<!\b[A-Z])[.!?…]\s{1,3}\w|[。！？]\s{0,3}\w")
 _PLAYED: Final = re.compile(
     r"(?:^|\b(?:let'?s|please|can we|we(?:'re| are)?|this is an?) )role-?play|\b(?:let'?s pretend"
     r"|pretend (?:that )?(?:i|you|we|to)\b|act as (?:an?|my|the|if)\b"
@@ -123,15 +145,29 @@ def said_of(text: str) -> str:
     said = _CODE.sub("\n", text)
     if _PLAYED.search(said):
         return ""
-    if (handed := _HANDED_OVER.search(said)) and len(said) - handed.end() > handed.end() - handed.start():
-        said = said[: handed.end()].rstrip(" \t\n:：")
+    said = _QUOTATION.sub(_without_quoted, said)
+    handed = _HANDED_OVER.search(said)
+    if handed and (":" in handed.group() or "：" in handed.group() or len(said) - handed.end() > len(handed.group())):
+        said = said[: handed.start()]
     if (pointed := _POINTED_AT.match(said)) and _ASKED.search(pointed.group()):
-        said = said[: pointed.end()].rstrip(" \t\n:：—")
+        said = ""
     lines = said.split("\n")
+    before, _, last = said.rstrip().rpartition("\n")
+    if _SPOKEN_OF.search(last) and _SEVERAL.search(before.strip()):
+        return ""
     if said.strip():
         hidden = _shown_lines(lines[:MOST_LINES])
         said = "\n".join(line for number, line in enumerate(lines) if number not in hidden)
     return text if said == text else said
+
+
+def _without_quoted(found: re.Match[str]) -> str:
+    """Return a quotation of one sentence as it is; of a longer one, its marks where it stands in a line of the user's."""
+    quoted = found["said"]
+    if not _SEVERAL.search(quoted[1:-1]):
+        return found.group()
+    around = found.string[: found.start()].rpartition("\n")[2] + found.string[found.end() :].partition("\n")[0]
+    return f"{quoted[0]}…{quoted[-1]}" if around.strip() and found["lead"] is None else ""
 
 
 def _shown_lines(lines: Sequence[str]) -> set[int]:
@@ -144,6 +180,7 @@ def _shown_lines(lines: Sequence[str]) -> set[int]:
         [number for number, line in enumerate(lines) if form.match(line)]
         for form in (_EXPORTED, _MACHINE, _HEADER, _HEADING)
     )
+    hidden |= _form_of_another(lines)
     for found in (exported, _labelled(lines)):
         if len(found) >= FEW or (found is exported and found):
             hidden |= set(range(found[0], len(lines)))
@@ -159,6 +196,15 @@ def _shown_lines(lines: Sequence[str]) -> set[int]:
     if begins is not None and ends is not None:
         hidden |= set(range(begins, min(len(lines), ends + FEW)))
     return hidden
+
+
+def _form_of_another(lines: Sequence[str]) -> set[int]:
+    """Return the numbers of the lines of a form, where a line beside it speaks of it, or of whom it is about."""
+    found = [number for number, line in enumerate(lines) if _LABELLED.match(line)]
+    if len(found) < FEW or any(map(_OF_ONESELF.search, lines)):
+        return set()
+    beside = {n for n, line in enumerate(lines) if not found[0] <= n <= found[-1] and _OF_ANOTHER.search(line)}
+    return beside | set(range(found[0], found[-1] + 1)) if beside else set()
 
 
 def _labelled(lines: Sequence[str]) -> list[int]:
