@@ -14,62 +14,60 @@ if TYPE_CHECKING:
 
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _THING: Final = (
-    r"(?:e-?mails?|essays?|cv|resume|résumé|cover letter|letters?|poems?|lyrics?|songs?|story|stories|logs?|code"
-    r"|drafts?"
-    r"|texts?|article|paragraphs?|transcript|chat|conversation|messages?|speech|error|trace(?:back)?|output|post|tweet"
-    r"|sentences?|diary|monologue|form|profile|application|comment|review|abstract|passage|dialogue|script|caption|bio|snippet|quote|thread|notes|report|excerpt|chapter)"
+    r"(?:e-?mails?|essays?|cv|resume|résumé|letters?|poems?|lyrics?|songs?|story|stories|logs?|code|drafts?|texts?|article"
+    r"|paragraphs?|transcript|chat|conversation|messages?|speech|error|trace(?:back)?|output|post|tweet|sentences?|diary"
+    r"|monologue|form|profile|application|comment|review|abstract|passage|dialogue|script|caption|bio|snippet|quote|thread"
+    r"|notes|report|excerpt|chapter|verse|chorus|stanza|ending)"
 )
 _ORDER: Final = (
     r"(?:translate|proof-?read|rewrite|rephrase|paraphrase|summari[sz]e|correct|fix|edit|polish|improve|shorten|review"
     r"|critique|explain|analy[sz]e|check|debug|reply to|respond to|answer|grade|rate|continue|format|feedback on)"
 )
 _ZH_THING: Final = (
-    r"(?:作文|邮件|简历|求职信|情书|信|诗|歌词|小说|故事|日志|代码|草稿|文章|聊天记录|对话|报错|段落|演讲稿|文案"
-    r"|句子|文字|内容"
-    r"|日记|资料|留言|帖子?|台词|独白|自我介绍|[歌段]|笔记|摘要|论文|剧本|评论|朋友圈|消息|话)"
+    r"(?:作文|邮件|简历|求职信|情书|信|诗|歌词|小说|故事|日志|代码|草稿|文章|聊天记录|对话|报错|段落|演讲稿|文案|句子|文字|内容|日记"
+    r"|资料|留言|帖子?|台词|独白|介绍|启事|[歌段表]|笔记|摘要|论文|剧本|评论|朋友圈|消息|话)"
 )
 _ZH_ORDER: Final = (
     r"(?:翻译|润色|改写|总结|概括|修改|校对|改一?下|检查|解释|分析|回复|续写|点评|看一?看|看一?下|缩写|扩写)"
 )
 _HANDED_OVER: Final = re.compile(
-    rf"(?:(?:^|[.!?\n]\s{{0,3}}|\b(?:can|could|would|will) you (?:please |help me )?|\bplease "
-    rf"|\bhelp me (?:to )?){_ORDER}\b[^:：\n.]{{3,80}}"
-    rf"|\b(?:here(?:'s| is| are)|this is|below is|following)\b[^:：\n.]{{0,30}}\b{_THING}\b[^:：\n.]{{0,40}}"
-    rf"|{_ZH_ORDER}[^:：\n。]{{0,30}}|(?:这是|下面是|以下是|如下"
-    rf"|[写发收贴]的)[^:：\n。]{{0,16}}{_ZH_THING}[^:：\n。]{{0,12}})"
+    rf"(?:(?:^|[.!?\n]\s{{0,3}}|\b(?:can|could|would|will) you (?:please |help me )?|\bplease |\bhelp me (?:to )?){_ORDER}\b"
+    rf"[^:：\n.]{{3,80}}|\b(?:here(?:'s| is| are)|this is|below is|following)\b[^:：\n.]{{0,30}}\b{_THING}\b[^:：\n.]{{0,40}}"
+    rf"|{_ZH_ORDER}[^:：\n。]{{0,30}}|(?:这是|下面是|以下是|如下|[写发收贴]的)[^:：\n。]{{0,16}}{_ZH_THING}[^:：\n。]{{0,12}})"
     rf"(?:[:：][ \t]*(?:\n+)?|\n+)(?=\S)"
-    rf"|^(?![^\n]{{0,40}}(?:\bmy (?:\w+ )?(?:story|notes)|我的|我想))[^:：\n]{{0,80}}(?:\b{_THING}\b|\b(?:saw|found|read|got|(?:sent|texted)"
-    rf"(?: me| us)?|wrote|posted|says) this\b|{_ZH_THING}|[看刷]到的?|[发转]来的?|网友)[^:：\n]{{0,60}}[:：]\s{{0,3}}\n(?=\s{{0,3}}\S)",
+    rf"|^(?![^\n]{{0,40}}(?:\bmy (?:\w+ )?(?:story|notes)|我的|我想))[^:：\n]{{0,80}}"
+    rf"(?:\b{_THING}\b|\b(?:saw|found|read|got|wrote|posted|says|(?:sent|texted)(?: me| us)?) this\b|{_ZH_THING}|[看刷]到的?"
+    rf"|[发转]来的?|网友)[^:：\n]{{0,60}}[:：]\s{{0,3}}\n(?=\s{{0,3}}\S)",
     re.IGNORECASE | re.MULTILINE,
 )
 """The user hands a text over: what stands behind it is that text."""
-_POINTED_AT: Final = re.compile(
-    r"^(?=[^\n]{0,120}(?:\b(?:this|these|below|following|verse|chorus|ending|chapter|stanza|résumé|cv)\b|下面|以下"
-    r"|这[份段篇首封个]|转发|[一]段))"
-    r"[^\n]{3,120}(?:[:：—]+[ \t]*\n?|\n+)(?=[^\n]{4})",
-    re.IGNORECASE,
-)
-"""A first line that points at the text behind it."""
 _SPOKEN_OF: Final = re.compile(
-    rf"^\W{{0,3}}\^|\b{_ORDER}\b[^.\n]{{0,40}}\b(?:this|that|the|it)\b|\b(?:is|are|who|what|which)\b[^.\n]{{0,30}}\b(?:this|that)"
-    rf" (?:\w+ )?{_THING}\b|这[段篇首份封些][^\n]{{0,8}}{_ZH_THING}[^\n]{{0,20}}(?:[吗呢?？不]|怎么|哪)",
+    rf"^\W{{0,3}}\^|\b(?:this|these|below|following)(?: \w+){{0,2}} {_THING}\b|\b(?:make|does|like) this (?:sound|read|\w+er|more)"
+    r"|\b(?:translate|proof-?read|rewrite|rephrase|summari[sz]e|correct|polish|grade|rate|think of|thoughts on) (?:this|these|it)\b"
+    rf"|(?:这[段篇首份]|下面|以下|转发)[^\n]{{0,8}}{_ZH_THING}|这[段篇首](?!时间|路|经历)",
     re.IGNORECASE,
 )
-"""A last line that asks something of the text before it."""
+"""How a first line, or a last one, speaks of the text beside it."""
+_WRITTEN: Final = re.compile(r"\b(?:write|draft|send|answer|reply|respond)\b|怎么[写回]|帮我写|写一", re.IGNORECASE)
 _OF_ANOTHER: Final = re.compile(
-    rf"{_SPOKEN_OF.pattern}|\b(?:cv|vitae|resume|résumé|bewerbung|lebenslauf|form|profile|application|applicant|candidate"
-    r"|patient|he|she|him|her|hire)\b|简历|资料|信息表|登记表|报名表|档案|候选人|应聘|病人|这个?人|[他她]",
+    r"\b(?:cv|vitae|resume|résumé|bewerbung|lebenslauf|form|profile|application|applicant|candidate|patient|he|she|him|her"
+    r"|this (?:kid|child|boy|girl|guy|lady|man|woman|person|student|client|customer))\b"
+    r"|简历|资料|[息记名检历]表|档案|病历|候选人|应聘|病人|这[个位](?:人|孩|学|客|女|男)|[他她]",
     re.IGNORECASE,
 )
+"""What a line says beside a form that somebody else filled in."""
 _OF_ONESELF: Final = re.compile(
-    r"\b(?:that'?s|it'?s|this is|about|hire) (?:me|mine)\b|关于我|[就这]是我|我自己|我本人", re.IGNORECASE
+    r"\b(?:that'?s|it'?s|this is|about|hire) (?:me|mine)\b|\bmy (?:details|info|card|data|profile|form)\b|关于我|[就这]是我"
+    r"|我自己|我本人|我的(?:资料|信息|名片|档案)",
+    re.IGNORECASE,
 )
 _QUOTATION: Final = re.compile(
-    r"(?P<lead>^[^:：\n\"“「『«]{0,120}[:：]\s{0,3})?(?P<said>(?<![A-Za-z0-9])[\"“„](?=\S)[^\"“”„]+[\"”“](?![A-Za-z0-9])|「[^「」]+」|『[^『』]+』|«[^«»]+»"
-    r"|^[\"“„「『«][^\"“”„」』»]+\Z)",
+    r"(?P<lead>^[^:：\n\"“「『«]{0,120}[:：]\s{0,3})?(?P<said>(?<![A-Za-z0-9])[\"“„](?=\S)[^\"“”„]+[\"”“](?![A-Za-z0-9])"
+    r"|「[^「」]+」|『[^『』]+』|«[^«»]+»|^[\"“„「『«][^\"“”„」』»]+\Z)",
     re.MULTILINE,
 )
 _SEVERAL: Final = re.compile(r"\S\s*\n\s*\S|(?<!\b[A-Z][a-z])(?<!\b[A-Z])[.!?…]\s{1,3}\w|[。！？]\s{0,3}\w")
+"""More than a sentence, or a line."""
 _PLAYED: Final = re.compile(
     r"(?:^|\b(?:let'?s|please|can we|we(?:'re| are)?|this is an?) )role-?play|\b(?:let'?s pretend"
     r"|pretend (?:that )?(?:i|you|we|to)\b|act as (?:an?|my|the|if)\b"
@@ -81,8 +79,8 @@ _PLAYED: Final = re.compile(
     re.IGNORECASE,
 )
 _ASKED: Final = re.compile(
-    rf"\b{_ORDER}\b|\b(?:write|add|finish|what do you think|thoughts|help|can you|could you|look at)\b|[?？]"
-    rf"|{_ZH_ORDER}|写|续|帮|怎么样|如何|转发|意见|建议",
+    rf"\b{_ORDER}\b|\b(?:add|finish|what do you think|thoughts|help|can you|could you|look at|please)\b|[?？]"
+    rf"|{_ZH_ORDER}|续|帮|[吗呢不]\W{{0,3}}$|怎么|哪|几分|如何|转发|意见|建议",
     re.IGNORECASE,
 )
 _LABELLED: Final = re.compile(
@@ -147,18 +145,22 @@ def said_of(text: str) -> str:
         return ""
     said = _QUOTATION.sub(_without_quoted, said)
     handed = _HANDED_OVER.search(said)
-    if handed and (":" in handed.group() or "：" in handed.group() or len(said) - handed.end() > len(handed.group())):
+    if handed and (handed.group().rstrip()[-1] in ":：" or len(said) - handed.end() > len(handed.group())):
         said = said[: handed.start()]
-    if (pointed := _POINTED_AT.match(said)) and _ASKED.search(pointed.group()):
-        said = ""
-    lines = said.split("\n")
-    before, _, last = said.rstrip().rpartition("\n")
-    if _SPOKEN_OF.search(last) and _SEVERAL.search(before.strip()):
+    first, _, behind = said.strip().partition("\n")
+    before, _, last = said.strip().rpartition("\n")
+    if (behind.strip() and _asks_of(first)) or (_SEVERAL.search(before.strip()) and _asks_of(last)):
         return ""
+    lines = said.split("\n")
     if said.strip():
         hidden = _shown_lines(lines[:MOST_LINES])
         said = "\n".join(line for number, line in enumerate(lines) if number not in hidden)
     return text if said == text else said
+
+
+def _asks_of(line: str) -> bool:
+    """Return whether a line asks something of a text beside it, and not to write one."""
+    return bool(_SPOKEN_OF.search(line) and _ASKED.search(line) and not _WRITTEN.search(line))
 
 
 def _without_quoted(found: re.Match[str]) -> str:
@@ -203,7 +205,11 @@ def _form_of_another(lines: Sequence[str]) -> set[int]:
     found = [number for number, line in enumerate(lines) if _LABELLED.match(line)]
     if len(found) < FEW or any(map(_OF_ONESELF.search, lines)):
         return set()
-    beside = {n for n, line in enumerate(lines) if not found[0] <= n <= found[-1] and _OF_ANOTHER.search(line)}
+    beside = {
+        n
+        for n, line in enumerate(lines)
+        if not found[0] <= n <= found[-1] and (_OF_ANOTHER.search(line) or _asks_of(line))
+    }
     return beside | set(range(found[0], found[-1] + 1)) if beside else set()
 
 
