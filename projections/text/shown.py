@@ -14,41 +14,44 @@ if TYPE_CHECKING:
 
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _THING: Final = (
-    r"(?:e-?mails?|essays?|cv|resume|résumé|letters?|poems?|lyrics?|songs?|story|stories|logs?|code|drafts?|texts?|article"
-    r"|paragraphs?|transcript|chat|conversation|messages?|speech|error|trace(?:back)?|output|post|tweet|sentences?|diary"
-    r"|monologue|form|profile|application|comment|review|abstract|passage|dialogue|script|caption|bio|snippet|quote|thread"
-    r"|notes|report|excerpt|chapter|verse|chorus|stanza|ending)"
+    r"(?:e-?mails?|essays?|cv|resume|résumé|letters?|poems?|lyrics?|songs?|story|stories|logs?|code|drafts?|texts?"
+    r"|article|paragraphs?|transcript|chat|conversation|messages?|speech|error|trace(?:back)?|output|post|tweet"
+    r"|sentences?|diary|monologue|form|profile|application|comment|review|abstract|passage|dialogue|script|caption|bio"
+    r"|snippet|quote|thread|notes|report|excerpt|chapter|verse|chorus|stanza|ending)"
 )
 _ORDER: Final = (
     r"(?:translate|proof-?read|rewrite|rephrase|paraphrase|summari[sz]e|correct|fix|edit|polish|improve|shorten|review"
     r"|critique|explain|analy[sz]e|check|debug|reply to|respond to|answer|grade|rate|continue|format|feedback on)"
 )
 _ZH_THING: Final = (
-    r"(?:作文|邮件|简历|求职信|情书|信|诗|歌词|小说|故事|日志|代码|草稿|文章|聊天记录|对话|报错|段落|演讲稿|文案|句子|文字|内容|日记"
-    r"|资料|留言|帖子?|台词|独白|介绍|启事|[歌段表]|笔记|摘要|论文|剧本|评论|朋友圈|消息|话)"
+    r"(?:作文|邮件|简历|求职信|情书|信|诗|歌词|小说|故事|日志|代码|草稿|文章|聊天记录|对话|报错|段落|演讲稿|文案"
+    r"|句子|文字|内容|日记|资料|留言|帖子?|台词|独白|介绍|启事|[歌段表]|笔记|摘要|论文|剧本|评论|朋友圈|消息|话)"
 )
 _ZH_ORDER: Final = (
     r"(?:翻译|润色|改写|总结|概括|修改|校对|改一?下|检查|解释|分析|回复|续写|点评|看一?看|看一?下|缩写|扩写)"
 )
 _HANDED_OVER: Final = re.compile(
-    rf"(?:(?:^|[.!?\n]\s{{0,3}}|\b(?:can|could|would|will) you (?:please |help me )?|\bplease |\bhelp me (?:to )?){_ORDER}\b"
-    rf"[^:：\n.]{{3,80}}|\b(?:here(?:'s| is| are)|this is|below is|following)\b[^:：\n.]{{0,30}}\b{_THING}\b[^:：\n.]{{0,40}}"
-    rf"|{_ZH_ORDER}[^:：\n。]{{0,30}}|(?:这是|下面是|以下是|如下|[写发收贴]的)[^:：\n。]{{0,16}}{_ZH_THING}[^:：\n。]{{0,12}})"
-    rf"(?:[:：][ \t]*(?:\n+)?|\n+)(?=\S)"
-    rf"|^(?![^\n]{{0,40}}(?:\bmy (?:\w+ )?(?:story|notes)|我的|我想))[^:：\n]{{0,80}}"
-    rf"(?:\b{_THING}\b|\b(?:saw|found|read|got|wrote|posted|says|(?:sent|texted)(?: me| us)?) this\b|{_ZH_THING}|[看刷]到的?"
+    rf"(?:(?:^|[.!?\n]\s{{0,3}}|\b(?:can|could|would|will) you (?:please |help me )?|\bplease |\bhelp me (?:to )?)"
+    rf"{_ORDER}\b[^:：\n.]{{3,80}}|\b(?:here(?:'s| is| are)|this is|below is|following)\b[^:：\n.]{{0,30}}"
+    rf"\b{_THING}\b[^:：\n.]{{0,40}}|{_ZH_ORDER}[^:：\n。]{{0,30}}|(?:这是|下面是|以下是|如下|[写发收贴]的)"
+    rf"[^:：\n。]{{0,16}}{_ZH_THING}[^:：\n。]{{0,12}})(?:[:：][ \t]*(?:\n+)?|\n+)(?=\S)"
+    rf"|^(?![^\n]{{0,40}}(?:\bmy (?:\w+ )?(?:story|notes)|我的|我想))[^:：\n]{{0,80}}(?:\b{_THING}\b"
+    rf"|\b(?:saw|found|read|got|wrote|posted|says|(?:sent|texted)(?: me| us)?) this\b|{_ZH_THING}|[看刷]到的?"
     rf"|[发转]来的?|网友)[^:：\n]{{0,60}}[:：]\s{{0,3}}\n(?=\s{{0,3}}\S)",
     re.IGNORECASE | re.MULTILINE,
 )
 """The user hands a text over: what stands behind it is that text."""
-_SPOKEN_OF: Final = re.compile(
-    rf"^\W{{0,3}}\^|\b(?:this|these|below|following)(?: \w+){{0,2}} {_THING}\b|\b(?:make|does|like) this (?:sound|read|\w+er|more)"
-    r"|\b(?:translate|proof-?read|rewrite|rephrase|summari[sz]e|correct|polish|grade|rate|think of|thoughts on) (?:this|these|it)\b"
-    rf"|(?:这[段篇首份]|下面|以下|转发)[^\n]{{0,8}}{_ZH_THING}|这[段篇首](?!时间|路|经历)",
+_ASKED_OF: Final = re.compile(
+    rf"(?=.*(?:\b{_ORDER}\b|\b(?:add|finish|what do you think|thoughts|help|can you|could you|look at|please)\b|[?？]"
+    rf"|{_ZH_ORDER}|续|帮|[吗呢不]\W{{0,3}}$|怎么|行不|哪|几分|如何|转发|意见|建议))"
+    r"(?!.*(?:\b(?:write|draft|send|answer|reply|respond)\b|怎么[写回]|帮我写|写一))"
+    rf"(?:\W{{0,3}}\^|.*(?:\b(?:this|these|below|following)(?: \w+){{0,2}} {_THING}\b|\b(?:make|does|like) this "
+    r"(?:sound|read|\w+er|more)|\b(?:translate|proof-?read|rewrite|rephrase|summari[sz]e|correct|polish|grade|rate"
+    r"|think of|thoughts on) (?:this|these|it)\b"
+    rf"|(?:这[段篇首份]|下面|以下|转发)[^\n]{{0,8}}{_ZH_THING}|这[段篇首](?!时间|路|经历)))",
     re.IGNORECASE,
 )
-"""How a first line, or a last one, speaks of the text beside it."""
-_WRITTEN: Final = re.compile(r"\b(?:write|draft|send|answer|reply|respond)\b|怎么[写回]|帮我写|写一", re.IGNORECASE)
+"""A first line, or a last one, that asks something of the text beside it, and not to write one."""
 _OF_ANOTHER: Final = re.compile(
     r"\b(?:cv|vitae|resume|résumé|bewerbung|lebenslauf|form|profile|application|applicant|candidate|patient|he|she|him|her"
     r"|this (?:kid|child|boy|girl|guy|lady|man|woman|person|student|client|customer))\b"
@@ -74,13 +77,7 @@ _PLAYED: Final = re.compile(
     r"|you are now an?\b|imagine (?:that )?(?:i'?m|i am|you'?re|you are)\b|my character\b|in character\b"
     r"|write (?:me )?(?:an?|the) (?:story|poem|song|scene|dialogue|essay|speech|letter|bio|monologue)\b)"
     r"|扮演|角色扮演|演一?[段场出]|演戏|[你我]演|我演的|假装(?:你|我|咱)|假设(?:你|我)是|你现在是一[个名位]"
-    r"|设定[:：]|写一?[篇首段封个](?:故事|诗|歌"
-    r"|小说|作文|剧本|独白|情书)",
-    re.IGNORECASE,
-)
-_ASKED: Final = re.compile(
-    rf"\b{_ORDER}\b|\b(?:add|finish|what do you think|thoughts|help|can you|could you|look at|please)\b|[?？]"
-    rf"|{_ZH_ORDER}|续|帮|[吗呢不]\W{{0,3}}$|怎么|哪|几分|如何|转发|意见|建议",
+    r"|设定[:：]|写一?[篇首段封个](?:故事|诗|歌|小说|作文|剧本|独白|情书)",
     re.IGNORECASE,
 )
 _LABELLED: Final = re.compile(
@@ -123,15 +120,13 @@ _HEADER: Final = re.compile(
 )
 _SALUTATION: Final = re.compile(r"^\s*(?:dear|hi|hello|hey|尊敬的|亲爱的).{0,40}[,，:：]\s*$", re.IGNORECASE)
 _CLOSING: Final = re.compile(
-    r"^\s*(?:(?:best|kind|warm) regards|regards|best|sincerely|yours|cheers|thanks|thank you|many thanks|love|此致"
-    r"|敬礼|祝好|谢谢)"
-    r"\b.{0,20}[,，.!]?\s*$",
+    r"^\s*(?:(?:best|kind|warm) regards|regards|best|sincerely|yours|cheers|thanks|thank you|many thanks|love"
+    r"|此致|敬礼|祝好|谢谢)\b.{0,20}[,，.!]?\s*$",
     re.IGNORECASE,
 )
 _HEADING: Final = re.compile(
     r"^\W{0,4}(?:(?:work |professional )?experience|education|skills|references|summary|objective|certifications?"
-    r"|employment(?: history)?|languages|interests|工作经历|教育背景|教育经历|专业技能|自我评价|项目经验"
-    r"|求职意向)\W{0,3}$",
+    r"|employment(?: history)?|languages|interests|工作经历|教育背景|教育经历|专业技能|自我评价|项目经验|求职意向)\W{0,3}$",
     re.IGNORECASE,
 )
 FEW: Final = 2
@@ -149,7 +144,7 @@ def said_of(text: str) -> str:
         said = said[: handed.start()]
     first, _, behind = said.strip().partition("\n")
     before, _, last = said.strip().rpartition("\n")
-    if (behind.strip() and _asks_of(first)) or (_SEVERAL.search(before.strip()) and _asks_of(last)):
+    if (behind.strip() and _ASKED_OF.match(first)) or (_SEVERAL.search(before.strip()) and _ASKED_OF.match(last)):
         return ""
     lines = said.split("\n")
     if said.strip():
@@ -158,18 +153,13 @@ def said_of(text: str) -> str:
     return text if said == text else said
 
 
-def _asks_of(line: str) -> bool:
-    """Return whether a line asks something of a text beside it, and not to write one."""
-    return bool(_SPOKEN_OF.search(line) and _ASKED.search(line) and not _WRITTEN.search(line))
-
-
 def _without_quoted(found: re.Match[str]) -> str:
-    """Return a quotation of one sentence as it is; of a longer one, its marks where it stands in a line of the user's."""
+    """Return a quotation of one sentence as it is, and of a longer one its marks, where other words are beside it."""
     quoted = found["said"]
     if not _SEVERAL.search(quoted[1:-1]):
         return found.group()
-    around = found.string[: found.start()].rpartition("\n")[2] + found.string[found.end() :].partition("\n")[0]
-    return f"{quoted[0]}…{quoted[-1]}" if around.strip() and found["lead"] is None else ""
+    beside = found.string[: found.start()].rpartition("\n")[2] + found.string[found.end() :].partition("\n")[0]
+    return f"{quoted[0]}…{quoted[-1]}" if beside.strip() and found["lead"] is None else ""
 
 
 def _shown_lines(lines: Sequence[str]) -> set[int]:
@@ -208,7 +198,7 @@ def _form_of_another(lines: Sequence[str]) -> set[int]:
     beside = {
         n
         for n, line in enumerate(lines)
-        if not found[0] <= n <= found[-1] and (_OF_ANOTHER.search(line) or _asks_of(line))
+        if not found[0] <= n <= found[-1] and (_OF_ANOTHER.search(line) or _ASKED_OF.match(line))
     }
     return beside | set(range(found[0], found[-1] + 1)) if beside else set()
 

@@ -29,6 +29,7 @@ _START: Final = (
     r"(?:^|[^\w\s'\"“”‘「『]\s{0,3}|\b(?:please|pls|so|and|but|also|ok|okay|just|hey|or|btw|though|because|wait|oh|um|no"
     r"|actually|seriously|lol|haha)[, ]{1,2})"
 )
+_US: Final = r"(?:just |strictly |only )?between (?:us|you and me|ourselves|the two of us)"
 _LEAD: Final = r"(?:(?:please|pls|can you|could you|would you|you|can we|let's|ever|just|also) ){0,3}"
 
 _NOT_KEEP: Final = tuple(
@@ -36,10 +37,10 @@ _NOT_KEEP: Final = tuple(
     for pattern in (
         rf"{_START}{_LEAD}{_NOT} (?:ever )?{_KEEP} (?:down )?(?:a (?:note|record) of )?{_THIS}\b",
         rf"\b(?:please|(?:can|could|would|if|that|prefer) you) (?:please )?(?:not|don'?t|didn'?t) {_KEEP} {_THIS}\b",
+        rf"{_START}{_LEAD}{_NOT} (?:save|store|record|log|keep)(?=\s{{0,3}}(?:[^\w\s]|$|(?:pls|please)\b))",
+        rf"{_START}not to be (?:saved|stored|recorded|logged|kept|remembered)\b",
         (
-            rf"{_START}{_LEAD}(?:{_NOT} (?:save|store|record|log|memori[sz]e|keep)(?=\s{{0,3}}(?:[^\w\s]|$|(?:pls|please)\b))"
-            r"|not to be (?:saved|stored|recorded|logged|kept|remembered)\b)"
-            r"|(?<!\bi )(?<!\bwe )(?<!\bthey )(?<!\byou )(?<!\bwho )(?<!\bsaid )\b(?:do not|don'?t) (?:save|store|log|record)"
+            r"(?<!\bi )(?<!\bwe )(?<!\bthey )(?<!\byou )(?<!\bsaid )\b(?:do not|don'?t) (?:save|store|log|record)"
             r" (?:this|that|it)\b(?=(?: please| pls| ok| okay| thx| thanks| lol| haha| man| btw){0,2}\W{0,9}$)"
         ),
         r"\boff the record\b(?! (?:player|store|label|shop|book|deal))",
@@ -49,15 +50,10 @@ _NOT_KEEP: Final = tuple(
             r"|the )?(?:memory|record|notes|log)"
         ),
         (
-            r"\b(?:this|that|it|keep (?:this|that|it)|strictly|let'?s keep (?:this|that|it)) ?(?:'s|is|stays"
-            r"|should stay|has to stay"
-            r"|must stay)? ?(?:just |strictly |only )?(?:between (?:us|you and me|ourselves|the two of us)"
-            r"|to yourself)\b"
+            r"\b(?:this|that|it|strictly|(?:let'?s )?keep (?:this|that|it)) ?"
+            rf"(?:'s|is|stays|(?:should|has to|must) stay)? ?(?:{_US}|(?:just |strictly |only )?to yourself)\b"
         ),
-        (
-            rf"{_START}(?:just |strictly |only )?between (?:us|you and me|ourselves"
-            rf"|the two of us)(?=\s*(?:[^\w\s]|$))"
-        ),
+        rf"{_START}{_US}(?=\s*(?:[^\w\s]|$))",
         (
             rf"{_START}{_LEAD}(?:forget|ignore|disregard|delete|erase) (?:that )?(?:what )?i (?:just |ever )?"
             r"(?:said|told you|mentioned|brought|wrote)\b(?! about)"
@@ -93,18 +89,19 @@ _ASIDE: Final = re.compile(
     r"\b(?:(?:don'?t|do not|never|can'?t|not to|nobody|no ?one) (?:ever |you dare )?(?:else )?(?:tell|mention|repeat"
     r"|share|say|show|bring|spread|leak|let|talk|knows?|can|must|may|should|needs?)\b|(?:keep|it'?s|this is|that'?s)"
     r" (?:it |this |that |a )?(?:secret|private|quiet|confidential|personal)\b|not a (?:word|soul)\b)[^,;.!?()]{0,50}"
-    r"|(?:谁|任何人|千万|绝对)?[都也]?(?:别|不要|不许|不准|不能|甭)(?:再|也)?(?:跟|和|对|告诉|让|给|向|往|到处|说|讲|提|传|泄露|透露)"
-    r"[^，。！？；,!?;)）]{0,16}|你知道就[好行]|(?:^|[,，;；:：(（-])\s{0,3}(?:(?:because|cause|cuz|since|as|so|or|and|but|if) )?"
-    r"(?:(?:it|that|this|he|she|they|his|her|their|not|too|otherwise|i'd)\b|(?:i|my \w{1,12}|people|everyone) (?:would"
-    r"|will|could|might|can|reads?|must)\b|[他她它这那]|因为|不然|否则|免得|省得|怕|万一|要是|传出去|还没|太|丢|不想|不好|挺|很|有点).*",
+    r"|(?:谁|任何人|千万|绝对)?[都也]?(?:别|不要|不许|不准|不能|甭)(?:再|也)?(?:[跟和对让给向往说讲提传]|告诉|到处|泄露|透露)"
+    r"[^，。！？；,!?;)）]{0,16}|你知道就[好行]|(?:^|[,，;；:：(（-])\s{0,3}(?:(?:because|cause|cuz|since|so|or|and|but) )?"
+    r"(?:(?:it|that|this|he|she|they|his|her|their|not|too|otherwise|i'd)\b|(?:i|my \w{1,12}|people|everyone)"
+    r" (?:would|will|could|might|can|reads?|must)\b"
+    r"|[他她它这那]|因为|不然|否则|免得|省得|怕|万一|要是|传出去|还没|太|丢|不想|不好|挺|很|有点).*",
     re.IGNORECASE,
 )
 """What only goes with a request: to tell nobody, why, and a clause about what was said before it."""
 _FORWARD: Final = re.compile(r"[:：]|\b(?:next|following)\b|下面|接下来|以下|下[一个句]", re.IGNORECASE)
 _NUMBER: Final = re.compile(
-    r"(?:my|our|我的?)[^,，:：\d]{1,40}?(?:is|[:：是])\s?[\d., k万-]{2,20}(?:[a-z]{1,8}|元|块)?\W{0,9}", re.I
+    r"(?:[Mm]y|[Oo]ur|我的?)[^,，:：\d]{1,40}?(?:is|[:：是])\s?[\d., k万-]{2,20}(?:[a-z]{1,8}|元|块)?\W{0,9}"
 )
-"""A sentence that tells one number: what is said behind it of "that" is about the number alone."""
+"""A sentence that tells one number: a request behind it is about the number alone."""
 _ELSEWHERE: Final = re.compile(
     r"\W{0,9}(?:(?:ok|so|but|and|oh)[, ]{1,2})?(?:(?:any(?:ways?|how)|by the way|btw|on another note|unrelated"
     r"|in other news)\b|对了|另外|顺便|话说|换个话题)",
@@ -162,11 +159,9 @@ _FORGET: Final = tuple(
 )
 _REQUEST: Final = re.compile(r"^\W{0,9}(?:please |hey |ok )?(?:can|could|would) you\b", re.IGNORECASE)
 _BACK: Final = re.compile(
-    rf"^\W{{0,9}}(?:(?:wait|hey|please|pls|oh|no|sorry|actually|um"
-    rf"|hmm)[, ]{{1,2}}){{0,3}}{_NOT} (?:ever )?{_KEEP} (?:down )?(?:that|what i)\b"
-    r"|^\W{0,9}(?:等等|等一下|哎|呃|对了|那个)?[，,]?\s{0,3}(?:刚才|刚刚|那句|那个|上面)",
-    re.IGNORECASE,
+    r"\b(?:that|what i)\b|^\W{0,9}(?:等等|等一下|哎|呃|对了)?[，,]?\s{0,3}(?:刚|那[句个]|上面)", re.IGNORECASE
 )
+"""What a request points back with."""
 _SENTENCE: Final = re.compile(
     r"(?:[(（\[【][^()（）\[\]【】\n]{1,80}[)）\]】]|[^。！？!?\n.])+(?:\.(?=\S)[^。！？!?\n.]*)*[。！？!?\n.]*\s*"
 )
@@ -200,8 +195,8 @@ def wishes_of(text: str) -> Wishes:
     own = ["".join(request) if request else _own(one) for one, request in zip(said, requests, strict=True)]
     spared = {at for place, one in enumerate(requests) if one for at in _covered(place, one, said, own)}
     kept = [at for at in range(len(said)) if at not in spared]
-    is_withdrawal = not any(own) or (requests[0] is not None and _BACK.search(said[0]) is not None)
-    return replace(_wishes(text, sentences, said, kept), is_withdrawal=is_withdrawal)
+    is_back = requests[0] is not None and not requests[0][0] and _BACK.search(said[0]) is not None
+    return replace(_wishes(text, sentences, said, kept), is_withdrawal=is_back or not any(own))
 
 
 def _wishes(text: str, sentences: Sequence[tuple[int, int]], said: Sequence[str], kept: Sequence[int]) -> Wishes:
