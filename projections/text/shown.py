@@ -17,7 +17,7 @@ _THING: Final = (
     r"(?:e-?mails?|essays?|cv|resume|résumé|letters?|poems?|lyrics?|songs?|story|stories|logs?|code|drafts?|texts?"
     r"|article|paragraphs?|transcript|chat|conversation|messages?|speech|error|trace(?:back)?|output|post|tweet"
     r"|sentences?|diary|monologue|form|profile|application|comment|review|abstract|passage|dialogue|script|caption|bio"
-    r"|snippet|quote|thread|notes|report|excerpt|chapter|verse|chorus|stanza|ending)"
+    r"|snippet|quote|thread|notes|report|excerpt|chapter|verse|chorus|stanza|ending|homework)"
 )
 _ORDER: Final = (
     r"(?:translate|proof-?read|rewrite|rephrase|paraphrase|summari[sz]e|correct|fix|edit|polish|improve|shorten|review"
@@ -41,9 +41,12 @@ _HANDED_OVER: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """The user hands a text over: what stands behind it is that text."""
+_ASKED: Final = (
+    rf"(?:\b{_ORDER}\b|\b(?:add|finish|what do you think|thoughts|help|can you|could you|look at|please)\b|[?？]"
+    rf"|{_ZH_ORDER}|续|帮|[吗呢不]\W{{0,3}}$|怎么|行不|哪|几分|如何|转发|意见|建议)"
+)
 _ASKED_OF: Final = re.compile(
-    rf"(?=.*(?:\b{_ORDER}\b|\b(?:add|finish|what do you think|thoughts|help|can you|could you|look at|please)\b|[?？]"
-    rf"|{_ZH_ORDER}|续|帮|[吗呢不]\W{{0,3}}$|怎么|行不|哪|几分|如何|转发|意见|建议))"
+    rf"^(?=.*{_ASKED})"
     r"(?!.*(?:\b(?:write|draft|send|answer|reply|respond)\b|怎么[写回]|帮我写|写一))"
     rf"(?:\W{{0,3}}\^|.*(?:\b(?:this|these|below|following)(?: \w+){{0,2}} {_THING}\b|\b(?:make|does|like) this "
     r"(?:sound|read|\w+er|more)|\b(?:translate|proof-?read|rewrite|rephrase|summari[sz]e|correct|polish|grade|rate"
@@ -53,24 +56,20 @@ _ASKED_OF: Final = re.compile(
 )
 """A first line, or a last one, that asks something of the text beside it, and not to write one."""
 _OF_ANOTHER: Final = re.compile(
-    r"\b(?:cv|vitae|resume|résumé|bewerbung|lebenslauf|form|profile|application|applicant|candidate|patient|he|she|him|her"
-    r"|this (?:kid|child|boy|girl|guy|lady|man|woman|person|student|client|customer))\b"
-    r"|简历|资料|[息记名检历]表|档案|病历|候选人|应聘|病人|这[个位](?:人|孩|学|客|女|男)|[他她]",
+    r"(?<!\bmy )\b(?:cv|vitae|resume|résumé|bewerbung|lebenslauf|form|profile|application"
+    r"|(?:applicant|candidate|patient)s?|this (?:kid|child|boy|girl|guy|man|woman|person|pupil|client|customer))\b"
+    r"|(?<!我的)(?:简历|资料|[息记名检历]表|档案|病历)|候选人|应聘|病人|这[个位](?:人|孩|学|客|女|男)"
+    rf"|^(?=.*(?:{_ASKED}|\b(?:what|should|how|which|tell me)\b)).*(?:\b(?:he|she|him|her)\b|[他她])",
     re.IGNORECASE,
 )
 """What a line says beside a form that somebody else filled in."""
-_OF_ONESELF: Final = re.compile(
-    r"\b(?:that'?s|it'?s|this is|about|hire) (?:me|mine)\b|\bmy (?:details|info|card|data|profile|form)\b|关于我|[就这]是我"
-    r"|我自己|我本人|我的(?:资料|信息|名片|档案)",
-    re.IGNORECASE,
-)
+_FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|my|me|we)\b|我", re.IGNORECASE)
 _QUOTATION: Final = re.compile(
     r"(?P<lead>^[^:：\n\"“「『«]{0,120}[:：]\s{0,3})?(?P<said>(?<![A-Za-z0-9])[\"“„](?=\S)[^\"“”„]+[\"”“](?![A-Za-z0-9])"
-    r"|「[^「」]+」|『[^『』]+』|«[^«»]+»|^[\"“„「『«][^\"“”„」』»]+\Z)",
+    r"|「[^「」]+」|『[^『』]+』|«[^«»]+»)|^[\"“„「『«][^\"“”„」』»]+\Z",
     re.MULTILINE,
 )
 _SEVERAL: Final = re.compile(r"\S\s*\n\s*\S|(?<!\b[A-Z][a-z])(?<!\b[A-Z])[.!?…]\s{1,3}\w|[。！？]\s{0,3}\w")
-"""More than a sentence, or a line."""
 _PLAYED: Final = re.compile(
     r"(?:^|\b(?:let'?s|please|can we|we(?:'re| are)?|this is an?) )role-?play|\b(?:let'?s pretend"
     r"|pretend (?:that )?(?:i|you|we|to)\b|act as (?:an?|my|the|if)\b"
@@ -102,8 +101,7 @@ _EXPORTED: Final = re.compile(
 """A line of a messenger's export, or of a log."""
 _MACHINE: Final = re.compile(
     r"^\s*(?:at [\w.$<>]+\(|Traceback |File \"|[A-Z]\w+(?:Error|Exception)\b|(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL)\b"
-    r"|[{}\[\]]|<[/!?a-z]|(?:def|class|import|from|return|const|let|var|function|public|private|SELECT"
-    r"|INSERT)\b.*[:;({=]"
+    r"|[{}\[\]]|<[/!?a-z]|(?:def|class|import|from|return|const|let|var|function|public|private|SELECT|INSERT)\b.*[:;({=]"
     r"|[\w.]+\s?=\s?\S|\$ |npm |#include|//)"
 )
 _ONE_LABELLED: Final = re.compile(
@@ -126,7 +124,8 @@ _CLOSING: Final = re.compile(
 )
 _HEADING: Final = re.compile(
     r"^\W{0,4}(?:(?:work |professional )?experience|education|skills|references|summary|objective|certifications?"
-    r"|employment(?: history)?|languages|interests|工作经历|教育背景|教育经历|专业技能|自我评价|项目经验|求职意向)\W{0,3}$",
+    r"|employment(?: history)?|languages|interests"
+    r"|工作经历|教育背景|教育经历|专业技能|自我评价|项目经验|求职意向)\W{0,3}$",
     re.IGNORECASE,
 )
 FEW: Final = 2
@@ -154,12 +153,11 @@ def said_of(text: str) -> str:
 
 
 def _without_quoted(found: re.Match[str]) -> str:
-    """Return a quotation of one sentence as it is, and of a longer one its marks, where other words are beside it."""
-    quoted = found["said"]
+    """Return a quotation of one sentence as it is, and of a longer one no more than its marks."""
+    quoted = found["said"] or found.group()
     if not _SEVERAL.search(quoted[1:-1]):
         return found.group()
-    beside = found.string[: found.start()].rpartition("\n")[2] + found.string[found.end() :].partition("\n")[0]
-    return f"{quoted[0]}…{quoted[-1]}" if beside.strip() and found["lead"] is None else ""
+    return f"{quoted[0]}…{quoted[-1]}" if found["said"] and not found["lead"] else ""
 
 
 def _shown_lines(lines: Sequence[str]) -> set[int]:
@@ -193,14 +191,13 @@ def _shown_lines(lines: Sequence[str]) -> set[int]:
 def _form_of_another(lines: Sequence[str]) -> set[int]:
     """Return the numbers of the lines of a form, where a line beside it speaks of it, or of whom it is about."""
     found = [number for number, line in enumerate(lines) if _LABELLED.match(line)]
-    if len(found) < FEW or any(map(_OF_ONESELF.search, lines)):
+    if len(found) < FEW:
         return set()
-    beside = {
-        n
-        for n, line in enumerate(lines)
-        if not found[0] <= n <= found[-1] and (_OF_ANOTHER.search(line) or _ASKED_OF.match(line))
-    }
-    return beside | set(range(found[0], found[-1] + 1)) if beside else set()
+    beside = {n for n, line in enumerate(lines) if _OF_ANOTHER.search(line) or _ASKED_OF.match(line)}
+    beside -= set(range(found[0], found[-1] + 1))
+    behind = range(found[-1] + 1, len(lines))
+    end = next((n for n in behind if not lines[n].strip() or _FIRST_PERSON.search(lines[n])), len(lines))
+    return beside | set(range(found[0], end)) if beside else set()
 
 
 def _labelled(lines: Sequence[str]) -> list[int]:

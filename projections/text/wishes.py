@@ -45,10 +45,7 @@ _NOT_KEEP: Final = tuple(
         ),
         r"\boff the record\b(?! (?:player|store|label|shop|book|deal))",
         r"\bnot for (?:the record|your (?:memory|records|notes))\b",
-        (
-            r"\b(?:keep|leave) (?:this|that|it|what i \w{1,9}) (?:out of|off|away from) (?:your "
-            r"|the )?(?:memory|record|notes|log)"
-        ),
+        rf"\b(?:keep|leave) {_THIS}(?: \w{{1,9}})? (?:out of|off|away from) (?:your |the )?(?:memory|record|notes|log)",
         (
             r"\b(?:this|that|it|strictly|(?:let'?s )?keep (?:this|that|it)) ?"
             rf"(?:'s|is|stays|(?:should|has to|must) stay)? ?(?:{_US}|(?:just |strictly |only )?to yourself)\b"
@@ -62,10 +59,7 @@ _NOT_KEEP: Final = tuple(
             rf"{_START}{_LEAD}(?:delete|erase|unsave|disregard) (?:that|this)(?: (?:last )?(?:message|one|bit"
             rf"|part))?(?: from (?:your|the) \w{{1,9}})?(?=\s*(?:[,.!]|$|and\b|please\b))"
         ),
-        (
-            r"\b(?:pretend|act like|imagine) (?:that )?i (?:never|didn'?t|did not) (?:say|said|tell|told"
-            r"|mention|mentioned)"
-        ),
+        r"\b(?:pretend|act like|imagine) (?:that )?i (?:never|didn'?t|did not) (?:sa(?:y|id)|t(?:ell|old)|mention)",
         (
             r"(?<![让叫劝][我你他她咱])(?<![让叫劝][我你他她咱]们)(?<!说)(?:别|不要|不用|无需|不必|请勿|切勿|勿|(?<!\w)(?:不许|不准|甭))(?:再|去)?(?:把[^，。！？]{1,12})?(?:给我|帮我|替我)?"
             r"(?:记(?![恨仇错性得者不])|保存|存(?![钱款在])|储存|录(?:下|入)|写(?:进|入|到|下)|收录|留(?:存|档|底|记录)|放进?(?:到|在)?(?:你的)?记忆)"
@@ -90,7 +84,8 @@ _ASIDE: Final = re.compile(
     r"|share|say|show|bring|spread|leak|let|talk|knows?|can|must|may|should|needs?)\b|(?:keep|it'?s|this is|that'?s)"
     r" (?:it |this |that |a )?(?:secret|private|quiet|confidential|personal)\b|not a (?:word|soul)\b)[^,;.!?()]{0,50}"
     r"|(?:谁|任何人|千万|绝对)?[都也]?(?:别|不要|不许|不准|不能|甭)(?:再|也)?(?:[跟和对让给向往说讲提传]|告诉|到处|泄露|透露)"
-    r"[^，。！？；,!?;)）]{0,16}|你知道就[好行]|(?:^|[,，;；:：(（-])\s{0,3}(?:(?:because|cause|cuz|since|so|or|and|but) )?"
+    r"[^，。！？；,!?;)）]{0,16}|你知道就[好行]"
+    r"|(?:^|[,，;；:：(（-])\s{0,3}(?:(?:because|cause|cuz|since|so|or|and|but) )?"
     r"(?:(?:it|that|this|he|she|they|his|her|their|not|too|otherwise|i'd)\b|(?:i|my \w{1,12}|people|everyone)"
     r" (?:would|will|could|might|can|reads?|must)\b"
     r"|[他她它这那]|因为|不然|否则|免得|省得|怕|万一|要是|传出去|还没|太|丢|不想|不好|挺|很|有点).*",
@@ -99,12 +94,11 @@ _ASIDE: Final = re.compile(
 """What only goes with a request: to tell nobody, why, and a clause about what was said before it."""
 _FORWARD: Final = re.compile(r"[:：]|\b(?:next|following)\b|下面|接下来|以下|下[一个句]", re.IGNORECASE)
 _NUMBER: Final = re.compile(
-    r"(?:[Mm]y|[Oo]ur|我的?)[^,，:：\d]{1,40}?(?:is|[:：是])\s?[\d., k万-]{2,20}(?:[a-z]{1,8}|元|块)?\W{0,9}"
+    r"(?:[Mm]y|[Oo]ur|我的?)[^,，:：\d]{1,40}?(?:is|[:：是])\s?[\d., k万-]{2,20}[a-z元块]{0,8}\W{0,9}"
 )
 """A sentence that tells one number: a request behind it is about the number alone."""
 _ELSEWHERE: Final = re.compile(
-    r"\W{0,9}(?:(?:ok|so|but|and|oh)[, ]{1,2})?(?:(?:any(?:ways?|how)|by the way|btw|on another note|unrelated"
-    r"|in other news)\b|对了|另外|顺便|话说|换个话题)",
+    r"\W{0,9}(?:(?:ok|so|but|and|oh)[, ]{1,2})?(?:(?:any(?:ways?|how)|by the way|btw)\b|对了|另外|顺便|话说)",
     re.IGNORECASE,
 )
 """How a sentence begins that is about something else."""
@@ -114,13 +108,11 @@ _REMEMBER: Final = tuple(
         (
             r"^\W{0,9}(?:(?:please|pls|also|and|hey|ok|okay|so|can you|could you|you should)[, ]{1,2}){0,3}"
             r"(?:remember(?: this| that)?(?! (?:when|how|what|who|why|me\b|the time|to\b|us\b|last))"
-            r"|(?:do not|don'?t) forget that"
-            r"|(?:keep|bear) in mind(?: that)?|note to self|(?:make|take) (?:a )?note(?: of this| that)?"
-            r"|note(?: this)? down"
+            r"|(?:do not|don'?t) forget that|(?:keep|bear) in mind(?: that)?|note to self|note(?: this)? down"
+            r"|(?:make|take) (?:a )?note(?: of this| that)?|memori[sz]e(?: this| that)?"
             r"|(?:save|store|add|put|commit) (?:this|that|it)? ?(?:to|in|into) (?:your )?memory"
-            r"|memori[sz]e(?: this| that)?"
-            r"|(?:save|store|write|keep) (?:this|that)(?: \w{1,9}){0,3}(?= ?[:：,–—-])|for the record"
-            r"|for future reference)\s{0,3}[:：,—–-]?\s{1,3}(?P<what>\S.*)"
+            r"|(?:save|store|write|keep) (?:this|that)(?! (?:o|away|between|to|private|secret|quiet))(?: \w{1,9}){0,3}"
+            r"(?= ?[:：,–—-])|for the record|for future reference)\s{0,3}[:：,—–-]?\s{1,3}(?P<what>\S.*)"
         ),
         (
             r"^\W{0,9}(?:请|麻烦|你|要|一定要|一定|给我|帮我|替我|也|还有|那|，){0,4}(?:记住|记一下|记下来?|备注一下|备忘|记着|记录一下"
@@ -159,9 +151,9 @@ _FORGET: Final = tuple(
 )
 _REQUEST: Final = re.compile(r"^\W{0,9}(?:please |hey |ok )?(?:can|could|would) you\b", re.IGNORECASE)
 _BACK: Final = re.compile(
-    r"\b(?:that|what i)\b|^\W{0,9}(?:等等|等一下|哎|呃|对了)?[，,]?\s{0,3}(?:刚|那[句个]|上面)", re.IGNORECASE
+    rf"{_KEEP} (?:down )?(?:that|what i)\b|^\W{{0,9}}(?:等等|等一下|哎|对了)?[，,]?\s{{0,3}}(?:刚[才刚]|那[句个])",
+    re.IGNORECASE,
 )
-"""What a request points back with."""
 _SENTENCE: Final = re.compile(
     r"(?:[(（\[【][^()（）\[\]【】\n]{1,80}[)）\]】]|[^。！？!?\n.])+(?:\.(?=\S)[^。！？!?\n.]*)*[。！？!?\n.]*\s*"
 )
@@ -251,9 +243,9 @@ def _request(sentence: str) -> tuple[str, str] | None:
 def _covered(place: int, request: tuple[str, str], said: Sequence[str], own: Sequence[str]) -> range:
     """Return the places of the sentences that the request of one covers: when in doubt, of all around it."""
     is_forward = _FORWARD.search(said[place]) is not None
-    is_number = place > 0 and not any(request) and _NUMBER.fullmatch(said[place - 1]) is not None
+    is_number = not is_forward and place > 0 and not any(request) and _NUMBER.fullmatch(said[place - 1]) is not None
     is_own = (is_number or len(request[0].encode()) >= _SAYS_SOMETHING) and not is_forward
-    begin, end = place - is_number if is_own else place if is_forward else 0, place + 1
+    begin, end = place - is_number if is_own or is_forward else 0, place + 1
     is_apart = any(own[begin:end])
     while end < len(said) and not (
         own[end] if is_own else _ELSEWHERE.match(said[end]) or (is_apart and said[end - 1].count("\n") > 1)
@@ -267,14 +259,9 @@ def _own(text: str) -> str:
     return _FILLER.sub("", _ASIDE.sub("", text))
 
 
-def _is_bare(text: str) -> bool:
-    """Return whether a text has no word of its own."""
-    return not _FILLER.sub("", text)
-
-
 def _what(patterns: Sequence[re.Pattern[str]], sentence: str) -> str | None:
     if _ASKS.search(sentence) and not _REQUEST.search(sentence):
         return None
     found = next(filter(None, (pattern.search(sentence) for pattern in patterns)), None)
     what = found["what"].strip(" \t\n。.!！，,?？") if found else ""
-    return None if not what or (len(what) == 1 and what.isascii()) or _is_bare(what) else what
+    return None if not what or (len(what) == 1 and what.isascii()) or not _FILLER.sub("", what) else what
