@@ -38,7 +38,12 @@ _NOT_KEEP: Final = tuple(
         rf"{_START}{_LEAD}{_NOT} (?:ever )?{_KEEP} (?:down )?(?:a (?:note|record) of )?{_THIS}\b",
         rf"\b(?:please|(?:can|could|would|if|that|prefer) you) (?:please )?(?:not|don'?t|didn'?t) {_KEEP} {_THIS}\b",
         rf"{_START}{_LEAD}{_NOT} (?:save|store|record|log|keep)(?=\s{{0,3}}(?:[^\w\s]|$|(?:pls|please)\b))",
-        rf"{_START}not to be (?:saved|stored|recorded|logged|kept|remembered)\b",
+        (
+            rf"\b(?:you (?:(?:must|should)n'?t|can'?t|cannot|(?:must|may|should) not)|(?:don'?t|do not) want you to"
+            rf"|sure not to) {_KEEP} {_THIS}\b|\bno (?:sav|stor|record|logg|keep)ing {_THIS}\b"
+            rf"|\bwant {_THIS} (?:saved|stored|kept)\b"
+        ),
+        rf"(?:{_START}|\bis )not to be (?:saved|stored|recorded|logged|kept|remembered)\b",
         (
             r"(?<!\bi )(?<!\bwe )(?<!\bthey )(?<!\byou )(?<!\bsaid )\b(?:do not|don'?t) (?:save|store|log|record)"
             r" (?:this|that|it)\b(?=(?: please| pls| ok| okay| thx| thanks| lol| haha| man| btw){0,2}\W{0,9}$)"
@@ -61,7 +66,7 @@ _NOT_KEEP: Final = tuple(
         ),
         r"\b(?:pretend|act like|imagine) (?:that )?i (?:never|didn'?t|did not) (?:sa(?:y|id)|t(?:ell|old)|mention)",
         (
-            r"(?<![让叫劝][我你他她咱])(?<![让叫劝][我你他她咱]们)(?<!说)(?:别|不要|不用|无需|不必|请勿|切勿|勿|(?<!\w)(?:不许|不准|甭))(?:再|去)?(?:把[^，。！？]{1,12})?(?:给我|帮我|替我)?"
+            r"(?<![让叫劝][我你他她咱])(?<![让叫劝][我你他她咱]们)(?<!说)(?:别|不要|不用|无需|不必|请勿|切勿|勿|(?<!\w)(?:不许|不准|甭)|不(?:想让?|希望|愿意?)你|你(?:不能|不可以?))(?:再|去)?(?:把[^，。！？]{1,12})?(?:给我|帮我|替我)?"
             r"(?:记(?![恨仇错性得者不])|保存|存(?![钱款在])|储存|录(?:下|入)|写(?:进|入|到|下)|收录|留(?:存|档|底|记录)|放进?(?:到|在)?(?:你的)?记忆)"
         ),
         r"(?:就|全|权)?当(?:作|做)?我?(?:从来|什么都|啥都)?没(?:有)?(?:说|讲|提|听[到见])",

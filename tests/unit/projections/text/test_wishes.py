@@ -23,6 +23,8 @@ NOT_KEPT = [
     "keep this between us: I am moving out",
     "I was in prison, don't write that down. It was for fraud.",
     "Don't save this:\n\nI take Xanax.\n\nMy boss must not know.",
+    "I wet the bed. You mustn't save this!",
+    "我有痔疮，你不能存这个哦",
     "我欠了网贷八万。这个不要存，别跟别人说",
     "我打算离婚。律师都找好了。别记录，还没定呢",
     "我欠高利贷20万。不许存！谁也别说！",
