@@ -11,7 +11,7 @@ import orjson
 
 from projections.shard.observation_lookup import NOT_WORTH_REMEMBERING
 from projections.text.reminders import asks_for_reminder
-from projections.text.scripts import is_read
+from projections.text.scripts import is_in_its_languages
 from projections.text.shown import said_of
 from schemas.messages.observations import SessionEnded
 from schemas.topics import DEAD_LETTERS, INPUTS, Topic
@@ -210,9 +210,9 @@ class EventStates:
         said = found.message.content
         if asks_for_reminder(said):
             return REMINDER_ASKED
-        if not said_of(said).strip():
+        if said_of(said) != said:
             return SHOWN
-        return NOT_WORTH_REMEMBERING if is_read(said) else NOT_READ
+        return NOT_WORTH_REMEMBERING if is_in_its_languages(said) else NOT_READ
 
     def _is_kept(self, owner: Owner, event_id: str) -> bool:
         """Return whether the user lets a turn be kept as it was said."""

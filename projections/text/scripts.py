@@ -7,6 +7,9 @@ from typing import Final
 
 _READ: Final = ("LATIN", "CJK", "HANGUL", "CYRILLIC", "ARABIC", "THAI")
 """The scripts of the encoder's languages, as Unicode begins the names of their letters."""
+_MARKED: Final = frozenset("àáâãäåæçèéêëìíîïñòóôõöøœùúûüÿßąćęłńśźżğış")
+"""The letters besides those of ASCII that its languages in Latin script write, and their neighbours' names."""
+_SOME: Final = 2
 
 
 def script_of(text: str) -> str:
@@ -22,3 +25,18 @@ def script_of(text: str) -> str:
 def is_read(text: str) -> bool:
     """Return whether the encoder may read a text: it is in the script of one of its languages."""
     return script_of(text) in (*_READ, "")
+
+
+def is_in_its_languages(text: str) -> bool:
+    """Return whether a text is, as far as its letters tell, in a language of the encoder's.
+
+    Of nine that are written in Latin letters it reads none with the marks of Vietnamese, Czech or Hungarian: a text in
+    which two words have such, and one word of five, is in another. A name or two in an English text do not make it so.
+    """
+    words = unicodedata.normalize("NFC", text[:400].casefold()).split()
+    others = sum(any(letter not in _MARKED and _is_marked_latin(letter) for letter in word) for word in words)
+    return is_read(text) and not (others >= _SOME and others * 5 >= len(words))
+
+
+def _is_marked_latin(letter: str) -> bool:
+    return not letter.isascii() and letter.isalpha() and unicodedata.name(letter, "").startswith("LATIN")

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _THING: Final = (
-    r"(?:e-?mails?|essays?|cv|resume|résumé|cover letter|letters?|poems?|lyrics?|songs?|story|stories|logs?|code"
-    r"|drafts?"
-    r"|texts?|article|paragraphs?|transcript|chat|conversation|messages?|speech|error|trace(?:back)?|output|post|tweet"
-    r"|review|abstract|passage|dialogue|script|caption|bio|snippet|quote|thread|notes|report|excerpt|chapter)"
+    r"(?:e-?mails?|essays?|cv|resume|résumé|letters?|poems?|lyrics?|songs?|story|stories|logs?|code|drafts?|texts?"
+    r"|article|paragraphs?|transcript|chat|conversation|messages?|speech|error|trace(?:back)?|output|post|tweet"
+    r"|sentences?|diary|monologue|form|profile|application|comment|review|abstract|passage|dialogue|script|caption|bio"
+    r"|snippet|quote|thread|notes|report|excerpt|chapter|verse|chorus|stanza|ending|homework)"
 )
 _ORDER: Final = (
     r"(?:translate|proof-?read|rewrite|rephrase|paraphrase|summari[sz]e|correct|fix|edit|polish|improve|shorten|review"
@@ -25,42 +25,58 @@ _ORDER: Final = (
 )
 _ZH_THING: Final = (
     r"(?:作文|邮件|简历|求职信|情书|信|诗|歌词|小说|故事|日志|代码|草稿|文章|聊天记录|对话|报错|段落|演讲稿|文案"
-    r"|句子|文字|内容"
-    r"|笔记|摘要|论文|剧本|评论|朋友圈|消息|话)"
+    r"|句子|文字|内容|日记|资料|留言|帖子?|台词|独白|介绍|启事|[歌段表]|笔记|摘要|论文|剧本|评论|朋友圈|消息|话)"
 )
 _ZH_ORDER: Final = (
     r"(?:翻译|润色|改写|总结|概括|修改|校对|改一?下|检查|解释|分析|回复|续写|点评|看一?看|看一?下|缩写|扩写)"
 )
 _HANDED_OVER: Final = re.compile(
-    rf"(?:(?:^|[.!?\n]\s{{0,3}}|\b(?:can|could|would|will) you (?:please |help me )?|\bplease "
-    rf"|\bhelp me (?:to )?){_ORDER}\b[^:：\n.]{{3,80}}"
-    rf"|\b(?:here(?:'s| is| are)|this is|below is|following)\b[^:：\n.]{{0,30}}\b{_THING}\b[^:：\n.]{{0,40}}"
-    rf"|{_ZH_ORDER}[^:：\n。]{{0,30}}|(?:这是|下面是|以下是|如下"
-    rf"|[写发收贴]的)[^:：\n。]{{0,16}}{_ZH_THING}[^:：\n。]{{0,12}})"
-    r"(?:[:：][ \t]*(?:\n+)?|\n+)(?=\S)",
-    re.IGNORECASE,
+    rf"(?:(?:^|[.!?\n]\s{{0,3}}|\b(?:can|could|would|will) you (?:please |help me )?|\bplease |\bhelp me (?:to )?)"
+    rf"{_ORDER}\b[^:：\n.]{{3,80}}|\b(?:here(?:'s| is| are)|this is|below is|following)\b[^:：\n.]{{0,30}}"
+    rf"\b{_THING}\b[^:：\n.]{{0,40}}|{_ZH_ORDER}[^:：\n。]{{0,30}}|(?:这是|下面是|以下是|如下|[写发收贴]的)"
+    rf"[^:：\n。]{{0,16}}{_ZH_THING}[^:：\n。]{{0,12}})(?:[:：][ \t]*(?:\n+)?|\n+)(?=\S)"
+    rf"|^(?![^\n]{{0,40}}(?:\bmy (?:\w+ )?(?:story|notes)|我的|我想))[^:：\n]{{0,80}}(?:\b{_THING}\b"
+    rf"|\b(?:saw|found|read|got|wrote|posted|says|(?:sent|texted)(?: me| us)?) this\b|{_ZH_THING}|[看刷]到的?"
+    rf"|[发转]来的?|网友)[^:：\n]{{0,60}}[:：]\s{{0,3}}\n(?=\s{{0,3}}\S)",
+    re.IGNORECASE | re.MULTILINE,
 )
 """The user hands a text over: what stands behind it is that text."""
-_POINTED_AT: Final = re.compile(
-    r"^(?=[^\n]{0,120}(?:\b(?:this|these|below|following|verse|chorus|ending|chapter|stanza|résumé|cv)\b|下面|以下"
-    r"|这[份段篇首封个]|转发|[一]段))"
-    r"[^\n]{3,120}(?:[:：—]+[ \t]*\n?|\n+)(?=[^\n]{4})",
+_ASKED: Final = (
+    rf"(?:\b{_ORDER}\b|\b(?:add|finish|what do you think|thoughts|help|can you|could you|look at|please)\b|[?？]"
+    rf"|{_ZH_ORDER}|续|帮|[吗呢不]\W{{0,3}}$|怎么|行不|哪|几分|如何|转发|意见|建议)"
+)
+_ASKED_OF: Final = re.compile(
+    rf"^(?=.*{_ASKED})"
+    r"(?!.*(?:\b(?:write|draft|send|answer|reply|respond)\b|怎么[写回]|帮我写|写一))"
+    rf"(?:\W{{0,3}}\^|.*(?:\b(?:this|these|below|following)(?: \w+){{0,2}} {_THING}\b|\b(?:make|does|like) this "
+    r"(?:sound|read|\w+er|more)|\b(?:translate|proof-?read|rewrite|rephrase|summari[sz]e|correct|polish|grade|rate"
+    r"|think of|thoughts on) (?:this|these|it)\b"
+    rf"|(?:这[段篇首份]|下面|以下|转发)[^\n]{{0,8}}{_ZH_THING}|这[段篇首](?!时间|路|经历)))",
     re.IGNORECASE,
 )
-"""A first line that points at the text behind it."""
+"""A first line, or a last one, that asks something of the text beside it, and not to write one."""
+_OF_ANOTHER: Final = re.compile(
+    r"(?<!\bmy )\b(?:cv|vitae|resume|résumé|bewerbung|lebenslauf|form|profile|application"
+    r"|(?:applicant|candidate|patient)s?|this (?:kid|child|boy|girl|guy|man|woman|person|pupil|client|customer))\b"
+    r"|(?<!我的)(?:简历|资料|[息记名检历]表|档案|病历)|候选人|应聘|病人|这[个位](?:人|孩|学|客|女|男)"
+    rf"|^(?=.*(?:{_ASKED}|\b(?:what|should|how|which|tell me)\b)).*(?:\b(?:he|she|him|her)\b|[他她])",
+    re.IGNORECASE,
+)
+"""What a line says beside a form that somebody else filled in."""
+_FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|my|me|we)\b|我", re.IGNORECASE)
+_QUOTATION: Final = re.compile(
+    r"(?P<lead>^[^:：\n\"“「『«]{0,120}[:：]\s{0,3})?(?P<said>(?<![A-Za-z0-9])[\"“„](?=\S)[^\"“”„]+[\"”“](?![A-Za-z0-9])"
+    r"|「[^「」]+」|『[^『』]+』|«[^«»]+»)|^[\"“„「『«][^\"“”„」』»]+\Z",
+    re.MULTILINE,
+)
+_SEVERAL: Final = re.compile(r"\S\s*\n\s*\S|(?<!\b[A-Z][a-z])(?<!\b[A-Z])[.!?…]\s{1,3}\w|[。！？]\s{0,3}\w")
 _PLAYED: Final = re.compile(
     r"(?:^|\b(?:let'?s|please|can we|we(?:'re| are)?|this is an?) )role-?play|\b(?:let'?s pretend"
     r"|pretend (?:that )?(?:i|you|we|to)\b|act as (?:an?|my|the|if)\b"
     r"|you are now an?\b|imagine (?:that )?(?:i'?m|i am|you'?re|you are)\b|my character\b|in character\b"
     r"|write (?:me )?(?:an?|the) (?:story|poem|song|scene|dialogue|essay|speech|letter|bio|monologue)\b)"
     r"|扮演|角色扮演|演一?[段场出]|演戏|[你我]演|我演的|假装(?:你|我|咱)|假设(?:你|我)是|你现在是一[个名位]"
-    r"|设定[:：]|写一?[篇首段封个](?:故事|诗|歌"
-    r"|小说|作文|剧本|独白|情书)",
-    re.IGNORECASE,
-)
-_ASKED: Final = re.compile(
-    rf"\b{_ORDER}\b|\b(?:write|add|finish|what do you think|thoughts|help|can you|could you|look at)\b|[?？]"
-    rf"|{_ZH_ORDER}|写|续|帮|怎么样|如何|转发|意见|建议",
+    r"|设定[:：]|写一?[篇首段封个](?:故事|诗|歌|小说|作文|剧本|独白|情书)",
     re.IGNORECASE,
 )
 _LABELLED: Final = re.compile(
@@ -85,8 +101,7 @@ _EXPORTED: Final = re.compile(
 """A line of a messenger's export, or of a log."""
 _MACHINE: Final = re.compile(
     r"^\s*(?:at [\w.$<>]+\(|Traceback |File \"|[A-Z]\w+(?:Error|Exception)\b|(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL)\b"
-    r"|[{}\[\]]|<[/!?a-z]|(?:def|class|import|from|return|const|let|var|function|public|private|SELECT"
-    r"|INSERT)\b.*[:;({=]"
+    r"|[{}\[\]]|<[/!?a-z]|(?:def|class|import|from|return|const|let|var|function|public|private|SELECT|INSERT)\b.*[:;({=]"
     r"|[\w.]+\s?=\s?\S|\$ |npm |#include|//)"
 )
 _ONE_LABELLED: Final = re.compile(
@@ -103,15 +118,14 @@ _HEADER: Final = re.compile(
 )
 _SALUTATION: Final = re.compile(r"^\s*(?:dear|hi|hello|hey|尊敬的|亲爱的).{0,40}[,，:：]\s*$", re.IGNORECASE)
 _CLOSING: Final = re.compile(
-    r"^\s*(?:(?:best|kind|warm) regards|regards|best|sincerely|yours|cheers|thanks|thank you|many thanks|love|此致"
-    r"|敬礼|祝好|谢谢)"
-    r"\b.{0,20}[,，.!]?\s*$",
+    r"^\s*(?:(?:best|kind|warm) regards|regards|best|sincerely|yours|cheers|thanks|thank you|many thanks|love"
+    r"|此致|敬礼|祝好|谢谢)\b.{0,20}[,，.!]?\s*$",
     re.IGNORECASE,
 )
 _HEADING: Final = re.compile(
     r"^\W{0,4}(?:(?:work |professional )?experience|education|skills|references|summary|objective|certifications?"
-    r"|employment(?: history)?|languages|interests|工作经历|教育背景|教育经历|专业技能|自我评价|项目经验"
-    r"|求职意向)\W{0,3}$",
+    r"|employment(?: history)?|languages|interests"
+    r"|工作经历|教育背景|教育经历|专业技能|自我评价|项目经验|求职意向)\W{0,3}$",
     re.IGNORECASE,
 )
 FEW: Final = 2
@@ -123,15 +137,27 @@ def said_of(text: str) -> str:
     said = _CODE.sub("\n", text)
     if _PLAYED.search(said):
         return ""
-    if (handed := _HANDED_OVER.search(said)) and len(said) - handed.end() > handed.end() - handed.start():
-        said = said[: handed.end()].rstrip(" \t\n:：")
-    if (pointed := _POINTED_AT.match(said)) and _ASKED.search(pointed.group()):
-        said = said[: pointed.end()].rstrip(" \t\n:：—")
+    said = _QUOTATION.sub(_without_quoted, said)
+    handed = _HANDED_OVER.search(said)
+    if handed and (handed.group().rstrip()[-1] in ":：" or len(said) - handed.end() > len(handed.group())):
+        said = said[: handed.start()]
+    first, _, behind = said.strip().partition("\n")
+    before, _, last = said.strip().rpartition("\n")
+    if (behind.strip() and _ASKED_OF.match(first)) or (_SEVERAL.search(before.strip()) and _ASKED_OF.match(last)):
+        return ""
     lines = said.split("\n")
     if said.strip():
         hidden = _shown_lines(lines[:MOST_LINES])
         said = "\n".join(line for number, line in enumerate(lines) if number not in hidden)
     return text if said == text else said
+
+
+def _without_quoted(found: re.Match[str]) -> str:
+    """Return a quotation of one sentence as it is, and of a longer one no more than its marks."""
+    quoted = found["said"] or found.group()
+    if not _SEVERAL.search(quoted[1:-1]):
+        return found.group()
+    return f"{quoted[0]}…{quoted[-1]}" if found["said"] and not found["lead"] else ""
 
 
 def _shown_lines(lines: Sequence[str]) -> set[int]:
@@ -144,6 +170,7 @@ def _shown_lines(lines: Sequence[str]) -> set[int]:
         [number for number, line in enumerate(lines) if form.match(line)]
         for form in (_EXPORTED, _MACHINE, _HEADER, _HEADING)
     )
+    hidden |= _form_of_another(lines)
     for found in (exported, _labelled(lines)):
         if len(found) >= FEW or (found is exported and found):
             hidden |= set(range(found[0], len(lines)))
@@ -159,6 +186,18 @@ def _shown_lines(lines: Sequence[str]) -> set[int]:
     if begins is not None and ends is not None:
         hidden |= set(range(begins, min(len(lines), ends + FEW)))
     return hidden
+
+
+def _form_of_another(lines: Sequence[str]) -> set[int]:
+    """Return the numbers of the lines of a form, where a line beside it speaks of it, or of whom it is about."""
+    found = [number for number, line in enumerate(lines) if _LABELLED.match(line)]
+    if len(found) < FEW:
+        return set()
+    beside = {n for n, line in enumerate(lines) if _OF_ANOTHER.search(line) or _ASKED_OF.match(line)}
+    beside -= set(range(found[0], found[-1] + 1))
+    behind = range(found[-1] + 1, len(lines))
+    end = next((n for n in behind if not lines[n].strip() or _FIRST_PERSON.search(lines[n])), len(lines))
+    return beside | set(range(found[0], end)) if beside else set()
 
 
 def _labelled(lines: Sequence[str]) -> list[int]:

@@ -26,49 +26,50 @@ _THIS: Final = (
     r"(?:this|that|it|these|those|any(?:thing)? of (?:this|that|it)|anything|the following|what i|my|the last|the next)"
 )
 _START: Final = (
-    r"(?:^|[,;:.!?()—–-]\s*|\b(?:please|pls|so|and|but|also|ok|okay|just|hey|or|btw|though|because|wait|oh|um|no"
-    r"|actually)[, ]{1,2})"
+    r"(?:^|[^\w\s'\"“”‘「『]\s{0,3}|\b(?:please|pls|so|and|but|also|ok|okay|just|hey|or|btw|though|because|wait|oh|um|no"
+    r"|actually|seriously|lol|haha)[, ]{1,2})"
 )
+_US: Final = r"(?:just |strictly |only )?between (?:us|you and me|ourselves|the two of us)"
 _LEAD: Final = r"(?:(?:please|pls|can you|could you|would you|you|can we|let's|ever|just|also) ){0,3}"
 
 _NOT_KEEP: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"{_START}{_LEAD}{_NOT} (?:ever )?{_KEEP} (?:down )?(?:a (?:note|record) of )?{_THIS}\b",
-        rf"\b(?:please|can you|could you) (?:not|don'?t) {_KEEP} {_THIS}\b",
+        rf"\b(?:please|(?:can|could|would|if|that|prefer) you) (?:please )?(?:not|don'?t|didn'?t) {_KEEP} {_THIS}\b",
+        rf"{_START}{_LEAD}{_NOT} (?:save|store|record|log|keep)(?=\s{{0,3}}(?:[^\w\s]|$|(?:pls|please)\b))",
+        (
+            rf"\b(?:you (?:(?:must|should)n'?t|can'?t|cannot|(?:must|may|should) not)|(?:don'?t|do not) want you to"
+            rf"|sure not to) {_KEEP} {_THIS}\b|\bno (?:sav|stor|record|logg|keep)ing {_THIS}\b"
+            rf"|\bwant {_THIS} (?:saved|stored|kept)\b"
+        ),
+        rf"(?:{_START}|\bis )not to be (?:saved|stored|recorded|logged|kept|remembered)\b",
+        (
+            r"(?<!\bi )(?<!\bwe )(?<!\bthey )(?<!\byou )(?<!\bsaid )\b(?:do not|don'?t) (?:save|store|log|record)"
+            r" (?:this|that|it)\b(?=(?: please| pls| ok| okay| thx| thanks| lol| haha| man| btw){0,2}\W{0,9}$)"
+        ),
         r"\boff the record\b(?! (?:player|store|label|shop|book|deal))",
         r"\bnot for (?:the record|your (?:memory|records|notes))\b",
+        rf"\b(?:keep|leave) {_THIS}(?: \w{{1,9}})? (?:out of|off|away from) (?:your |the )?(?:memory|record|notes|log)",
         (
-            r"\b(?:keep|leave) (?:this|that|it|what i \w{1,9}) (?:out of|off|away from) (?:your "
-            r"|the )?(?:memory|record|notes|log)"
+            r"\b(?:this|that|it|strictly|(?:let'?s )?keep (?:this|that|it)) ?"
+            rf"(?:'s|is|stays|(?:should|has to|must) stay)? ?(?:{_US}|(?:just |strictly |only )?to yourself)\b"
         ),
-        (
-            r"\b(?:this|that|it|keep (?:this|that|it)|strictly|let'?s keep (?:this|that|it)) ?(?:'s|is|stays"
-            r"|should stay|has to stay"
-            r"|must stay)? ?(?:just |strictly |only )?(?:between (?:us|you and me|ourselves|the two of us)"
-            r"|to yourself)\b"
-        ),
-        (
-            rf"{_START}(?:just |strictly |only )?between (?:us|you and me|ourselves"
-            rf"|the two of us)(?=\s*(?:[,:;.!—–-]|$))"
-        ),
+        rf"{_START}{_US}(?=\s*(?:[^\w\s]|$))",
         (
             rf"{_START}{_LEAD}(?:forget|ignore|disregard|delete|erase) (?:that )?(?:what )?i (?:just |ever )?"
             r"(?:said|told you|mentioned|brought|wrote)\b(?! about)"
         ),
         (
             rf"{_START}{_LEAD}(?:delete|erase|unsave|disregard) (?:that|this)(?: (?:last )?(?:message|one|bit"
-            rf"|part))?(?=\s*(?:[,.!]|$))"
+            rf"|part))?(?: from (?:your|the) \w{{1,9}})?(?=\s*(?:[,.!]|$|and\b|please\b))"
         ),
+        r"\b(?:pretend|act like|imagine) (?:that )?i (?:never|didn'?t|did not) (?:sa(?:y|id)|t(?:ell|old)|mention)",
         (
-            r"\b(?:pretend|act like|imagine) (?:that )?i (?:never|didn'?t|did not) (?:say|said|tell|told"
-            r"|mention|mentioned)"
-        ),
-        (
-            r"(?<!让我)(?<!叫我)(?<!说)(?<!劝我)(?:别|不要|不用|无需|不必|请勿|切勿|勿)(?:再|去)?(?:把[^，。！？]{1,12})?(?:给我|帮我|替我)?"
+            r"(?<![让叫劝][我你他她咱])(?<![让叫劝][我你他她咱]们)(?<!说)(?:别|不要|不用|无需|不必|请勿|切勿|勿|(?<!\w)(?:不许|不准|甭)|不(?:想让?|希望|愿意?)你|你(?:不能|不可以?))(?:再|去)?(?:把[^，。！？]{1,12})?(?:给我|帮我|替我)?"
             r"(?:记(?![恨仇错性得者不])|保存|存(?![钱款在])|储存|录(?:下|入)|写(?:进|入|到|下)|收录|留(?:存|档|底|记录)|放进?(?:到|在)?(?:你的)?记忆)"
         ),
-        r"(?:就|全|权)?当(?:作|做)?我?(?:从来|什么都|啥都)?没(?:有)?(?:说|讲|提)",
+        r"(?:就|全|权)?当(?:作|做)?我?(?:从来|什么都|啥都)?没(?:有)?(?:说|讲|提|听[到见])",
         r"(?:咱|咱们|咱俩|我们|我们俩|你我|你和我)(?:两个|两人|俩)?之间(?:的|说|知道|$|[，。：:！])|你知我知|不要?(?:外传|记录在案)",
         r"(?:替我|帮我|给我|请|要)保密|私下(?:里)?(?:跟你|和你|对你)?说|(?:悄悄|偷偷)(?:地)?(?:跟你|和你|告诉)",
     )
@@ -77,25 +78,46 @@ _FILLER: Final = re.compile(
     r"\b(?:please|pls|ok|okay|this|that|it|any|of|anywhere|anything|though|just|so|by the way|btw|and|but|or|in|into|to"
     r"|your|wait|next|bit|sentences?|words|hold on|hang on|that's|ah|um|uh|no|yeah"
     r"|memory|memories|notes?|records?|down|thanks|thank|you|sorry|actually|hey|for|me|at|all|what|i|said"
-    r"|told|mentioned|the"
+    r"|told|mentioned|the|thx|ty|omg|god|promise|deal|seriously|really|dude|man|lot|right"
     r"|following|haha|lol|stays?|is|one|thing|part|bit|last|message|about|ever|oh|well|also|my|strictly)\b"
-    r"|[等一面句这那个些你请哦啊吧了刚才刚说的我话事件句下来千万先可以吗谢好嗯不过但是它任何东西以上以下内容条段消息进去到记忆里就把给只在都也还哈呢一录存住]"
+    r"|[等一面句这那个些你请哦啊吧了刚才刚说的我话事件句下来千万先可以吗谢好嗯不过但是它任何东西以上以下内容条段消息进去到记忆里就把给只在都也还哈呢一录存住啦嘛呀真求拜托边能不别]"
     r"|\W|_",
     re.IGNORECASE,
 )
+_ASIDE: Final = re.compile(
+    r"\b(?:(?:don'?t|do not|never|can'?t|not to|nobody|no ?one) (?:ever |you dare )?(?:else )?(?:tell|mention|repeat"
+    r"|share|say|show|bring|spread|leak|let|talk|knows?|can|must|may|should|needs?)\b|(?:keep|it'?s|this is|that'?s)"
+    r" (?:it |this |that |a )?(?:secret|private|quiet|confidential|personal)\b|not a (?:word|soul)\b)[^,;.!?()]{0,50}"
+    r"|(?:谁|任何人|千万|绝对)?[都也]?(?:别|不要|不许|不准|不能|甭)(?:再|也)?(?:[跟和对让给向往说讲提传]|告诉|到处|泄露|透露)"
+    r"[^，。！？；,!?;)）]{0,16}|你知道就[好行]"
+    r"|(?:^|[,，;；:：(（-])\s{0,3}(?:(?:because|cause|cuz|since|so|or|and|but) )?"
+    r"(?:(?:it|that|this|he|she|they|his|her|their|not|too|otherwise|i'd)\b|(?:i|my \w{1,12}|people|everyone)"
+    r" (?:would|will|could|might|can|reads?|must)\b"
+    r"|[他她它这那]|因为|不然|否则|免得|省得|怕|万一|要是|传出去|还没|太|丢|不想|不好|挺|很|有点).*",
+    re.IGNORECASE,
+)
+"""What only goes with a request: to tell nobody, why, and a clause about what was said before it."""
+_FORWARD: Final = re.compile(r"[:：]|\b(?:next|following)\b|下面|接下来|以下|下[一个句]", re.IGNORECASE)
+_NUMBER: Final = re.compile(
+    r"(?:[Mm]y|[Oo]ur|我的?)[^,，:：\d]{1,40}?(?:is|[:：是])\s?[\d., k万-]{2,20}[a-z元块]{0,8}\W{0,9}"
+)
+"""A sentence that tells one number: a request behind it is about the number alone."""
+_ELSEWHERE: Final = re.compile(
+    r"\W{0,9}(?:(?:ok|so|but|and|oh)[, ]{1,2})?(?:(?:any(?:ways?|how)|by the way|btw)\b|对了|另外|顺便|话说)",
+    re.IGNORECASE,
+)
+"""How a sentence begins that is about something else."""
 _REMEMBER: Final = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
         (
             r"^\W{0,9}(?:(?:please|pls|also|and|hey|ok|okay|so|can you|could you|you should)[, ]{1,2}){0,3}"
             r"(?:remember(?: this| that)?(?! (?:when|how|what|who|why|me\b|the time|to\b|us\b|last))"
-            r"|(?:do not|don'?t) forget that"
-            r"|(?:keep|bear) in mind(?: that)?|note to self|(?:make|take) (?:a )?note(?: of this| that)?"
-            r"|note(?: this)? down"
+            r"|(?:do not|don'?t) forget that|(?:keep|bear) in mind(?: that)?|note to self|note(?: this)? down"
+            r"|(?:make|take) (?:a )?note(?: of this| that)?|memori[sz]e(?: this| that)?"
             r"|(?:save|store|add|put|commit) (?:this|that|it)? ?(?:to|in|into) (?:your )?memory"
-            r"|memori[sz]e(?: this| that)?"
-            r"|(?:save|store|write|keep) (?:this|that)(?: \w{1,9}){0,3}(?= ?[:：,–—-])|for the record"
-            r"|for future reference)\s{0,3}[:：,—–-]?\s{1,3}(?P<what>\S.*)"
+            r"|(?:save|store|write|keep) (?:this|that)(?! (?:o|away|between|to|private|secret|quiet))(?: \w{1,9}){0,3}"
+            r"(?= ?[:：,–—-])|for the record|for future reference)\s{0,3}[:：,—–-]?\s{1,3}(?P<what>\S.*)"
         ),
         (
             r"^\W{0,9}(?:请|麻烦|你|要|一定要|一定|给我|帮我|替我|也|还有|那|，){0,4}(?:记住|记一下|记下来?|备注一下|备忘|记着|记录一下"
@@ -134,12 +156,12 @@ _FORGET: Final = tuple(
 )
 _REQUEST: Final = re.compile(r"^\W{0,9}(?:please |hey |ok )?(?:can|could|would) you\b", re.IGNORECASE)
 _BACK: Final = re.compile(
-    rf"^\W{{0,9}}(?:(?:wait|hey|please|pls|oh|no|sorry|actually|um"
-    rf"|hmm)[, ]{{1,2}}){{0,3}}{_NOT} (?:ever )?{_KEEP} (?:down )?(?:that|what i)\b"
-    r"|^\W{0,9}(?:等等|等一下|哎|呃|对了|那个)?[，,]?\s{0,3}(?:刚才|刚刚|那句|那个|上面)",
+    rf"{_KEEP} (?:down )?(?:that|what i)\b|^\W{{0,9}}(?:等等|等一下|哎|对了)?[，,]?\s{{0,3}}(?:刚[才刚]|那[句个])",
     re.IGNORECASE,
 )
-_SENTENCE: Final = re.compile(r"[^。！？!?\n.]+(?:\.(?=\S)[^。！？!?\n.]*)*[。！？!?\n.]*\s*")
+_SENTENCE: Final = re.compile(
+    r"(?:[(（\[【][^()（）\[\]【】\n]{1,80}[)）\]】]|[^。！？!?\n.])+(?:\.(?=\S)[^。！？!?\n.]*)*[。！？!?\n.]*\s*"
+)
 _ASKS: Final = re.compile(r"[?？]\W{0,9}$")
 
 
@@ -163,21 +185,15 @@ def wishes_of(text: str) -> Wishes:
     """Return what a user's text asks of the memory."""
     plain = text.replace("’", "'")
     sentences = [(m.start(), m.end()) for m in _SENTENCE.finditer(plain)]
-    said = [plain[begin:end].strip() for begin, end in sentences]
-    cues = [_cue(one) for one in said]
-    if not any(cues):
+    said = [plain[begin:end].strip(" \t") for begin, end in sentences]
+    requests = [_request(one) for one in said]
+    if not any(requests):
         return _wishes(text, sentences, said, range(len(said)))
-    spared = {place for place, cue in enumerate(cues) if cue}
-    for place, cue in enumerate(cues):
-        if cue != _BARE:
-            continue
-        others = [at for at, one in enumerate(said) if cues[at] != _BARE and not _is_bare(one)]
-        before = [at for at in others if at < place]
-        spared |= {before[-1]} if before else set(others)
+    own = ["".join(request) if request else _own(one) for one, request in zip(said, requests, strict=True)]
+    spared = {at for place, one in enumerate(requests) if one for at in _covered(place, one, said, own)}
     kept = [at for at in range(len(said)) if at not in spared]
-    is_bare = all(cue == _BARE or _is_bare(one) for cue, one in zip(cues, said, strict=True))
-    is_withdrawal = is_bare or (cues[0] is not None and _BACK.search(said[0]) is not None)
-    return replace(_wishes(text, sentences, said, kept), is_withdrawal=is_withdrawal)
+    is_back = requests[0] is not None and not requests[0][0] and _BACK.search(said[0]) is not None
+    return replace(_wishes(text, sentences, said, kept), is_withdrawal=is_back or not any(own))
 
 
 def _wishes(text: str, sentences: Sequence[tuple[int, int]], said: Sequence[str], kept: Sequence[int]) -> Wishes:
@@ -213,26 +229,39 @@ def kept_of(turns: Sequence[tuple[bool, str]]) -> list[str]:
     return kept
 
 
-_BARE: Final = "bare"
-_WITH_WORDS: Final = "with words"
+_SAYS_SOMETHING: Final = 9
+"""Bytes of the letters before a request that are likely to be what it is about: three of Chinese."""
 
 
-def _cue(sentence: str) -> str | None:
-    """Return whether a sentence asks not to keep something, and whether it says what by itself."""
-    if any(pattern.search(sentence) for pattern in _REMEMBER):
-        return None
+def _request(sentence: str) -> tuple[str, str] | None:
+    """Return the words of its own before and behind a request not to keep something, where a sentence has one."""
     found = [match.span() for pattern in _NOT_KEEP for match in pattern.finditer(sentence)]
-    if not found:
+    if not found or any(pattern.search(sentence) for pattern in _REMEMBER):
         return None
     rest = list(sentence)
     for begin, end in found:
         rest[begin:end] = " " * (end - begin)
-    return _BARE if _is_bare("".join(rest)) else _WITH_WORDS
+    first = min(found)[0]
+    return _own("".join(rest[:first])), _own("".join(rest[first:]))
 
 
-def _is_bare(text: str) -> bool:
-    """Return whether a text has no word of its own."""
-    return not _FILLER.sub("", text)
+def _covered(place: int, request: tuple[str, str], said: Sequence[str], own: Sequence[str]) -> range:
+    """Return the places of the sentences that the request of one covers: when in doubt, of all around it."""
+    is_forward = _FORWARD.search(said[place]) is not None
+    is_number = not is_forward and place > 0 and not any(request) and _NUMBER.fullmatch(said[place - 1]) is not None
+    is_own = (is_number or len(request[0].encode()) >= _SAYS_SOMETHING) and not is_forward
+    begin, end = place - is_number if is_own or is_forward else 0, place + 1
+    is_apart = any(own[begin:end])
+    while end < len(said) and not (
+        own[end] if is_own else _ELSEWHERE.match(said[end]) or (is_apart and said[end - 1].count("\n") > 1)
+    ):
+        end += 1
+    return range(begin, end)
+
+
+def _own(text: str) -> str:
+    """Return the letters of what a text says, "" where that is nothing but a request and what goes with one."""
+    return _FILLER.sub("", _ASIDE.sub("", text))
 
 
 def _what(patterns: Sequence[re.Pattern[str]], sentence: str) -> str | None:
@@ -240,4 +269,4 @@ def _what(patterns: Sequence[re.Pattern[str]], sentence: str) -> str | None:
         return None
     found = next(filter(None, (pattern.search(sentence) for pattern in patterns)), None)
     what = found["what"].strip(" \t\n。.!！，,?？") if found else ""
-    return None if not what or (len(what) == 1 and what.isascii()) or _is_bare(what) else what
+    return None if not what or (len(what) == 1 and what.isascii()) or not _FILLER.sub("", what) else what

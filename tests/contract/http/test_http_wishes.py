@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 from contract.front_door import FrontDoor, front_door
 
-from mnemolog.publishing.states import NOT_TO_KEEP
+from mnemolog.publishing.states import NOT_READ, NOT_TO_KEEP, SHOWN
 from streams.decisions.commands import NONE_MEANT, SEVERAL_MEANT
 
 if TYPE_CHECKING:
@@ -64,6 +64,19 @@ async def test_what_is_not_to_be_kept_is_neither_remembered_nor_shown(door: Fron
     assert await memories_of(door, user) == []
     assert await turns_of(door, user) == []
     assert words not in await found(door, user, words)
+
+
+@pytest.mark.parametrize(
+    ("user", "words", "reason"),
+    [
+        ("w20", "What's this song about?\n\n\"I was born in a small town\nMy mama told me don't you cry\"", SHOWN),
+        ("w21", "个人简历\n姓名：赵敏\n现居：深圳\n\n看看我hr发来的这份简历，能约面试不", SHOWN),
+        ("w22", "mình sống ở Đà Nẵng", NOT_READ),
+    ],
+)
+async def test_why_nothing_of_a_turn_is_kept_is_said(door: FrontDoor, user: str, words: str, reason: str):
+    [state] = await say(door, user, words)
+    assert (state["state"], state["reason"]) == ("nothing", reason)
 
 
 async def test_the_rest_of_a_turn_is_kept(door: FrontDoor):

@@ -14,6 +14,21 @@ NOT_KEPT = [
     "这个你别记，我离婚了。",
     "别记住这个：我讨厌我的老板。",
     "我怀孕了，就当我没说。",
+    "I had an abortion last week. don't save this, and don't tell anyone",
+    "i owe my ex 5k. pls dont keep that in your notes ok thx",
+    "(don't save!!) i failed my exam",
+    "I'm bipolar [don't store!] and I was in hospital in may",
+    "I cheated on Marc. I feel awful. don't keep this, my life would be over",
+    "i slept with my boss dont save this lol",
+    "keep this between us: I am moving out",
+    "I was in prison, don't write that down. It was for fraud.",
+    "Don't save this:\n\nI take Xanax.\n\nMy boss must not know.",
+    "I wet the bed. You mustn't save this!",
+    "我有痔疮，你不能存这个哦",
+    "我欠了网贷八万。这个不要存，别跟别人说",
+    "我打算离婚。律师都找好了。别记录，还没定呢",
+    "我欠高利贷20万。不许存！谁也别说！",
+    "接下来说的不要记：我老公出轨了。我在找律师。",
 ]
 LOOK_ALIKES = [
     "I saved the file.",
@@ -26,6 +41,15 @@ LOOK_ALIKES = [
     "我总是忘记带钥匙",
     "我妈让我别存钱",
     "别记错了时间",
+    "I don't save money, I spend it all on records.",
+    "don't forget Lena's birthday on the 4th of May",
+    "My parents don't keep sweets in the house.",
+    "Please don't add cilantro to recipes.",
+    "Don't tell anyone what the cake tastes like.",
+    "Between us we have four kids.",
+    "老师让我们别记笔记，光听课",
+    "别忘了提醒我爸吃药",
+    "谁也别想拦我去西藏",
 ]
 
 
@@ -37,6 +61,19 @@ def test_nothing_is_kept_of_what_is_not_to_be_kept(text: str):
 @each("text", LOOK_ALIKES)
 def test_look_alikes_ask_for_nothing(text: str):
     assert wishes_of(text) == Wishes(text, told=text)
+
+
+APART = [
+    ("just between us (don't write this down!!) i kissed him. anyway i do pottery now", "anyway i do pottery now"),
+    ("I live in Rome. Off the record: I hate my boss. I want to leave him.", "I live in Rome."),
+    ("I got 90k, don't log that.\n\nI also learn Greek.", "I also learn Greek."),
+    ("我挂科了，别存。另外我养了只猫", "另外我养了只猫"),
+]
+
+
+@each(("text", "kept"), APART)
+def test_what_is_clearly_apart_from_what_is_not_to_be_kept_is_kept(text: str, kept: str):
+    assert wishes_of(text).kept == kept
 
 
 def test_a_sentence_that_only_asks_takes_the_one_before_it_away():
@@ -75,6 +112,24 @@ def test_what_is_to_be_remembered_is_taken_word_for_word(text: str, what: str):
 @each("text", ["Remember when we met?", "Forget it.", "Do you remember my name?", "I forget that a lot."])
 def test_talk_of_remembering_is_no_order(text: str):
     assert (wishes_of(text).to_remember, wishes_of(text).to_forget) == ((), ())
+
+
+WITHDRAWN = [
+    "pls dont save that and dont tell anyone ok",
+    "don't keep this!! (seriously)",
+    "先别记，还没跟家里说",
+    "刚才那个别记！",
+]
+
+
+@each("asked", WITHDRAWN)
+def test_a_turn_that_only_asks_takes_the_turn_before_it_back(asked: str):
+    assert kept_of([(True, "I relapsed."), (True, asked)]) == ["", ""]
+
+
+def test_a_turn_with_words_of_its_own_takes_only_these_back():
+    turns = [(True, "I live in Rome."), (True, "Off the record, I know that Tom cheats on Ann.")]
+    assert kept_of(turns) == ["I live in Rome.", ""]
 
 
 def test_the_next_turn_takes_a_turn_back_and_the_answer_goes_with_it():
