@@ -270,11 +270,12 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
     """Return the memories of a statement: its own words, and each further key's sentence."""
     one = kept.statement
     sources = (one.piece,) if one.lives_from is None else (one.piece, one.lives_from)
+    allowed = [key for key in one.keys if not _forbids(window, key.content, key)]
+    is_forbidden = len(allowed) < len(one.keys) or _forbids(window, kept.text)
+    if one.is_said_by_keys or is_forbidden:
+        return [_of_key(key, one, sources) for key in allowed]  # of what must not be kept no sentence says it
     if one.event is not None:
         return [_episode(kept, one.event, window, sources), *(_of_key(key, one, sources) for key in one.keys)]
-    allowed = [key for key in one.keys if not _forbids(window, key.content, key)]
-    if one.is_said_by_keys or len(allowed) < len(one.keys) or _forbids(window, one.said):
-        return [_of_key(key, one, sources) for key in allowed]  # of what must not be kept no sentence says it
     first, rest = (one.keys[0], one.keys[1:]) if one.keys else (None, ())
     is_lasting = (kept.is_lasting or kept.is_change) and not (one.asks or one.is_brief)
     importance = round(0.3 + 0.4 * kept.score, 2) if is_lasting and not one.is_seen else SHORT_LIVED

@@ -431,3 +431,11 @@ def test_a_sentence_with_a_key_that_must_not_be_kept_is_not_kept():
     kept = asyncio.run(OwnWordsHere().extract(said)).proposals
     assert [(one.attribute, one.value) for one in kept] == [("city", "Oslo")]
     assert not any("Siemens" in one.content for one in kept)
+
+
+def test_an_event_with_a_key_that_must_not_be_kept_is_not_kept():
+    said = "I broke up with Ben yesterday and I feel so lonely."
+    policy = Policy(never_attributes=("relationship_status", "family"))
+    kept = asyncio.run(OwnWordsHere().extract(replace(window_of(said), policy=policy))).proposals
+    assert found(said)
+    assert kept == ()
