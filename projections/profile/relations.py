@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from projections.text.analyser import fold, tokens
+from projections.text.scripts import HAN
 
 _SAME: Final = """
     mother mom mum mama mommy 妈妈 母亲 老妈 妈
@@ -51,7 +51,6 @@ _KINDS: Final = """
     pet cat dog rabbit hamster parrot turtle fish horse pony
 """
 """A wider word and what it may stand for; each may be asked for by the other."""
-_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 
 
 def _table() -> dict[str, frozenset[str]]:
@@ -76,7 +75,7 @@ def mentions(text: str, said: str) -> bool:
     Of several English words a relation is the last (`older sister`); of a name all must stand there.
     """
     folded, words = fold(text), frozenset(tokens(text))
-    if _HAN.search(said):
+    if HAN.search(said):
         return any(_stands_in(word, folded, words) for word in _alike_in_chinese(said))
     *_, last = parts = said.split() or [""]
     if alike := _ALIKE.get(last) or _ALIKE.get(last.removesuffix("s")):
@@ -93,4 +92,4 @@ def _alike_in_chinese(said: str) -> frozenset[str]:
 
 
 def _stands_in(word: str, folded: str, words: frozenset[str]) -> bool:
-    return word in folded if _HAN.search(word) else bool(words.intersection(tokens(word)))
+    return word in folded if HAN.search(word) else bool(words.intersection(tokens(word)))

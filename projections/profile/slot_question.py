@@ -12,6 +12,7 @@ from projections.profile.relations import mentions
 from projections.profile.tense import is_past, tells
 from projections.state.memory import ACTIVE, SUPERSEDED
 from projections.text.analyser import fold
+from projections.text.scripts import HAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +33,6 @@ _LONG_LISTS: Final = frozenset({"likes", "dislikes", "skills"})
 _CHANGING: Final = frozenset({"employer", "occupation", "city", "relationship_status"})
 """Slots whose value is of a time: a birthday is the same in each."""
 _YEAR: Final = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 
 
 def slot_asked(query: str) -> SlotAsked | None:
@@ -40,7 +40,7 @@ def slot_asked(query: str) -> SlotAsked | None:
     if not 0 < len(query) <= MAX_CHARACTERS:
         return None
     text = fold(query).strip()
-    return asked_in_chinese(text) if _HAN.search(text) else asked_in_english(text)
+    return asked_in_chinese(text) if HAN.search(text) else asked_in_english(text)
 
 
 def filling(
@@ -125,6 +125,6 @@ def _about_user(state: UserState, asked: SlotAsked, at: datetime, agent_id: str 
 
 
 def _is_part(said: str, name: str) -> bool:
-    if _HAN.search(said):
+    if HAN.search(said):
         return len(said) > 1 and name.endswith(said)
     return set(said.split()) <= set(name.split())

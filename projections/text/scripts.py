@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Final
 
+HAN: Final = re.compile(r"[一-鿿]")
+"""A Chinese character."""
 _READ: Final = ("LATIN", "CJK", "HANGUL", "CYRILLIC", "ARABIC", "THAI")
 """The scripts of the encoder's languages, as Unicode begins the names of their letters."""
 _MARKED: Final = frozenset("àáâãäåæçèéêëìíîïñòóôõöøœùúûüÿßąćęłńśźżğış")

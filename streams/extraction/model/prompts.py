@@ -9,6 +9,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, cast, get_args
 
+from projections.text.scripts import HAN
 from schemas.inputs.images import media_type
 from schemas.visible_text import visible
 from schemas.vocabulary.attributes import BY_NAME, LISTS, MANY, MAPS, ONE, SINGLE
@@ -199,7 +200,6 @@ MAX_NAME: Final = 120
 _NUMBER: Final = re.compile(r"[\[［【〔〖⟦]\s{0,3}(\d{1,9})\s{0,3}[\]］】〕〗⟧]")
 """What a line begins with, in any brackets and digits that a model may take for those."""
 _NOT_IN_NAMES: Final = re.compile(r"[\[\]［］【】〔〕〖〗⟦⟧{}<>:：﹕︓꞉∶|`]")
-_HAN: Final = re.compile("[\u4e00-\u9fff]")
 _LATIN: Final = re.compile("[A-Za-z]")
 _LETTERS_A_CHARACTER: Final = 3
 """As many letters write in English what one character writes in Chinese, roughly."""
@@ -285,7 +285,7 @@ def language(window: Window) -> Language:
     """Return the language of most of a window's words, the user's where a user speaks."""
     own = [piece.text for piece in window.pieces if piece.speaker == "user"]
     text = " ".join(own or [piece.text for piece in window.pieces])
-    return "zh" if len(_HAN.findall(text)) * _LETTERS_A_CHARACTER > len(_LATIN.findall(text)) else "en"
+    return "zh" if len(HAN.findall(text)) * _LETTERS_A_CHARACTER > len(_LATIN.findall(text)) else "en"
 
 
 def repair(question: list[Message], answer: str, wrong: str) -> list[Message]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from projections.dates.yearly import birth_date
 from projections.profile.slot_question import slot_asked
+from projections.text.scripts import HAN
 from streams.extraction.evidence.judgement import confirms, denies
 from streams.extraction.own_words.antecedents import of_whom
-from streams.extraction.own_words.cues import in_first_person, says_nothing
+from streams.extraction.own_words.cues import in_first_person, is_question, says_nothing
 from streams.extraction.own_words.splitting import clauses, sentences
 from streams.extraction.rules.finding import Finding, profile
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 MOST_WORDS: Final = 8
 MOST_HAN: Final = 16
 LONGEST_QUESTION: Final = 200
-_HAN: Final = re.compile(r"[一-鿿]")
-_ASKS: Final = re.compile(r"[?？][\"'”」』)）\s]*$")
 _LEADS: Final = re.compile(
     r"^(?:(?:oh|well|um|er|uh|so|hi|hey|yes|yeah|sure)[,! ]+)*(?:(?:it'?s|it is|i'?m|i am|my name is|that'?s|in|at|from"
     r"|as|near|a|an|the|about|around|just)\s+)*|^(?:嗯|哦|啊|好|是|我|叫|在|的|今年|现在|住|姓名|做)*[，,：:]?",
@@ -161,16 +160,16 @@ def question_before(window: Window, index: int) -> tuple[int | None, str | None]
 
 def _question(text: str) -> str | None:
     """Return the question with which a text ends, or that its last sentence follows."""
-    asked = next((one for one in reversed(sentences(text)[-2:]) if _ASKS.search(one)), None)
+    asked = next((one for one in reversed(sentences(text)[-2:]) if is_question(one)), None)
     return asked if asked is not None and len(asked) <= LONGEST_QUESTION else None
 
 
 def answered(asked: str, said: str) -> Answer | None:
     """Return what a sentence says to a question; None where it asks something itself, or is long enough."""
-    if _ASKS.search(said):
+    if is_question(said):
         return None
     whole, said = said, clauses(said)[0].rstrip("，,；; ")
-    han = len(_HAN.findall(said))
+    han = len(HAN.findall(said))
     is_short = han <= MOST_HAN if han else len(said.split()) <= MOST_WORDS
     if not is_short or (in_first_person(said) and said != whole):
         return None
@@ -197,7 +196,7 @@ def _as_statement(asked: str) -> str | None:
 
 def _allergies(said: str) -> tuple[Finding, ...]:
     """Return each thing that an answer to a question about allergies names."""
-    is_chinese = _HAN.search(said) is not None
+    is_chinese = HAN.search(said) is not None
     things = re.split(r",|、|，|。|\band\b|\bor\b|[和跟]", _LEADS.sub("", said).strip(" .。!！～~"))
     named = [one for one in map(str.strip, things) if one and len(one) <= LONGEST_THING and _is_value("allergies", one)]
     sentence = "用户对{}过敏" if is_chinese else "User is allergic to {}"
@@ -223,7 +222,7 @@ def _keys(asked: str, said: str, whole: str) -> tuple[Finding, ...]:
         value = birth_date(value) or ""
     elif not _is_value(attribute, value):
         value = ""
-    sentence = _SENTENCES[attribute][_HAN.search(asked + value) is not None]
+    sentence = _SENTENCES[attribute][HAN.search(asked + value) is not None]
     return (profile(attribute, value, sentence.format(value)),) if value else ()
 
 
@@ -237,7 +236,7 @@ def _is_value(attribute: str, value: str) -> bool:
         or says_nothing(value)
     ):
         return False
-    if _HAN.search(value):
+    if HAN.search(value):
         return len(value) <= LONGEST_HAN
     words = value.split()
     is_name = attribute in ("user_name", "city", "employer")
@@ -253,5 +252,5 @@ def field_of(said: str) -> list[Finding]:
     is_good = _AGE.fullmatch(named["value"]) if attribute == "age" else _is_value(attribute, named["value"])
     if not is_good:
         return []
-    sentence = _SENTENCES[attribute][_HAN.search(said) is not None]
+    sentence = _SENTENCES[attribute][HAN.search(said) is not None]
     return [profile(attribute, named["value"], sentence.format(named["value"]))]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from projections.text.scripts import HAN
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -68,7 +70,6 @@ _OF_SOMEBODY: Final = re.compile(
 )
 """How a Chinese sentence begins whose subject is a relative, a friend or a pet."""
 _SUBJECT: Final = re.compile(r"[我咱俺你您他她它]|^(?:这|那|今天|明天|昨天)")
-_HAN: Final = re.compile(r"[一-鿿]")
 _FIRST: Final = re.compile(
     r"\b(?P<who>she|he|they|her|his|their)(?P<short>'?s|'?re|'ve|'d|'ll)?\b|(?P<han>他们|她们|[他她])", re.IGNORECASE
 )
@@ -108,7 +109,7 @@ def antecedent(who: str, sentences: Iterable[str]) -> str | None:
 
 def leaves_out_whom(sentence: str, before: str) -> bool:
     """Return whether a Chinese sentence goes on, without a subject, from one about somebody else."""
-    is_open = _HAN.match(sentence) is not None and _SUBJECT.search(sentence) is None
+    is_open = HAN.match(sentence) is not None and _SUBJECT.search(sentence) is None
     return is_open and _OF_SOMEBODY.match(before) is not None
 
 

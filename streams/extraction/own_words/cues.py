@@ -99,6 +99,10 @@ _NOTHING: Final = re.compile(
     r"|你(?:真|说得|太|很|好)|听起来|说得对|原来如此|明白了|知道了|我会试试|好建议)",
     re.IGNORECASE,
 )
+_ASKS: Final = re.compile(
+    r"[?？][\"'”」』)）\s]{0,4}$"
+    r"|(?:吗|么|(?:什么|怎么|怎样|谁|哪|几|多少|为何|[你您]).{0,12}呢|(?<![要可才就也都我从])不)[。！!～~…\s]{0,4}$"
+)
 _GOES_ON: Final = re.compile(
     r"[，,；;。.!！～~—]+\s*|(?<=[一-鿿])\s+(?=[一-鿿])|\s(?=(?:i|i'm|im|i've|my|we)\b)|(?=[我咱])", re.IGNORECASE
 )
@@ -146,6 +150,11 @@ def asks_for_something(text: str) -> bool:
 def asks_for_good(text: str) -> bool:
     """Return whether a sentence says how the listener is to answer, or what to do, from now on."""
     return _STANDING.search(text) is not None
+
+
+def is_question(text: str) -> bool:
+    """Return whether a sentence asks something, with a question mark or without."""
+    return _ASKS.search(text) is not None
 
 
 def says_nothing(text: str) -> bool:

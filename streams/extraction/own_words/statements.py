@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from projections.dates.wording import annotated, first_day
 from projections.text.analyser import terms
 from projections.text.reminders import asks_for_reminder
+from projections.text.scripts import HAN
 from projections.text.shown import said_of
 from streams.extraction.evidence.speakers import others_of, user_name_of
 from streams.extraction.own_words.answers import answered, field_of, question_before
@@ -23,6 +24,7 @@ from streams.extraction.own_words.cues import (
     in_first_person,
     is_limited,
     is_of_the_moment,
+    is_question,
     is_retraction,
     says_nothing,
 )
@@ -55,7 +57,6 @@ MOST_BACK: Final = 8
 FEW_WORDS: Final = 4
 FEW_HAN: Final = 6
 """Of a sentence that needs the one before it, where its speaker is not in it."""
-_HAN: Final = re.compile(r"[一-鿿]")
 _TO_COME: Final = re.compile(
     r"\b(?:will|going to|gonna|have to|need to|must|am (?:meeting|seeing|having|flying|going)|appointment|meeting"
     r"|due|deadline)\b"
@@ -66,7 +67,6 @@ _ALSO: Final = re.compile(r"(?:and|also|plus)\b|还有|以及|也", re.IGNORECAS
 _TASTES: Final = frozenset(
     {"likes", "dislikes", "interests", "allergies", "skills", "sensitive_topics", "usage_patterns"}
 )
-_ASKS: Final = re.compile(r"[?？][\"'”」』)）\s]{0,4}$|(?:吗|呢|么|(?<![要可才就也都我从])不)[。！!～~…\s]{0,4}$")
 _OF_TODAY: Final = re.compile(
     r"\b(?:today|tonight|now|rn|tomorrow|this morning|just)\b|今天|今晚|现在|明天|刚", re.IGNORECASE
 )
@@ -129,7 +129,7 @@ class Statement:
         if any(key.content == self.said for key in self.keys):
             return False
         told = " ".join(f"{key.content} {key.value}" for key in self.keys)
-        if _HAN.search(self.said):
+        if HAN.search(self.said):
             return set(simplified(self.said)) - set(simplified(told)) <= _LITTLE
         return set(terms(self.said)) <= set(terms(told)) | _FILLERS
 
@@ -194,7 +194,7 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
         keys += liked if number == 0 else []
         field = [] if keys else field_of(sentence)
         keys = keys or field
-        said = _before_question(sentence) if _ASKS.search(sentence) or asks_for_reminder(sentence) else sentence
+        said = _before_question(sentence) if is_question(sentence) or asks_for_reminder(sentence) else sentence
         continues = number == 0 or (number == 1 and _ALSO.match(sentence) is not None)
         answer = answered(asked, sentence) if asked is not None and continues else None
         if answer is not None and not keys:
@@ -253,7 +253,7 @@ def _carried(
 
 def _is_fragment(said: str) -> bool:
     """Return whether a sentence is too short to stand alone, and does not speak of its speaker."""
-    han = len(_HAN.findall(said))
+    han = len(HAN.findall(said))
     is_short = han <= FEW_HAN if han else len(said.split()) <= FEW_WORDS
     return is_short and not in_first_person(said)
 
@@ -362,7 +362,7 @@ def _felt(sentence: str) -> Finding | None:
     """Return what a short sentence in the first person feels, as something that its speaker shares."""
     if len(sentence) > LONGEST_FELT or not _FEELS.search(sentence) or is_limited(sentence):
         return None
-    feeling = (chinese_feeling if _HAN.search(sentence) else english_feeling)(sentence)
+    feeling = (chinese_feeling if HAN.search(sentence) else english_feeling)(sentence)
     if feeling is None:
         return None
     return Finding(
@@ -386,7 +386,7 @@ def _gift(piece: Piece, index: int) -> Iterator[Statement]:
     gift = (piece.context.gift or "").strip() if piece.context else ""
     if gift:
         words = piece.text.strip()[:200]
-        content = f"用户送了礼物：{gift}" if _HAN.search(gift + words) else f"User gave a gift: {gift}"
+        content = f"用户送了礼物：{gift}" if HAN.search(gift + words) else f"User gave a gift: {gift}"
         event = Finding(content=content, kind="episodic", event_type="gift", key_dialogue=(words,) if words else ())
         yield Statement(said=content, text=content, piece=index, event=event, is_certain=True)
 

@@ -10,6 +10,8 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
+from projections.text.scripts import HAN
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -65,7 +67,6 @@ _SLIP: Final = re.compile(
     re.IGNORECASE,
 )
 """What says that a word was wrong, wherever the right one stands."""
-_HAN: Final = re.compile(r"[一-鿿]")
 _WORD: Final = re.compile(r"[一-鿿]|[^\W_]+(?![一-鿿])")
 _ZH_VERB: Final = re.compile(
     r"住在?|对(?=.{1,9}过敏)|来自|搬到|搬去|位于|叫做|名叫|在|是|叫|有|去|到|姓|养了|喜欢|最?爱喝|最?爱吃|爱|买了|订了|定在|改到|约了|今年|："
@@ -127,7 +128,7 @@ def repaired_behind(before: str | None, text: str) -> str:
     if not before or not takes_back(text):
         return repaired(text)
     said = before.rstrip(" \n.!。！")
-    joined = f"{said}，{text}" if _HAN.search(said) else f"{said}, {text}"
+    joined = f"{said}，{text}" if HAN.search(said) else f"{said}, {text}"
     after = repaired(joined)
     return repaired(text) if after == joined else after
 
@@ -207,7 +208,7 @@ def _zh_cued(text: str, found: re.Match[str]) -> str:
     before, right, after = text[: found.start()], found["right"].strip(), text[found.end() :]
     begin = max((m.end() for m in re.finditer(r"[。！？\n]", before)), default=0)
     head, clause = before[:begin], before[begin:]
-    if not clause.strip() or not _HAN.search(clause):
+    if not clause.strip() or not HAN.search(clause):
         return text
     if _RESTATED.match(right):
         return f"{head}{right}{after}"
