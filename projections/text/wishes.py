@@ -67,11 +67,11 @@ _NOT_KEEP: Final = tuple(
         r"\b(?:pretend|act like|imagine) (?:that )?i (?:never|didn'?t|did not) (?:sa(?:y|id)|t(?:ell|old)|mention)",
         (
             r"(?<![让叫劝][我你他她咱])(?<![让叫劝][我你他她咱]们)(?<!说)(?:别|不要|不用|无需|不必|请勿|切勿|勿|(?<!\w)(?:不许|不准|甭)|不(?:想让?|希望|愿意?)你|你(?:不能|不可以?))(?:再|去)?(?:把[^，。！？]{1,12})?(?:给我|帮我|替我)?"
-            r"(?:记(?![恨仇错性得者不])|保存|存(?![钱款在])|储存|录(?:下|入)|写(?:进|入|到|下)|收录|留(?:存|档|底|记录)|放进?(?:到|在)?(?:你的)?记忆)"
+            r"(?:记(?![恨仇错性得者不])|保存|存(?![钱款在])|储存|录(?:下|入)|写(?:进|入|到|下)|收录|留(?:存|档|底|记录|着)|放进?(?:到|在)?(?:你的)?记忆)"
         ),
         r"(?:就|全|权)?当(?:作|做)?我?(?:从来|什么都|啥都)?没(?:有)?(?:说|讲|提|听[到见])",
         r"(?:咱|咱们|咱俩|我们|我们俩|你我|你和我)(?:两个|两人|俩)?之间(?:的|说|知道|$|[，。：:！])|你知我知|不要?(?:外传|记录在案)",
-        r"(?:替我|帮我|给我|请|要)保密|私下(?:里)?(?:跟你|和你|对你)?说|(?:悄悄|偷偷)(?:地)?(?:跟你|和你|告诉)",
+        r"(?:替我|帮我|给我|请|要)保密|(?:用|看|听|说|聊)完(?:就|了?请?|马上)(?:删|忘)|私下(?:里)?(?:跟你|和你|对你)?说|(?:悄悄|偷偷)(?:地)?(?:跟你|和你|告诉)",
     )
 )
 _FILLER: Final = re.compile(
@@ -159,6 +159,12 @@ _BACK: Final = re.compile(
     rf"{_KEEP} (?:down )?(?:that|what i)\b|^\W{{0,9}}(?:等等|等一下|哎|对了)?[，,]?\s{{0,3}}(?:刚[才刚]|那[句个])",
     re.IGNORECASE,
 )
+_AHEAD: Final = re.compile(
+    r"\b(?:next|following|(?:about to|going to|gonna|will|i'll) (?:say|tell|share))\b"
+    r"|接下来|下面|下一[句条段]|等[会下]|待会|马上要|[我]?要说的",
+    re.IGNORECASE,
+)
+"""What a request not to keep says of what is still to be said."""
 _SENTENCE: Final = re.compile(
     r"(?:[(（\[【][^()（）\[\]【】\n]{1,80}[)）\]】]|[^。！？!?\n.])+(?:\.(?=\S)[^。！？!?\n.]*)*[。！？!?\n.]*\s*"
 )
@@ -177,6 +183,8 @@ class Wishes:
     """What it says of the memories that it asks to forget."""
     is_withdrawal: bool = False
     """It asks only not to keep what was said before it."""
+    is_ahead: bool = False
+    """It asks only not to keep what is said next."""
     told: str = ""
     """What is kept, without the sentences that ask to forget."""
 
@@ -193,7 +201,11 @@ def wishes_of(text: str) -> Wishes:
     spared = {at for place, one in enumerate(requests) if one for at in _covered(place, one, said, own)}
     kept = [at for at in range(len(said)) if at not in spared]
     is_back = requests[0] is not None and not requests[0][0] and _BACK.search(said[0]) is not None
-    return replace(_wishes(text, sentences, said, kept), is_withdrawal=is_back or not any(own))
+    is_only = not any(own)
+    is_ahead = is_only and _AHEAD.search(plain) is not None
+    return replace(
+        _wishes(text, sentences, said, kept), is_withdrawal=is_back or (is_only and not is_ahead), is_ahead=is_ahead
+    )
 
 
 def _wishes(text: str, sentences: Sequence[tuple[int, int]], said: Sequence[str], kept: Sequence[int]) -> Wishes:
@@ -214,7 +226,8 @@ def _wishes(text: str, sentences: Sequence[tuple[int, int]], said: Sequence[str]
 def kept_of(turns: Sequence[tuple[bool, str]]) -> list[str]:
     """Return what is kept of a session's turns in a row, each the user's or not: "" where nothing is.
 
-    A turn that asks only not to keep takes the user's turn before it away; an answer to what is not kept goes with it.
+    A turn that asks only not to keep takes the user's turn before it away, or the next one where it says so; an answer
+    to what is not kept goes with it.
     """
     wishes = [wishes_of(text) if by_user else Wishes(text) for by_user, text in turns]
     kept = [wish.kept for wish in wishes]
@@ -222,6 +235,8 @@ def kept_of(turns: Sequence[tuple[bool, str]]) -> list[str]:
     for place, ((by_user, _), wish) in enumerate(zip(turns, wishes, strict=True)):
         if by_user and wish.is_withdrawal and last is not None:
             kept[last] = ""
+        if by_user and last is not None and wishes[last].is_ahead:
+            kept[place] = ""
         last = place if by_user else last
     for place, (by_user, _) in enumerate(turns):
         if not by_user and place and turns[place - 1][0] and not kept[place - 1]:

@@ -33,6 +33,7 @@ _SENTENCES: Final = {
     "occupation": ("User works as {}", "用户的职业是{}"),
     "employer": ("User works at {}", "用户在{}工作"),
     "birthday": ("User's birthday is {}", "用户的生日是{}"),
+    "allergies": ("User is allergic to {}", "用户对{}过敏"),
     "relationship_status": ("User is {}", "用户{}"),
 }
 """The sentence of each key that one question asks for, in English and in Chinese."""
@@ -109,13 +110,14 @@ _FIELDS: Final = {
     **dict.fromkeys(("name", "姓名", "名字"), "user_name"),
     **dict.fromkeys(("city", "城市", "所在地"), "city"),
     **dict.fromkeys(("age", "年龄"), "age"),
-    **dict.fromkeys(("job", "occupation", "profession", "职业"), "occupation"),
+    **dict.fromkeys(("job", "work", "occupation", "profession", "职业", "工作"), "occupation"),
+    **dict.fromkeys(("allergy", "allergies", "过敏"), "allergies"),
     **dict.fromkeys(("employer", "company", "公司"), "employer"),
 }
 _LONGEST_VALUE: Final = 40
 _NO_VALUE: Final = re.compile(
     r"\b(?:not|no|none|never|don'?t|rather|secret|why|you|idk|dunno|guess|maybe|nothing|somewhere)\b|不|没|秘密|你"
-    r"|猜|随便|干嘛|干吗|为什么|问这",
+    r"|猜|随便|干嘛|干吗|为什么|问这|等[下等会]|稍等",
     re.IGNORECASE,
 )
 

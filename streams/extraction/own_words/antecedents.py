@@ -100,6 +100,8 @@ def antecedent(who: str, sentences: Iterable[str]) -> str | None:
     """Return the first of some sentences that names somebody whom a pronoun can mean; None where none does."""
     others = [row for gender, row in _PEOPLE.items() if gender not in (who, "they")]
     for sentence in sentences:
+        if unnamed(sentence) is not None:  # it speaks of somebody named before it
+            continue
         if _PEOPLE[who].search(sentence) or _PEOPLE["they"].search(sentence):
             return sentence
         if _NAME.search(sentence) and not (who != "they" and any(row.search(sentence) for row in others)):

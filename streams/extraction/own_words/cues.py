@@ -177,14 +177,15 @@ _CHANGES: Final = (
         (
             r"\b(?:sold|traded|stopped|quit|quitting|gave up|given up|no longer|any ?more|cancel\w*|called off"
             r"|paid (?:\w+ ){0,3}back"
-            r"|is over|passed away|died|broke up|split up|back together|retired|replaced|postponed|pushed"
+            r"|is over|passed away|died|dead|ended|closed|moved out"
+            r"|broke up|split up|back together|retired|replaced|postponed|pushed"
             r"|rescheduled"
             r"|got rid of|swapped|dropped|scrapped|ditched|fell through|done with|not happening|returned"
             r"|moved|relocated"
             r"|turned \d|gave birth|switched|changed|adopted|don'?t \w+ (?:\w+ )?now)\b"
             r"|卖掉?了|不再|不\w{0,6}了|没\w{0,4}了|改(?:成|到|为|学|喝|吃|坐|用|在)|换(?:成|了|到|掉)|搬(?:到|去"
             r"|家|了)|取消|推迟|提前到|延期"
-            r"|还清|还给|还了|结束|去世|过世|走了|分手|和好|戒|退(?:休|掉|了)|辞|离职|满\d+|生了|涨|降|转(?:行|到)"
+            r"|还清|还给|还了|结束|去世|过世|死了|停了|停掉|走了|退租|关了|分手|和好|戒|退(?:休|掉|了)|辞|离职|满\d+|生了|涨|降|转(?:行|到)"
             r"|黄了|收养|改名|改到|复合|领证|结婚"
         ),
     ),
@@ -201,6 +202,11 @@ _ENDING: Final = tuple((least, re.compile(pattern, re.IGNORECASE)) for least, pa
 """What says that something is not as it was, each with how near the older statement must be."""
 
 
+_MOVED: Final = re.compile(
+    r"\b(?:moved|pushed?|rescheduled?|postponed?|cancel\w*|called off|brought forward|delayed)\b"
+    r"|改(?:到|成|在|约)|推迟|提前|延期|取消|挪|换到",
+    re.IGNORECASE,
+)
 _UNCHANGED: Final = re.compile(
     r"(?:n['’]?t|\b(?:never|not|no))\s(?:\w+\s){0,2}(?:sold|quit|stop\w*|give|cancel\w*|move|moved|switch\w*"
     r"|change\w*|drop\w*|retire)"
@@ -213,6 +219,11 @@ _FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|im|ive|my|we|we're|
 def in_first_person(text: str) -> bool:
     """Return whether a sentence speaks of its speaker."""
     return _FIRST_PERSON.search(text) is not None
+
+
+def is_moved(text: str) -> bool:
+    """Return whether a sentence says that an appointment is at another time, or is not."""
+    return _MOVED.search(text) is not None
 
 
 def nearness_of_what_changed(text: str) -> float | None:

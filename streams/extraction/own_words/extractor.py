@@ -14,7 +14,13 @@ from projections.text.scripts import is_read
 from schemas.vocabulary.attributes import NICKNAME
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.own_words.antecedents import leaves_out_whom, of_whom, unnamed, with_stand_in
-from streams.extraction.own_words.cues import asks_for_something, category_of, in_first_person, nearness_of_what_changed
+from streams.extraction.own_words.cues import (
+    asks_for_something,
+    category_of,
+    in_first_person,
+    is_moved,
+    nearness_of_what_changed,
+)
 from streams.extraction.own_words.splitting import beside, clauses
 from streams.extraction.protocol import Extraction, Outage, Proposal
 from streams.extraction.request import know_nothing
@@ -163,7 +169,7 @@ class OwnWords(RulesLineage):
                 or one.is_certain
                 or max(own[alone], own[asked]) >= OF_SPEAKER
             )
-            if unnamed(one.said) and not (one.before or one.asked):
+            if unnamed(one.said) and not (one.before or one.asked or in_first_person(one.said)):
                 score = min(score, SHORT_LIVED)  # of whom is not known
             says_something = max(says[alone], says[asked]) >= KEPT
             kept.append(_Kept(one if is_own else replace(one, keys=()), score, says_something=says_something))
@@ -308,9 +314,10 @@ def _forbids(window: Window, text: str, key: Finding | None = None) -> bool:
 
 
 def _nearness_of_what_ends(one: Proposal, text: str) -> float | None:
-    """Return how near a statement must be that a proposal ends. Keys and plans end none."""
-    is_of_now = one.attribute is None and one.category != SCHEDULE and one.memory_type == "long_term"
-    return nearness_of_what_changed(text) if is_of_now else None
+    """Return how near a statement must be that a proposal ends. Keys end none, nor do plans that move nothing."""
+    if one.attribute is not None or one.memory_type != "long_term":
+        return None
+    return nearness_of_what_changed(text) if one.category != SCHEDULE or is_moved(text) else None
 
 
 def _may_end(one: Proposal, text: str, known: Known, *, is_near: bool) -> bool:

@@ -57,6 +57,7 @@ MOST_BACK: Final = 8
 FEW_WORDS: Final = 4
 FEW_HAN: Final = 6
 """Of a sentence that needs the one before it, where its speaker is not in it."""
+_LINE_MARK: Final = re.compile(r"(?m)^[ \t]*(?:[-*•·–#]+|\d{1,2}[.)])?[ \t]*")
 _TO_COME: Final = re.compile(
     r"\b(?:will|going to|gonna|have to|need to|must|am (?:meeting|seeing|having|flying|going)|appointment|meeting"
     r"|due|deadline)\b"
@@ -206,7 +207,8 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
         if (said and (answer is not None or not says_nothing(said))) or keys or event:
             one = _statement(text, index, piece, keys)
             is_asked = answer is not None and not answer.stands_alone
-            before, said_at = (None, None) if is_asked else _carried(window, index, one.said, told, asked)
+            goes_on_alone = is_asked or bool(field)
+            before, said_at = (None, None) if goes_on_alone else _carried(window, index, one.said, told, asked)
             is_asked = is_asked or (before is not None and before == asked)
             places = [asked_by if is_asked else said_at, mended_at, told_at if number == 0 else None]
             yield replace(
@@ -232,7 +234,8 @@ def _carried(
 
     `told` are the sentences before it in its own piece; `asked` is the question before that.
     """
-    if told and len(told[-1]) <= LONGEST_CARRIED and (goes_on(said) or _is_fragment(said)):
+    is_short = _is_fragment(said) and f"\n{said}" not in _LINE_MARK.sub("", window.pieces[index].text)
+    if told and len(told[-1]) <= LONGEST_CARRIED and (goes_on(said) or is_short):
         return told[-1], None
     if told and leaves_out_whom(said, told[-1]):
         return told[-1], None
@@ -285,15 +288,16 @@ def _mended(part: str, before: str | None, piece: Piece) -> tuple[str, bool]:
 
     Where it is not, or where no key changes its value, the words stay as they are.
     """
-    after = repaired_behind(before, part)
-    if before is None and after == part:
+    after = repaired_behind(before and with_commas(before), with_commas(part))
+    if before is None and after == with_commas(part):
         return part, not is_unclear(part)
     whole = part if before is None else beside(before, part)
     wrong, right = (
         {(key.attribute, key.value) for key in _findings(text, piece, (), of_another=False)[0]}
         for text in (before or part, after)
     )
-    is_clear = after not in (part, whole) and not is_unclear(after) and not (wrong and wrong == right)
+    is_clear = after not in (part, whole) and not is_unclear(after)
+    is_clear = is_clear and (before is None or not wrong or wrong != right)
     return (after, True) if is_clear else (whole, False)
 
 
