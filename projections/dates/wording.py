@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _HAN: Final = re.compile(r"[一-鿿]")
 _SAID: Final = re.compile(r"\s?[(（][^()（）]{0,20}\d{4}")
 """Brackets that say the day already."""
+_BRACKETS: Final = re.compile(r"\s?[(（]\d{4}[^()（）]{0,30}[)）]")
 _ONGOING: Final = re.compile(r"\b(?:since|until|till)\s+(?:the\s+)?$|[自从]$", re.IGNORECASE)
 _GAP: Final = re.compile(r"[\s,，、(（的]{0,3}")
 _BEFORE: Final = 12
@@ -38,6 +39,15 @@ def annotated(text: str, at: datetime) -> str:
         parts += [text[end : one.end], brackets(text[: one.end], one.days)]
         end = one.end
     return "".join((*parts, text[end:]))
+
+
+def without_time(text: str, at: datetime) -> str:
+    """Return a text without its time expressions and the days in brackets: what it is about."""
+    plain, end, parts = _BRACKETS.sub(" ", text), 0, []
+    for one in expressions(plain, at):
+        parts.append(plain[end : one.start])
+        end = max(end, one.end)
+    return " ".join((*parts, plain[end:]))
 
 
 def brackets(text: str, days: Days) -> str:

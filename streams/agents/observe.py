@@ -26,6 +26,7 @@ from schemas.topics import CONVERSATIONS, INBOX
 from streams.agents.pending_observations import PendingObservations
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import append_with_retry, catch_up
+from streams.extraction.own_words.antecedents import unnamed
 from streams.extraction.own_words.cues import nearness_of_what_changed
 from streams.extraction.request import answer_records, too_large
 from streams.extraction.rules_lineage import RulesLineage
@@ -423,7 +424,7 @@ class Observe:
             self._pending.piece_done(partition, owner, piece.event_id, piece.piece_id)
 
     async def _with_turns_before(self, owner: Owner, window: Window, extractor: Extractor) -> Window:
-        """Return a window with the turns before it that its first words take back, take a word of back, or answer.
+        """Return a window with the turns before it that its first words take back, go on from, or answer.
 
         Only the rules are given them to read: a model reads a window as it was cut.
         """
@@ -432,9 +433,9 @@ class Observe:
         if first is None or first.position is None or session_id is None or window.source_type != "chat":
             return window
         is_withdrawal, is_read = wishes_of(first.text).is_withdrawal, isinstance(extractor, RulesLineage)
-        is_repair = is_read and takes_back(first.text)
+        takes_up = is_read and (takes_back(first.text) or unnamed(first.text) is not None)
         may_answer = is_read and first is window.pieces[0] and len(first.text) <= LONGEST_ANSWER
-        if not (is_withdrawal or is_repair or may_answer):
+        if not (is_withdrawal or takes_up or may_answer):
             return window
         at = first.position
         with suppress(ShardUnavailable):  # else what was before it may not be there yet
@@ -442,9 +443,9 @@ class Observe:
         said_before = partial(
             self._shards.of(owner).observations.said_before, owner, session_id, window.agent_id, at.offset
         )
-        mine = said_before() if is_withdrawal or is_repair else None
+        mine = said_before() if is_withdrawal or takes_up else None
         asked = said_before("assistant") if may_answer else None
-        pieces = self._told_before(owner, mine if is_repair else None, at)
+        pieces = self._told_before(owner, mine if takes_up else None, at)
         pieces += self._told_before(owner, asked, at, since=first.recorded_at - ANSWERED_WITHIN)
         before = mine[0] if mine is not None and is_withdrawal else None
         return replace(window, before=before, pieces=(*pieces, *window.pieces), earlier=len(pieces))

@@ -130,7 +130,8 @@ _LIMITED: Final = re.compile(
 
 
 _JUST_NOW: Final = re.compile(
-    r"\b(?:right now|at the moment|rn|brb)\b|\bi'?m (?:at|on|in|sitting|waiting|stuck|standing|lying)\b.{0,40}\bnow\b"
+    r"\bbrb\b|\bi'?m (?:at|on|in|sitting|waiting|stuck|standing|lying)\b (?:\w+ )?(?:the|an?|work|home|line|traffic"
+    r"|bed)\b.{0,40}\b(?:now|rn|at the moment)\b"
     r"|(?:现在|正|刚刚?|此刻)在(?:去|到)?(?:机场|车站|火车|地铁|路上|高铁|飞机|公交|医院|超市|商场|排队|开会|餐厅|咖啡"
     r"|健身房|家里|外面|门口)",
     re.IGNORECASE,

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
+from projections.dates.wording import without_time
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.profile.upcoming import SCHEDULE
 from projections.text.analyser import terms
@@ -28,6 +29,7 @@ from streams.extraction.rules_lineage import RulesLineage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from datetime import datetime
 
     from projections.embedding.embedder import Vectors
     from projections.embedding.heads import Heads
@@ -56,6 +58,8 @@ _USER: Final = re.compile(r"^(?:User|用户)")
 _ASKED: Final = re.compile(r"^(?:[^:()]{1,40}: )?\([^()]{1,200}\) ")
 """The question before an answer, and the speaker before it."""
 log = logging.getLogger("mnemolog")
+_COMMON: Final = frozenset("我你他她的了在是不有就都也和去来上下一个这那没")
+"""Characters that say nothing of what two sentences are about."""
 _FIRST_DATE: Final = re.compile(r"第一次约会|\bfirst date\b", re.IGNORECASE)
 
 
@@ -127,10 +131,11 @@ class OwnWords(RulesLineage):
         if not known:
             return proposals, ()
         vectors = await self._vectors([one.text for one in known] + texts)
+        at = window.pieces[-1].said_at
         cosines = vectors[len(known) :] @ vectors[: len(known)].T
         ended = []
         for one, text, near, row in zip(proposals, texts, least, cosines, strict=True):
-            alike = [known[at] for at in row.argsort()[::-1] if _may_end(one, text, known[at], is_near=row[at] >= NEAR)]
+            alike = [known[n] for n in row.argsort()[::-1] if _may_end(one, text, known[n], at, is_near=row[n] >= NEAR)]
             is_near = near is not None and bool(alike) and row[known.index(alike[0])] >= near
             of_same = [each.memory_id for each in alike if each is alike[0] or each.is_of_same_turns(alike[0])]
             ended.append(replace(one, ends=tuple(of_same)) if is_near else one)
@@ -320,14 +325,14 @@ def _nearness_of_what_ends(one: Proposal, text: str) -> float | None:
     return nearness_of_what_changed(text) if one.category != SCHEDULE or is_moved(text) else None
 
 
-def _may_end(one: Proposal, text: str, known: Known, *, is_near: bool) -> bool:
+def _may_end(one: Proposal, text: str, known: Known, at: datetime, *, is_near: bool) -> bool:
     """Return whether a statement may be about the same as what is known: by its words, whose it is, and about whom."""
     is_same_owner = known.about is None or known.about == one.speaker or known.about.casefold() in text.casefold()
     if (one.speaker and known.about != one.speaker) or not is_same_owner or not of_whom(text) <= of_whom(known.text):
         return False
-    words = set(terms(text))
-    shared = words & set(terms(known.text))
-    return len(words) > 1 and (any(len(word) > 1 for word in shared) or (is_near and bool(shared)))
+    words = set(terms(without_time(text, at)))
+    shared = words & set(terms(without_time(known.text, at)))
+    return len(words) > 1 and (any(len(word) > 1 for word in shared) or (is_near and bool(shared - _COMMON)))
 
 
 def _content(kept: _Kept) -> str:

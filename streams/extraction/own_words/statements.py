@@ -16,7 +16,7 @@ from projections.text.scripts import HAN
 from projections.text.shown import said_of
 from streams.extraction.evidence.speakers import others_of, user_name_of
 from streams.extraction.own_words.answers import answered, field_of, question_before
-from streams.extraction.own_words.antecedents import antecedent, goes_on, leaves_out_whom, unnamed
+from streams.extraction.own_words.antecedents import antecedent, goes_on, leaves_out_whom, of_whom, unnamed
 from streams.extraction.own_words.cues import (
     asks_for_good,
     asks_for_something,
@@ -56,6 +56,8 @@ MOST_BACK: Final = 8
 """Pieces before a sentence among which it is looked for whom it speaks of."""
 FEW_WORDS: Final = 4
 FEW_HAN: Final = 6
+SCRAP: Final = 8
+"""Words or Chinese characters, of which fewer beside a text that is shown say nothing of their own."""
 """Of a sentence that needs the one before it, where its speaker is not in it."""
 _LINE_MARK: Final = re.compile(r"(?m)^[ \t]*(?:[-*•·–#]+|\d{1,2}[.)])?[ \t]*")
 _TO_COME: Final = re.compile(
@@ -77,6 +79,12 @@ _FEELS: Final = re.compile(
     r"|非常|太|有点)",
     re.IGNORECASE,
 )
+_IDENTITY: Final = frozenset({"user_name", "age", "birthday", "city", "employer", "occupation"})
+_TIME: Final = re.compile(
+    r"[一二两三四五六七八九十几半\d]+个?(?:天|周|星期|月|年|小时|次|半年)\w?|(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?"
+    r"|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+"""What is a time, and no place or employer."""
 _LITTLE: Final = frozenset("我我的是在叫了呢啊呀吧哦嗯今年岁也就都有的很一个和，。！,.!～~ 用户")
 
 
@@ -165,7 +173,8 @@ def read_window(window: Window) -> Reading:
                 dropped.append(f"piece {index + 1}: {SHOWN}")
             if said.rstrip()[-_END:] != piece.text.rstrip()[-_END:]:
                 shown.add(piece.event_id)
-            found += _of_turn(window, index, said, others.get(index))
+            of_turn = _of_turn(window, index, said, others.get(index))
+            found += of_turn if said == piece.text else (one for one in of_turn if one.keys or not _is_scrap(one.said))
         elif piece.speaker in ("screenshot", "article"):
             found += _seen(piece, index, dropped.append)
     mended = {(one.lives_from, one.mends) for one in found if one.mends is not None}
@@ -208,8 +217,7 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
             one = _statement(text, index, piece, keys)
             is_asked = answer is not None and not answer.stands_alone
             goes_on_alone = is_asked or bool(field)
-            before, said_at = (None, None) if goes_on_alone else _carried(window, index, one.said, told, asked)
-            is_asked = is_asked or (before is not None and before == asked)
+            before, said_at = (None, None) if goes_on_alone else _carried(window, index, one.said, told)
             places = [asked_by if is_asked else said_at, mended_at, told_at if number == 0 else None]
             yield replace(
                 one,
@@ -227,12 +235,10 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
         told.append(text)
 
 
-def _carried(
-    window: Window, index: int, said: str, told: Sequence[str], asked: str | None
-) -> tuple[str | None, int | None]:
+def _carried(window: Window, index: int, said: str, told: Sequence[str]) -> tuple[str | None, int | None]:
     """Return the sentence that another one lives from, and the index of its piece where that is an earlier one.
 
-    `told` are the sentences before it in its own piece; `asked` is the question before that.
+    `told` are the sentences before it in its own piece.
     """
     is_short = _is_fragment(said) and f"\n{said}" not in _LINE_MARK.sub("", window.pieces[index].text)
     if told and len(told[-1]) <= LONGEST_CARRIED and (goes_on(said) or is_short):
@@ -242,16 +248,23 @@ def _carried(
     who = unnamed(said)
     if who is None:
         return None, None
-    near = antecedent(who, (*reversed(told), *([asked] if asked else [])))
+    near = antecedent(who, reversed(told))
     if near is not None:
         return (near, None) if len(near) <= LONGEST_CARRIED else (None, None)
     piece, pieces = window.pieces[index], window.pieces
     for place in range(index - 1, max(-1, index - 1 - MOST_BACK), -1):
-        if (pieces[place].speaker, pieces[place].name) == (piece.speaker, piece.name):
-            found = antecedent(who, reversed(sentences(said_of(pieces[place].text))))
+        is_own = (pieces[place].speaker, pieces[place].name) == (piece.speaker, piece.name)
+        if is_own or place == index - 1:  # else somebody else's words, of which only what they just asked counts
+            said_there = reversed(sentences(said_of(pieces[place].text)))
+            found = antecedent(who, (one for one in said_there if is_own or is_question(one)))
             if found is not None:
                 return (found, place) if len(found) <= LONGEST_CARRIED else (None, None)
     return None, None
+
+
+def _is_scrap(said: str) -> bool:
+    """Return whether a sentence is no more than what hands over the text that is shown beside it."""
+    return asks_for_something(said) or len(said.split()) + len(HAN.findall(said)) < SCRAP
 
 
 def _is_fragment(said: str) -> bool:
@@ -304,7 +317,8 @@ def _mended(part: str, before: str | None, piece: Piece) -> tuple[str, bool]:
 def _statement(said: str, index: int, piece: Piece, keys: list[Finding]) -> Statement:
     """Return a sentence with its day and category."""
     when = first_day(said, piece.said_at)
-    day = when.first if when is not None and (when.relative or when.is_day) else None
+    is_at = when is not None and (when.is_day or (when.relative and not when.first <= piece.today <= when.last))
+    day = when.first if when is not None and is_at else None  # "this year" is no day, but the time that it is said
     is_ahead = day is not None and when is not None and when.last >= piece.today and _is_ahead(said, day, piece)
     if is_ahead and not keys and not is_limited(said):
         keys = begun_by(said)
@@ -317,7 +331,7 @@ def _statement(said: str, index: int, piece: Piece, keys: list[Finding]) -> Stat
         day=day,
         is_ahead=is_ahead,
         category=category,
-        asks=asks_for_something(said) and not asks_for_good(said),
+        asks=any(map(asks_for_something, clauses_of(said))) and not asks_for_good(said),
         is_brief=is_of_the_moment(said) or (is_ahead and day == piece.today and when is not None and when.is_day),
     )
 
@@ -351,10 +365,19 @@ def _findings(
         for finding in read_sentence(replace(part, after=after), piece.today):
             if finding.attribute is not None and not (limited and finding.attribute in _TASTES):
                 key = finding if plain == spelt else as_written(finding, plain, spelt)
-                keys.append(replace(key, content=key.content[:1].upper() + key.content[1:]))
+                if _is_sound(key, sentence):
+                    keys.append(replace(key, content=key.content[:1].upper() + key.content[1:]))
             elif finding.kind == "episodic":
                 event = event or finding
     return keys, event or _felt(sentence), before
+
+
+def _is_sound(key: Finding, sentence: str) -> bool:
+    """Return whether the value of a key can be one, and is the speaker's where a Chinese sentence names none."""
+    if key.attribute not in _IDENTITY:
+        return True
+    is_of_another = HAN.search(sentence) and not in_first_person(sentence) and (of_whom(sentence) or unnamed(sentence))
+    return not is_of_another and _TIME.fullmatch(key.value or "") is None
 
 
 def _is_mood(event: Finding | None, sentence: str) -> bool:
