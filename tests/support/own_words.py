@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from projections.embedding.embedder import Vectors
     from streams.extraction.own_words.statements import Reading
-    from streams.extraction.protocol import Window
+    from streams.extraction.protocol import Known, Window
 
 
 class RulesHere:
@@ -60,9 +60,13 @@ async def vectors_of(texts: Sequence[str]) -> Vectors:
 class OwnWordsHere(OwnWords):
     """The extractor of everybody who has no model, in this process."""
 
-    def __init__(self) -> None:
-        """Read by the rules here, and by the encoder of this process."""
-        super().__init__(RulesHere(), vectors_of, heads.load())
+    def __init__(self, known: Sequence[Known] = ()) -> None:
+        """Read by the rules here, and by the encoder of this process; `known` is what is known of every window."""
+
+        async def known_of(_window: Window) -> Sequence[Known]:
+            return known
+
+        super().__init__(RulesHere(), vectors_of, heads.load(), known_of)
 
     async def aclose(self) -> None:
         """Do nothing, as the rules here."""

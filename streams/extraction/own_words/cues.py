@@ -209,7 +209,7 @@ _MOVED: Final = re.compile(
     re.IGNORECASE,
 )
 _UNCHANGED: Final = re.compile(
-    r"(?:n['’]?t|\b(?:never|not|no))\s(?:\w+\s){0,2}(?:sold|quit|stop\w*|give|cancel\w*|move|moved|switch\w*"
+    r"(?:n['’]t|\b(?:never|not|no|dont|didnt|wont|havent|isnt))\s(?:\w+\s){0,2}(?:sold|quit|stop\w*|give|cancel\w*|move|moved|switch\w*"
     r"|change\w*|drop\w*|retire)"
     r"|(?:没有?|不会|别|从不|还没).{0,2}(?:卖|换|搬|改|取消|辞|戒|分手|离)",
     re.IGNORECASE,

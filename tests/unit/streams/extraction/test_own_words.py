@@ -11,7 +11,7 @@ from support.own_words import OwnWordsHere
 from support.tables import each
 
 from schemas.policy import Policy
-from streams.extraction.protocol import Piece, Window
+from streams.extraction.protocol import Known, Piece, Window
 
 if TYPE_CHECKING:
     from streams.extraction.protocol import Extraction, Proposal
@@ -439,3 +439,24 @@ def test_an_event_with_a_key_that_must_not_be_kept_is_not_kept():
     kept = asyncio.run(OwnWordsHere().extract(replace(window_of(said), policy=policy))).proposals
     assert found(said)
     assert kept == ()
+
+
+ENDED: tuple[tuple[str, str, bool], ...] = (
+    ("I drive a Volvo V60.", "Sold the Volvo last week, cycling now.", True),
+    ("我在学尤克里里", "尤克里里不学了，改学画画", True),
+    ("We have an old cat, Mogwai", "mogwai died on sunday. the house is so quiet", True),
+    ("I have a dentist appointment on Tuesday at 3.", "my dentist appointment was moved to friday at 10", True),
+    ("Me and Dylan broke up 😔", "dylan and i are back together haha", True),
+    ("i adopted a cat called Miso in june (2026-06)", "i stopped drinking coffee in june", False),
+    ("我去年（2025）做了心脏手术", "我去年买的车不要了", False),
+    ("my mom says switch rooms", "switched!!!", False),
+    ("My dad drives a bus", "my sister quit her job at the bus company", False),
+    ("I play the drums", "I would have quit the drums if it rained", False),
+)
+
+
+@each("known,said,is_ended", ENDED)
+def test_what_has_changed_ends_what_it_names_and_nothing_else(known: str, said: str, is_ended: bool):  # noqa: FBT001
+    extractor = OwnWordsHere([Known(memory_id="m1", text=known)])
+    kept = asyncio.run(extractor.extract(window_of(said))).proposals
+    assert any("m1" in one.ends for one in kept) == is_ended
