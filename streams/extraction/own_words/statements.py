@@ -81,7 +81,7 @@ _FEELS: Final = re.compile(
 )
 _IDENTITY: Final = frozenset({"user_name", "age", "birthday", "city", "employer", "occupation"})
 _TIME: Final = re.compile(
-    r"[一二两三四五六七八九十几半\d]+个?(?:天|周|星期|月|年|小时|次|半年)\w?|(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?"
+    r"[一二两三四五六七八九十几半\d]{1,6}个?(?:天|周|星期|月|年|小时|次|半年)\w?|(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?"
     r"|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
 """What is a time, and no place or employer."""
