@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-RULES_VERSION: Final = "21"
+RULES_VERSION: Final = "22"
 """Raise it with every change of what the rules find: it is recorded with each memory's lineage."""
 
 

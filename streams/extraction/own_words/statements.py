@@ -33,12 +33,11 @@ from streams.extraction.own_words.splitting import beside, sentences, with_comma
 from streams.extraction.own_words.splitting import clauses as clauses_of
 from streams.extraction.own_words.starts import begun_by
 from streams.extraction.rules import sentences as clauses
-from streams.extraction.rules.addressed import SHARED
-from streams.extraction.rules.chinese.traditional import as_written, simplified
 from streams.extraction.rules.feelings import chinese_feeling, english_feeling
-from streams.extraction.rules.finding import Finding
+from streams.extraction.rules.finding import SHARED, Finding
 from streams.extraction.rules.screens import read_screen, shown_together
 from streams.extraction.rules.sentence_reader import goes_on_of_another, liked_of_turn_before, read_sentence
+from streams.extraction.rules.traditional import as_written, simplified
 from streams.extraction.wishes.repairs import is_unclear, repaired_behind, takes_back
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
-"""A finding of one rule in one sentence: the words to keep and the slot of the profile that they fill."""
+"""A finding of one rule in one sentence: a key of the profile with its value, or something that happened."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from projections.text.scripts import HAN
 from schemas.vocabulary.attributes import NICKNAME
 
 if TYPE_CHECKING:
@@ -17,35 +17,34 @@ ORDINARY: Final = 0.5
 """Evatar's default importance."""
 IDENTITY: Final = 0.8
 """Importance of who the user is: names, work, home, birthday, family, allergies."""
+SHARED: Final = "personal_share"
+"""The event of a feeling, or of what nobody else is told."""
 
-_HAN: Final = re.compile(r"[一-鿿]")
-_CATEGORIES: Final = {
-    "user_name": "people",
-    NICKNAME: "people",
-    "employer": "people",
-    "family": "people",
-    "friends": "people",
-    "pet_names": "people",
-    "sensitive_topics": "preference",
-    "likes": "preference",
-    "dislikes": "preference",
-    "interests": "interest",
-    "important_dates": "schedule",
+KEYS: Final = {
+    "user_name": ("people", IDENTITY, "User's name is {}", "用户叫{}"),
+    NICKNAME: ("people", IDENTITY, "User is called {}", "用户可以叫{}"),
+    "age": ("fact", IDENTITY, "User is {} years old", "用户{}岁"),
+    "birthday": ("fact", IDENTITY, "User's birthday is {}", "用户的生日是{}"),
+    "occupation": ("fact", IDENTITY, "User's occupation is {}", "用户的职业是{}"),
+    "employer": ("people", IDENTITY, "User works at {}", "用户在{}工作"),
+    "city": ("fact", IDENTITY, "User lives in {}", "用户住在{}"),
+    "relationship_status": ("fact", IDENTITY, "User is {}", "用户{}"),
+    "family": ("people", IDENTITY, "User's family: {}", "用户的家人：{}"),
+    "allergies": ("fact", IDENTITY, "User is allergic to {}", "用户对{}过敏"),
+    "friends": ("people", ORDINARY, "User's friend is called {}", "用户的朋友叫{}"),
+    "pet_names": ("people", ORDINARY, "User's pet is called {}", "用户的宠物叫{}"),
+    "sensitive_topics": ("preference", ORDINARY, "User does not want to talk about {}", "用户不想谈{}"),
+    "likes": ("preference", ORDINARY, "User likes {}", "用户喜欢{}"),
+    "dislikes": ("preference", ORDINARY, "User doesn't like {}", "用户不喜欢{}"),
+    "interests": ("interest", ORDINARY, "User is interested in {}", "用户对{}感兴趣"),
+    "important_dates": ("schedule", ORDINARY, "A date of the user's: {}", "用户的重要日子：{}"),
+    "skills": ("fact", ORDINARY, "User knows {}", "用户会{}"),
+    "personality_traits": ("fact", ORDINARY, "User is {}", "用户的性格：{}"),
+    "language": ("fact", ORDINARY, "User's native language is {}", "用户的母语是{}"),
+    "accounts": ("fact", ORDINARY, "User's {}", "用户的{}"),
+    "communication_style": ("fact", ORDINARY, "User prefers replies like this: {}", "用户偏好{}的回复"),
 }
-_IDENTITY: Final = frozenset(
-    {
-        "user_name",
-        NICKNAME,
-        "age",
-        "birthday",
-        "occupation",
-        "employer",
-        "city",
-        "relationship_status",
-        "family",
-        "allergies",
-    }
-)
+"""Of each key the category (Evatar's), the importance, and its sentence in English and in Chinese."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,16 +67,16 @@ class Finding:
     key_dialogue: tuple[str, ...] = ()
 
 
-_SENTENCES: Final = {"skills": ("User can do {}", "用户会{}"), "occupation": ("User's work is {}", "用户的工作是{}")}
-"""The sentence of a key, in English and Chinese, where a rule gives none."""
-
-
-def profile(attribute: str, value: str, content: str = "") -> Finding:
-    """Return a finding that fills a slot of the profile, with its category (Evatar's) and importance."""
+def profile(
+    attribute: str, value: str, content: str = "", *, told: str = "", is_chinese: bool | None = None
+) -> Finding:
+    """Return a finding that fills a slot of the profile. Its sentence is the key's, of what is told or of the value."""
+    category, importance, *sentences = KEYS[attribute]
+    in_chinese = HAN.search(value) is not None if is_chinese is None else is_chinese
     return Finding(
-        content=content or _SENTENCES[attribute][_HAN.search(value) is not None].format(value),
-        category=_CATEGORIES.get(attribute, "fact"),
-        importance=IDENTITY if attribute in _IDENTITY else ORDINARY,
+        content=content or sentences[in_chinese].format(told or value),
+        category=category,
+        importance=importance,
         attribute=attribute,
         value=value,
     )

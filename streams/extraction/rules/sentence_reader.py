@@ -1,32 +1,51 @@
-"""Reads the keys and events of a sentence with the rules of its language."""
+"""Reads the keys and events of a sentence with the rows of its language."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from streams.extraction.rules.chinese.rules import CHINESE
-from streams.extraction.rules.chinese.traditional import as_written, simplified
-from streams.extraction.rules.english.rules import ENGLISH
+from streams.extraction.rules.finding import SHARED, Finding, without_parts
+from streams.extraction.rules.rows import chinese, english
+from streams.extraction.rules.rows.events import addressed, confided, events_of
+from streams.extraction.rules.rows.keys import keys_asked, keys_of
+from streams.extraction.rules.rows.liked import liked, names_place
+from streams.extraction.rules.rows.row import CHINESE, ENGLISH
 from streams.extraction.rules.sentences import MOST_AFTER, sentences
+from streams.extraction.rules.traditional import as_written, simplified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import date
+    from types import ModuleType
 
     from streams.extraction.protocol import Piece
-    from streams.extraction.rules.finding import Finding
-    from streams.extraction.rules.pipeline import LanguageRules
+    from streams.extraction.rules.rows.row import Language
     from streams.extraction.rules.sentences import Sentence
 
-
 _OF_IT: Final = re.compile(r"那里|那儿|那边|喜欢|\b(?:there|it|like|liked|enjoy|enjoyed)\b", re.IGNORECASE)
+_TELL: Final = re.compile(r"\btell me about\b|[说讲聊]{1,2}", re.IGNORECASE)
 
 
 def read_sentence(sentence: Sentence, today: date) -> Iterator[Finding]:
     """Yield what a sentence that was said on `today` says of the user; nothing when in doubt."""
-    return _rules(sentence).read(sentence, today)
+    if sentence.quotes:
+        return
+    language, clauses = _language(sentence)
+    yield from keys_asked(language, sentence)
+    events = [*confided(language, sentence, today)]
+    for clause in clauses.claims(sentence):
+        yield from keys_of(language, clause, today)
+        events += events_of(language, clause, today)
+    yield from liked(language, sentence)
+    if all(event.event_type == SHARED for event in events):  # a feeling about an event is a part of it
+        events += addressed(language, sentence, today)
+    yield from without_parts(events)
+
+
+def _language(sentence: Sentence) -> tuple[Language, ModuleType]:
+    return (CHINESE, chinese) if sentence.language == "zh" else (ENGLISH, english)
 
 
 def liked_of_turn_before(pieces: Sequence[Piece], index: int) -> Iterator[tuple[Finding, int]]:
@@ -45,15 +64,12 @@ def liked_of_turn_before(pieces: Sequence[Piece], index: int) -> Iterator[tuple[
         return
     if any(_speaks_of_else(sentence) for piece in pieces[before + 1 : index] for sentence in sentences(piece.text)):
         return
-    rules = _rules(first)
-    known = {finding.content for finding in rules.liked(first)}
+    language, _ = _language(first)
+    known = {finding.content for finding in liked(language, first)}
     clauses = (*told[-1].after, *told[-1].clauses)[-MOST_AFTER:]
-    for finding in rules.liked(replace(first, after=clauses)):
+    for finding in liked(language, replace(first, after=clauses)):
         if finding.content not in known:
             yield as_written(finding, plain, pieces[before].text), before
-
-
-_TELL: Final = re.compile(r"\btell me about\b|[说讲聊]{1,2}", re.IGNORECASE)
 
 
 def goes_on_of_another(pieces: Sequence[Piece], index: int) -> bool:
@@ -62,18 +78,15 @@ def goes_on_of_another(pieces: Sequence[Piece], index: int) -> bool:
         said = list(sentences(simplified(piece.text)))
         if piece.speaker == "assistant":
             asked = [sentence for sentence in said if sentence.asks or any(map(_TELL.search, sentence.clauses))]
-            of_another = _rules(asked[-1]).asks_of_another(asked[-1]) if asked else None
+            of_another = _language(asked[-1])[1].asks_of_another(asked[-1]) if asked else None
             if of_another is not None:
-                return of_another
+                return bool(of_another)
         elif piece.speaker == "user":
-            return bool(said) and _rules(said[-1]).tells_of_another(said[-1])
+            return bool(said) and bool(_language(said[-1])[1].tells_of_another(said[-1]))
     return False
 
 
-def _rules(sentence: Sentence) -> LanguageRules[Any]:
-    return CHINESE if sentence.language == "zh" else ENGLISH
-
-
 def _speaks_of_else(sentence: Sentence) -> bool:
+    language, _ = _language(sentence)
     asks_for_else = sentence.asks and not any(map(_OF_IT.search, sentence.clauses))
-    return asks_for_else or any(map(_rules(sentence).names_place, sentence.clauses))
+    return asks_for_else or any(names_place(language, clause) for clause in sentence.clauses)

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from streams.extraction.rules.chinese.mixed import Language, is_mixed, runs
+from projections.text.scripts import HAN
+from streams.extraction.rules.mixed import Language, is_mixed, runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +21,6 @@ _MOST_CLAUSES: Final = 40
 """Clauses of one sentence. A longer list of them is read as several sentences: each rule looks at clause by clause."""
 _MOST_BEFORE: Final = 6
 """Clauses before a sentence that are kept with it, to find out whom it speaks of."""
-_HAN = re.compile(r"[一-鿿]")
 _KANA = re.compile(r"[぀-ヿ가-힯]")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED = re.compile(r"“[^”]*”|「[^」]*」|『[^』]*』|\"[^\"\n]*\"|‘[^’]*’|(?<!\w)'[^'\n]*'(?!\w)|(?m:^\s*>.*$)")
@@ -80,7 +80,7 @@ def sentences(text: str, *, of_another: bool = False) -> Iterator[Sentence]:
         )
         quotes = "\x00" in raw
         asks = raw.rstrip().endswith(("?", "？"))
-        spoken: list[tuple[Language, tuple[str, ...]]] = [("zh" if _HAN.search(raw) else "en", clauses)]
+        spoken: list[tuple[Language, tuple[str, ...]]] = [("zh" if HAN.search(raw) else "en", clauses)]
         if not quotes and is_mixed(raw):
             spoken = runs(clauses)
         for number, (language, said) in enumerate(spoken):

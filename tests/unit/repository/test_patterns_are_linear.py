@@ -24,7 +24,6 @@ from support.tables import each
 
 from schemas import own_patterns
 from streams.extraction.model import wording
-from streams.extraction.rules.english import people
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,9 +62,6 @@ def built_later() -> dict[tuple[str, str], list[Tried]]:
         ],
         ("streams.extraction.model.wording", "pattern"): [
             Tried(re.compile(pattern), "sub") for pattern, _ in wording._CONTRACTED
-        ],
-        ("streams.extraction.rules.english.people", "pattern"): [
-            Tried(re.compile(pattern), "fullmatch") for pattern in (people.PETS, people.FRIENDS, people.FAMILY)
         ],
     }
 
@@ -131,8 +127,8 @@ def grows_beyond_linear(tried: Tried, seed: int, hung: float = HUNG) -> bool:
 
 
 def test_there_are_patterns_to_pump():
-    """The walk finds those of the rules."""
-    assert any(name.startswith("streams.extraction.rules.addressed._CHINESE") for name in all_patterns())
+    """The walk finds those of the rules' rows."""
+    assert any(name.startswith("streams.extraction.rules.rows.chinese.CHINESE") for name in all_patterns())
 
 
 def passed_before() -> set[str]:

@@ -1,0 +1,127 @@
+"""Chinese clauses: who leaves out 我, and whom a clause without a subject speaks of."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from streams.extraction.rules.rows.clauses import MOST_BESIDE, Clause, Subject, is_blocked, names_another, said_whole
+from streams.extraction.rules.rows.row import CHINESE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streams.extraction.rules.sentences import Sentence
+
+_CUES: Final = CHINESE.cues
+_OWN: Final = re.compile(r"我|咱|俺|本人")
+_SOMEBODY: Final = re.compile(r"[他她您你]")
+_NO_HEIR: Final = re.compile(r"[你您谁这那大咱]")
+_SHORT: Final = 5
+"""Characters of a word before the clause: 哈哈, 本人女."""
+
+
+def claims(sentence: Sentence) -> Iterator[Clause]:
+    """Yield the clauses in which the user claims something, without questions, suppositions, hearsay and doubts.
+
+    A clause without a subject has that of the clause before it; another person's lasts from one sentence to the next.
+    From a supposition or reported speech on, the rest of the sentence is no claim; a sentence that calls itself a joke
+    has none.
+    """
+    if any(is_blocked(CHINESE, "sentence", said) for said in sentence.clauses):
+        return
+    heir, of_another = _heir(sentence.after), sentence.of_another
+    for said in sentence.after:
+        of_another = _is_of_another(_plain(said), was=of_another)
+    is_mine = is_asked = False
+    parts = [part for said in sentence.clauses for part in _CUES["join"].split(said) if part]
+    for place, said in enumerate(parts):
+        text = _CUES["as_I"].sub("我", _CUES["remember"].sub("", _plain(said)))
+        if is_blocked(CHINESE, "rest", text):
+            return
+        before = (*sentence.after, *parts[:place])
+        subject = _subject(text, heir)
+        is_theirs = of_another and subject in ("me", "none") and _OWN.search(said) is None
+        of_another = _is_of_another(text, was=of_another)
+        # 剧里女主单身，住在纽约: what goes on from a clause of somebody's, or from a request, is not the user's.
+        goes_on = not is_asked and not is_theirs and (not place or is_mine or len(parts[place - 1]) <= _SHORT)
+        if goes_on and subject in ("me", "none") and not _OWN.search(text) and not _tells_nothing(text, before):
+            whole = said_whole(CHINESE, text)
+            subject, text = "me" if whole != text else subject, whole
+        if is_asked and subject == "none":  # 起个店名，卖手工饺子的: what is ordered
+            subject = "other"
+        is_mine = subject == "me" and not is_theirs
+        is_asked = is_asked or is_blocked(CHINESE, "request", text)
+        # 我知道他喜欢旅游，喜欢画画: what follows without a subject may be his.
+        heir = "other" if subject == "me" and _SOMEBODY.search(text) else "none" if is_theirs else subject
+        if (
+            is_theirs
+            or (sentence.asks and place == len(parts) - 1)
+            or any(is_blocked(CHINESE, scope, text) for scope in ("clause", "request"))
+        ):
+            continue
+        adverbs = _CUES["adverbs"].match(text)
+        cut = adverbs.end() if adverbs else 0
+        yield Clause(
+            text=text,
+            core=text[cut:],
+            subject=subject,
+            is_past=_CUES["past"].search(text) is not None,
+            rest=tuple(parts[place + 1 : place + 1 + MOST_BESIDE]),
+            greets=any(map(_CUES["hello"].match, before[-1:])),
+            has_own_subject=_OWN.search(text[:cut]) is not None and (not place or _OWN.search(said) is not None),
+            before=before,
+        )
+
+
+def _plain(said: str) -> str:
+    return _CUES["filler"].sub("", said)
+
+
+def _tells_nothing(text: str, before: tuple[str, ...]) -> bool:
+    return names_another(CHINESE, before) or _CUES["no_life"].search(text) is not None
+
+
+def _is_of_another(text: str, *, was: bool) -> bool:
+    """Return whether what comes behind a clause without a subject is said of somebody else, as it `was` before it."""
+    if _CUES["has"].search(text):
+        return True
+    return (was or _CUES["they_are"].match(text) is not None) and _OWN.search(text) is None
+
+
+def asks_of_another(sentence: Sentence) -> bool | None:
+    """Return whether a question is about somebody else (你弟弟住哪？); None where it is not known whom it is about."""
+    for said in reversed(sentence.clauses):
+        if _CUES["asks_of"].match(_plain(said)):
+            return True
+        if _CUES["asks_you"].search(said):
+            return False
+    return None
+
+
+def tells_of_another(sentence: Sentence) -> bool:
+    """Return whether what the user says next without a subject is said of somebody whom the sentence names."""
+    clauses = (*sentence.after, *sentence.clauses)[-MOST_BESIDE:]
+    of_another = sentence.of_another
+    for said in clauses:
+        of_another = _is_of_another(_plain(said), was=of_another)
+    return of_another or (_heir(clauses) == "other" and names_another(CHINESE, clauses))
+
+
+def _heir(before: tuple[str, ...]) -> Subject:
+    """Return the subject that a sentence inherits: 我儿子三岁了。喜欢恐龙 is about the son."""
+    heir: Subject = "none"
+    for said in before:
+        text = _plain(said)
+        # What is said of the listener or of a thing ends with its sentence (你真好。这个不错。那当然。).
+        if not _NO_HEIR.match(text):
+            heir = _subject(text, heir)
+    return heir if heir == "other" else "none"
+
+
+def _subject(text: str, heir: Subject) -> Subject:
+    if _CUES["me"].match(text):
+        return "me"
+    if _CUES["we"].match(text):
+        return "we"
+    return "other" if _CUES["other"].match(text) else heir

@@ -1,0 +1,134 @@
+"""Rows: what the rules know of a language, read from the files beside this one.
+
+A file is TOML, so that a pattern stands as it is, in as many lines as it needs: line ends are no part of it, and
+`{Name}` stands for the part of that name. A row is a table `[attribute.name]`, or `[events.type.name]`, with
+
+* `pattern`: what it matches from the beginning. A group that is named for a key fills it; any other one may be named in
+  `value`, the value of the row's own key. `form`: how else its value is read; `tail`: what may stand behind a city.
+* `on`, in words: where it looks (`core`, behind subject and adverbs; `text`, the whole clause; `asked`, each clause,
+  also a request; `said`, a clause that is said to the listener), `raw` where particles at the end are left; whom it
+  speaks of (`me`, `we`, `none`: no subject, `other`, `anyone`; `own`: with 我 in the clause); `past`: also of the past;
+  `hello`: only where the sentence greets; `stops`: no later row reads a clause that it matches.
+* `unless`: what the clause must not hold; `before`, `then`: what the clauses beside it must be, the next `reach` of
+  them; `then_not`: what none behind it may be.
+* `yes`: examples with the value that they give; `no`: examples that give none. One test reads them all.
+
+`blockers` have a `scope`: the sentence, the rest of it, or the clause claims nothing. `whole` says what a clause begins
+with that leaves it out. `parts` are pieces of patterns, `cues` and `starts` what the engine looks for by name.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_FOLDER: Final = Path(__file__).parent
+_PART: Final = re.compile(r"\{([A-Za-z_]+)\}")
+_SEARCHED: Final = frozenset({"unless", "before"})
+_MATCHED: Final = frozenset({"pattern", "then", "then_not", "tail"})
+_PLACES: Final = frozenset({"core", "text", "asked", "said"})
+_WHOM: Final = frozenset({"me", "we", "none", "other", "own"})
+_NO_KEYS: Final = frozenset({"parts", "cues", "starts", "blockers", "whole", "events"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What one kind of clause says: the key that it fills, or the event that it tells."""
+
+    id: str
+    key: str
+    pattern: re.Pattern[str]
+    on: str
+    who: frozenset[str]
+    raw: bool
+    past: bool
+    hello: bool
+    stops: bool
+    unless: re.Pattern[str] | None = None
+    before: re.Pattern[str] | None = None
+    then: re.Pattern[str] | None = None
+    reach: int = 1
+    then_not: re.Pattern[str] | None = None
+    tail: re.Pattern[str] | None = None
+    value: str | None = None
+    form: str | None = None
+    yes: dict[str, str] = field(default_factory=dict)
+    no: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cue:
+    """What keeps words of a scope from being believed, or how a clause is said with what it leaves out."""
+
+    id: str
+    pattern: re.Pattern[str]
+    scope: str = ""
+    to: str = ""
+    yes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """The rows of one language."""
+
+    is_chinese: bool
+    cues: dict[str, re.Pattern[str]]
+    blockers: tuple[Cue, ...]
+    whole: tuple[Cue, ...]
+    keys: tuple[Row, ...]
+    events: tuple[Row, ...]
+
+
+def _read(name: str) -> Language:
+    """Return the rows of a language."""
+    tables: dict[str, Any] = {}
+    for file in sorted(_FOLDER.glob(f"{name}*.toml")):
+        for section, table in tomllib.loads(file.read_text(encoding="utf-8")).items():
+            tables.setdefault(section, {}).update(table)
+    searched = partial(_compiled, parts=tables["parts"], start="")
+    matched = partial(_compiled, parts=tables["parts"], start="^")
+    usual = frozenset({"me", "none"} if name == "chinese" else {"me"})
+
+    def row(key: str, kind: str, table: dict[str, Any]) -> Row:
+        read = dict.fromkeys(_SEARCHED, searched) | dict.fromkeys(_MATCHED, matched)
+        fields: dict[str, Any] = {one: read[one](value) if one in read else value for one, value in table.items()}
+        words = set(fields.pop("on", "").split())
+        whom = frozenset(_WHOM if "anyone" in words else words & _WHOM) or usual
+        fields |= {flag: flag in words for flag in ("raw", "past", "hello", "stops")}
+        return Row(id=f"{key}.{kind}", key=key, on=next(iter(words & _PLACES), "core"), who=whom, **fields)
+
+    def rows(tables: dict[str, Any]) -> tuple[Row, ...]:
+        return tuple(row(key, kind, one) for key, table in tables.items() for kind, one in table.items())
+
+    def cues(section: str, compiled: Callable[[str], re.Pattern[str]]) -> tuple[Cue, ...]:
+        return tuple(
+            Cue(id=kind, **one | {"pattern": compiled(one["pattern"])}) for kind, one in tables[section].items()
+        )
+
+    return Language(
+        is_chinese=name == "chinese",
+        cues={cue: searched(source) for cue, source in tables["cues"].items()}
+        | {cue: matched(source) for cue, source in tables["starts"].items()},
+        blockers=cues("blockers", searched),
+        whole=cues("whole", matched),
+        keys=rows({key: table for key, table in tables.items() if key not in _NO_KEYS}),
+        events=rows(tables["events"]),
+    )
+
+
+def _compiled(source: str, *, parts: dict[str, str], start: str) -> re.Pattern[str]:
+    def spelt(source: str) -> str:
+        return _PART.sub(lambda part: spelt(parts[part[1]]), source.replace("\n", ""))
+
+    return re.compile(f"{start}(?:{spelt(source)})", re.IGNORECASE)
+
+
+ENGLISH: Final = _read("english")
+CHINESE: Final = _read("chinese")
