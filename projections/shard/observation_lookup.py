@@ -382,20 +382,16 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
         kept = _kept([one for _, one in found])
         return next((one for (i, _), one in zip(found, kept, strict=True) if i == event_id), turn)
 
-    def said_before(
-        self, owner: Owner, session_id: str, agent_id: str | None, offset: int, role: str = "user"
-    ) -> tuple[str, int] | None:
-        """Return the id and the offset of a role's last turn in a session before an offset.
-
-        The user's is the last of several; of another role it is the very last turn, or none.
-        """
+    def turns_before(
+        self, owner: Owner, session_id: str, agent_id: str | None, offset: int, most: int
+    ) -> list[tuple[str, int]]:
+        """Return the ids and the offsets of the last turns of a session before an offset, the last first."""
         rows = self._connection.execute(
-            "select event_id, turn, offset from observations where owner=? and session_id=? and agent_id is ?"
+            "select event_id, offset from observations where owner=? and session_id=? and agent_id is ?"
             " and turn is not null and offset<? order by offset desc limit ?",
-            (name_of(owner), session_id, agent_id, offset, _NEAR),
+            (name_of(owner), session_id, agent_id, offset, most),
         ).fetchall()
-        among = rows if role == "user" else rows[:1]
-        return next(((i, at) for i, body, at in among if codec.decode_as(body, TurnRecorded).role == role), None)
+        return [(event_id, at) for event_id, at in rows]
 
     def citing(self, owner: Owner, event_id: str) -> list[str]:
         """Return the memories that cite an observation, in the order of their ids."""

@@ -6,7 +6,6 @@ import asyncio
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from projections.partitions.assignment import NotHeld
@@ -26,7 +25,7 @@ from schemas.topics import CONVERSATIONS, INBOX
 from streams.agents.pending_observations import PendingObservations
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import append_with_retry, catch_up
-from streams.extraction.own_words.antecedents import unnamed
+from streams.extraction.own_words.antecedents import MOST_BACK, unnamed
 from streams.extraction.own_words.cues import nearness_of_what_changed
 from streams.extraction.request import answer_records, too_large
 from streams.extraction.rules_lineage import RulesLineage
@@ -36,11 +35,11 @@ from streams.extraction.wishes.repairs import takes_back
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from contextlib import AbstractContextManager
-    from datetime import datetime, tzinfo
+    from datetime import tzinfo
 
     from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
-    from projections.shard.observation_lookup import Answered
+    from projections.shard.observation_lookup import Answered, Turn
     from schemas.log import Log, NewRecord, Position, Record
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from schemas.messages.observations import Observation
@@ -433,38 +432,33 @@ class Observe:
         if first is None or first.position is None or session_id is None or window.source_type != "chat":
             return window
         is_withdrawal, is_read = wishes_of(first.text).is_withdrawal, isinstance(extractor, RulesLineage)
-        takes_up = is_read and (takes_back(first.text) or unnamed(first.text) is not None)
-        may_answer = is_read and first is window.pieces[0] and len(first.text) <= LONGEST_ANSWER
-        if not (is_withdrawal or takes_up or may_answer):
+        may_answer = first is window.pieces[0] and len(first.text) <= LONGEST_ANSWER
+        goes_on = takes_back(first.text) or any(
+            piece.speaker == "user" and unnamed(piece.text) for piece in window.pieces[:MOST_BACK]
+        )
+        if not (is_withdrawal or (is_read and (may_answer or goes_on))):
             return window
         at = first.position
         with suppress(ShardUnavailable):  # else what was before it may not be there yet
             await self._shards.up_to(at.topic, at.partition, at.offset)
-        said_before = partial(
-            self._shards.of(owner).observations.said_before, owner, session_id, window.agent_id, at.offset
-        )
-        mine = said_before() if is_withdrawal or takes_up else None
-        asked = said_before("assistant") if may_answer else None
-        pieces = self._told_before(owner, mine if takes_up else None, at)
-        pieces += self._told_before(owner, asked, at, since=first.recorded_at - ANSWERED_WITHIN)
-        before = mine[0] if mine is not None and is_withdrawal else None
-        return replace(window, before=before, pieces=(*pieces, *window.pieces), earlier=len(pieces))
+        observations = self._shards.of(owner).observations
+        turns = observations.turns_before(owner, session_id, window.agent_id, at.offset, MOST_BACK)
+        told = [piece for turn in reversed(turns) for piece in self._told(owner, turn, at)]
+        if may_answer and not goes_on:  # it takes up no more than the question just before it
+            since = first.recorded_at - ANSWERED_WITHIN
+            told = [piece for piece in told[-1:] if piece.speaker == "assistant" and piece.recorded_at >= since]
+        earlier = tuple(told) if is_read and (may_answer or goes_on) else ()
+        users = (event_id for event_id, _ in turns if _is_users(observations.turn(owner, event_id)))
+        before = next(users, None) if is_withdrawal else None
+        return replace(window, before=before, pieces=(*earlier, *window.pieces), earlier=len(earlier))
 
-    def _told_before(
-        self, owner: Owner, turn: tuple[str, int] | None, at: Position, since: datetime | None = None
-    ) -> list[Piece]:
-        """Return the last piece of what its user lets be kept of a turn that stands in the partition of a position.
-
-        Nothing without a turn, or of one from before `since`.
-        """
-        if turn is None:
-            return []
+    def _told(self, owner: Owner, turn: tuple[str, int], at: Position) -> list[Piece]:
+        """Return the last piece of what its user lets be kept of a turn that stands in the partition of a position."""
         event_id, offset = turn
         told = self._shards.of(owner).observations.told(owner, event_id)
-        if told is None or (since is not None and told.recorded_at < since):
+        if told is None:
             return []
-        position = replace(at, offset=offset)
-        pieces = pieces_of(told.message, told.recorded_at, position, zone=self._zone)
+        pieces = pieces_of(told.message, told.recorded_at, replace(at, offset=offset), zone=self._zone)
         return [piece for piece in pieces[-1:] if piece.text.strip()]
 
     def _left_of(self, owner: Owner, window: Window) -> Window | None:
@@ -647,3 +641,7 @@ def _span_of(window: Window) -> AbstractContextManager[telemetry.Span]:
 
 def _nothing() -> None:
     """Acknowledge nothing: it was acknowledged before."""
+
+
+def _is_users(turn: Turn | None) -> bool:
+    return turn is not None and turn.message.role == "user"

@@ -12,6 +12,7 @@ from mnemolog.sample import sample_events
 from schemas.inputs.input_events import parse_event
 from schemas.inputs.pieces import is_extractable
 from schemas.messages.observations import SessionEnded, TurnRecorded
+from streams.extraction.own_words.antecedents import MOST_BACK
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import OpenWindow, WindowLimits, closes_before, pieces_of, window_of
 
@@ -39,13 +40,14 @@ def windows(limits: WindowLimits) -> Iterator[tuple[Window, bool]]:
     A session that nothing ends is cut off after its last turn, as silence does.
     """
     open_windows: dict[tuple[str, str | None, str], tuple[Observation, OpenWindow]] = {}
-    asked: dict[tuple[str, str | None, str], Piece | None] = {}
-    last: dict[tuple[str, str | None, str], Piece] = {}
+    said: dict[tuple[str, str | None, str], list[Piece]] = {}
+    before: dict[tuple[str, str | None, str], tuple[Piece, ...]] = {}
     for event in observations().values():
         envelope = event.envelope
         if isinstance(event, SessionEnded):
-            message, ended = open_windows.pop((envelope.user_id, envelope.agent_id, event.session_id))
-            yield cut(message, ended, asked.get((envelope.user_id, envelope.agent_id, event.session_id))), False
+            place = (envelope.user_id, envelope.agent_id, event.session_id)
+            message, ended = open_windows.pop(place)
+            yield cut(message, ended, before[place]), False
         elif is_extractable(event):
             pieces = pieces_of(event, ACCEPTED)
             if not isinstance(event, TurnRecorded) or not event.infer:
@@ -55,19 +57,17 @@ def windows(limits: WindowLimits) -> Iterator[tuple[Window, bool]]:
             for piece in pieces:
                 if place in open_windows and closes_before(open_windows[place][1], piece, limits):
                     message, full = open_windows.pop(place)
-                    yield cut(message, full, asked.get(place)), False
+                    yield cut(message, full, before[place]), False
                 if place not in open_windows:
-                    before = last.get(place)
-                    asked[place] = before if before and before.speaker == "assistant" else None
-                last[place] = piece
+                    before[place] = tuple(said.get(place, ())[-MOST_BACK:])
+                said.setdefault(place, []).append(piece)
                 open_windows.setdefault(place, (event, OpenWindow()))[1].add(piece)
     for place, (message, left) in open_windows.items():
-        yield cut(message, left, asked.get(place)), False
+        yield cut(message, left, before[place]), False
 
 
-def cut(message: Observation, pieces: OpenWindow, asked_before: Piece | None) -> Window:
-    """Return a window, with what was asked just before it."""
-    earlier = () if asked_before is None else (asked_before,)
+def cut(message: Observation, pieces: OpenWindow, earlier: tuple[Piece, ...]) -> Window:
+    """Return a window, with what was said just before it."""
     return replace(window_of(message, (*earlier, *pieces.pieces)), earlier=len(earlier))
 
 

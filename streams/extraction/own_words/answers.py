@@ -176,7 +176,9 @@ def answered(asked: str, said: str) -> Answer | None:
     if not is_short or (in_first_person(said) and said != whole):
         return None
     keys = () if _NO.match(said) or (denies(said) and not _SAYS_WHAT.search(said)) else _keys(asked, said, whole)
-    stands_alone = in_first_person(said) and not confirms(said) and (han > FEW or len(said.split()) > FEW)
+    is_own = in_first_person(whole) if _NO.match(said) or _YES.fullmatch(said) else in_first_person(said)
+    is_long = len(HAN.findall(whole)) > FEW or len(whole.split()) > FEW
+    stands_alone = is_own and is_long and not confirms(whole)
     agrees, asks = _YES.fullmatch(said) is not None and not _CHOICE.search(asked), _as_statement(asked)
     is_wanted = _YOU.search(asked) is not None and _FACT.search(asked) is not None and not _DODGES.search(said + asked)
     denied = asks if not agrees and _NO.match(said) else None

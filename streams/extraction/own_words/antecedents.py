@@ -6,10 +6,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from projections.text.scripts import HAN
+from streams.extraction.own_words.cues import in_first_person
+from streams.extraction.own_words.splitting import clauses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+MOST_BACK: Final = 8
+"""Pieces before a sentence among which it is looked for whom it speaks of."""
 _SHE: Final = (
     (
         r"(?:great-?)?(?:grand)?mothers?|mom|mum|mama|wife|girlfriend|gf|fianc[eé]e|sisters?|sis|daughters?|aunt\w*|nieces?"
@@ -55,7 +59,7 @@ _NAME: Final = re.compile(_NAMED)
 _PRONOUNS: Final = (
     ("she", re.compile(r"\b(?:she(?:'?s|'d|'ll)?|hers?|herself)\b|她", re.IGNORECASE)),
     ("he", re.compile(r"\b(?:he(?:'?s|'d)?|him(?:self)?|his)\b|(?<![其吉])他(?![人们国妈])", re.IGNORECASE)),
-    ("they", re.compile(r"\b(?:they(?:'?re|'ve|'d|'ll)?|them|their)\b|他们|她们|它", re.IGNORECASE)),
+    ("they", re.compile(r"\b(?:they(?:'?re|'ve|'d|'ll)?(?! say\b)|them|their)\b|他们|她们|它", re.IGNORECASE)),
 )
 _OPENING: Final = re.compile(
     r"(?:(?:and|but|so|because|also|well|then|plus|oh|yeah|yes|nah|no|haha|lol|ok|cuz|cos)[, ]{1,2}){0,3}(?:it(?:'?s)?"
@@ -86,8 +90,12 @@ def goes_on(sentence: str) -> bool:
 
 
 def unnamed(sentence: str) -> str | None:
-    """Return the pronoun (`she`, `he` or `they`) of whom a sentence speaks without having named anybody before it."""
-    found = [(match.start(), who) for who, row in _PRONOUNS if (match := row.search(sentence))]
+    """Return the pronoun (`she`, `he` or `they`) of whom a sentence speaks without having named anybody before it.
+
+    Only its first clause counts: behind a clause of one's own "they say" is anybody.
+    """
+    lead = clauses(sentence)[0] if in_first_person(sentence) else sentence
+    found = [(match.start(), who) for who, row in _PRONOUNS if (match := row.search(lead))]
     if not found:
         return None
     place, who = min(found)

@@ -48,8 +48,8 @@ OF_SPEAKER: Final = 0.1
 """The least `own` of a sentence that fills a key."""
 OF_CLAUSE: Final = 0.6
 """The least `lasting` of a clause that has its whole sentence kept for long."""
-NEAR: Final = 0.5
-"""The cosine of two statements that need no more than a character in common to be about the same."""
+NEAR: Final = 0.45
+"""The cosine of two statements that need no more than a character, or a relative, in common to be about the same."""
 OF_MENDED: Final = 0.5
 """The least cosine of a sentence of which a word is taken back, and the memory of it."""
 SHORT_LIVED: Final = 0.3
@@ -135,7 +135,7 @@ class OwnWords(RulesLineage):
         cosines = vectors[len(known) :] @ vectors[: len(known)].T
         ended = []
         for one, text, near, row in zip(proposals, texts, least, cosines, strict=True):
-            alike = [known[n] for n in row.argsort()[::-1] if _may_end(one, text, known[n], at, is_near=row[n] >= NEAR)]
+            alike = [known[n] for n in row.argsort()[::-1] if _may_end(one, text, known[n], at, float(row[n]))]
             is_near = near is not None and bool(alike) and row[known.index(alike[0])] >= near
             of_same = [each.memory_id for each in alike if each is alike[0] or each.is_of_same_turns(alike[0])]
             ended.append(replace(one, ends=tuple(of_same)) if is_near else one)
@@ -325,14 +325,15 @@ def _nearness_of_what_ends(one: Proposal, text: str) -> float | None:
     return nearness_of_what_changed(text) if one.category != SCHEDULE or is_moved(text) else None
 
 
-def _may_end(one: Proposal, text: str, known: Known, at: datetime, *, is_near: bool) -> bool:
+def _may_end(one: Proposal, text: str, known: Known, at: datetime, cosine: float) -> bool:
     """Return whether a statement may be about the same as what is known: by its words, whose it is, and about whom."""
     is_same_owner = known.about is None or known.about == one.speaker or known.about.casefold() in text.casefold()
     if (one.speaker and known.about != one.speaker) or not is_same_owner or not of_whom(text) <= of_whom(known.text):
         return False
     words = set(terms(without_time(text, at)))
     shared = words & set(terms(without_time(known.text, at)))
-    return len(words) > 1 and (any(len(word) > 1 for word in shared) or (is_near and bool(shared - _COMMON)))
+    telling = {word for word in shared if len(word) > 1} - set(terms(" ".join(of_whom(text))))
+    return len(words) > 1 and (bool(telling) or (cosine >= NEAR and bool(shared - _COMMON)))
 
 
 def _content(kept: _Kept) -> str:

@@ -16,7 +16,7 @@ from projections.text.scripts import HAN
 from projections.text.shown import said_of
 from streams.extraction.evidence.speakers import others_of, user_name_of
 from streams.extraction.own_words.answers import answered, field_of, question_before
-from streams.extraction.own_words.antecedents import antecedent, goes_on, leaves_out_whom, of_whom, unnamed
+from streams.extraction.own_words.antecedents import MOST_BACK, antecedent, goes_on, leaves_out_whom, of_whom, unnamed
 from streams.extraction.own_words.cues import (
     asks_for_good,
     asks_for_something,
@@ -51,10 +51,8 @@ _END: Final = 40
 """Characters by which the end of a piece is told: where it is shown, the next piece goes on with it."""
 LONGEST_CARRIED: Final = 300
 """Characters of a sentence that another one carries to be understood."""
-MOST_BACK: Final = 8
-"""Pieces before a sentence among which it is looked for whom it speaks of."""
-FEW_WORDS: Final = 4
-FEW_HAN: Final = 6
+FEW_WORDS: Final = 5
+FEW_HAN: Final = 8
 SCRAP: Final = 8
 """Words or Chinese characters, of which fewer beside a text that is shown say nothing of their own."""
 """Of a sentence that needs the one before it, where its speaker is not in it."""

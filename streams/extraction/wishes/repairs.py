@@ -60,6 +60,11 @@ _ZH_CUE: Final = re.compile(
     rf"(?:[，,：:。！\s]{{0,6}}{_ZH_SLIP}){{0,4}}[，,：:。！\s]{{0,6}}(?:应该)?(?:就)?(?P<be>是)?[，,：:\s]{{0,4}}"
     rf"(?P<right>(?![谁什怎我为])[^，,。！？\n]{{1,20}}|我[^，,。！？\n]{{1,20}})"
 )
+_EARLIER: Final = re.compile(
+    r"(?:上次|之前|刚才|昨天|前面)我?[说写打记]错了?\W*$"
+    r"|\b(?:typed|said|wrote|got) (?:it|that) wrong (?:before|last time|earlier)\W*$",
+    re.IGNORECASE,
+)
 _ZH_SLIPPED: Final = re.compile(rf"[，,。…\s]{{0,6}}{_ZH_SLIP}[，,：:。！\s]{{0,6}}$")
 _SLIP: Final = re.compile(
     r"\b(?:typo|no wait|wait,? no|autocorrect(?:ed)?|scratch that|strike that|correction:|i misspoke|i mistyped)\b"
@@ -111,7 +116,8 @@ def repaired(text: str) -> str:
 def is_unclear(text: str) -> bool:
     """Return whether a text that was repaired still takes back a word."""
     found = filter(None, (pattern.search(text) for pattern in (_CUE, _ZH_CUE, _SLIP)))
-    return any(len(_WORD.findall(text[: one.start()])) > 1 for one in found)
+    # At the end of a statement "I mistyped before" is said of an earlier one.
+    return any(len(_WORD.findall(text[: one.start()])) > 1 and not _EARLIER.search(text) for one in found)
 
 
 def takes_back(text: str) -> bool:
