@@ -170,7 +170,7 @@ class OwnWords(RulesLineage):
             score = lasting[alone] if one.before else max(lasting[alone], lasting[asked])
             is_own = (
                 one.before is not None
-                or one.lives_from is not None
+                or bool(one.lives_from)
                 or one.is_certain
                 or max(own[alone], own[asked]) >= OF_SPEAKER
             )
@@ -269,7 +269,7 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
                     is_joined=True,
                 )
                 continue
-            is_of_turn = statement.lives_from is None
+            is_of_turn = not statement.lives_from
             carried = statement.before if is_of_turn else f"({statement.before})"
             one.text = beside(carried, statement.text)
             one.has.add(statement.before)
@@ -280,7 +280,7 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
 def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
     """Return the memories of a statement: its own words, and each further key's sentence."""
     one = kept.statement
-    sources = (one.piece,) if one.lives_from is None else (one.piece, one.lives_from)
+    sources = (one.piece, *one.lives_from)
     allowed = [key for key in one.keys if not _forbids(window, key.content, key)]
     is_forbidden = len(allowed) < len(one.keys) or _forbids(window, kept.text)
     if one.is_said_by_keys or is_forbidden:

@@ -97,8 +97,8 @@ class Statement:
     """The sentence before it as its text, where it lives from that."""
     asked: str | None = None
     """The question that it answers, where it would not stand alone."""
-    lives_from: int | None = None
-    """The index of the piece that it takes up: that asked, told what it likes, or said what it repairs."""
+    lives_from: tuple[int, ...] = ()
+    """The indexes of the pieces that it takes up: what they asked, of whom they spoke, what it likes, or repairs."""
     mends: str | None = None
     """The sentence of an earlier piece of which it takes a word back: it stands in the place of that."""
     means: str | None = None
@@ -174,7 +174,7 @@ def read_window(window: Window) -> Reading:
             found += of_turn if said == piece.text else (one for one in of_turn if one.keys or not _is_scrap(one.said))
         elif piece.speaker in ("screenshot", "article"):
             found += _seen(piece, index, dropped.append)
-    mended = {(one.lives_from, one.mends) for one in found if one.mends is not None}
+    mended = {(place, one.mends) for one in found if one.mends is not None for place in one.lives_from}
     kept = tuple(one for one in found if (one.piece, one.said) not in mended)
     return Reading(statements=kept, dropped=tuple(dropped))
 
@@ -212,16 +212,18 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
         text = said or sentence
         if (said and (answer is not None or not says_nothing(said))) or keys or event:
             one = _statement(text, index, piece, keys)
+            before, said_at = (None, None) if field else _carried(window, index, one.said, told)
             is_asked = answer is not None and not answer.stands_alone
-            goes_on_alone = is_asked or bool(field)
-            before, said_at = (None, None) if goes_on_alone else _carried(window, index, one.said, told)
-            places = [asked_by if is_asked else said_at, mended_at, told_at if number == 0 else None]
+            question = asked if is_asked or (before is not None and before == asked) else None
+            if question is not None and said_at is not None and before != asked:
+                question = beside(before or "", question)
+            places = (asked_by if question else None, said_at, mended_at, told_at if number == 0 else None)
             yield replace(
                 one,
-                before=None if is_asked else before,
-                asked=asked if is_asked else None,
+                before=None if question else before,
+                asked=question,
                 mends=mends,
-                lives_from=next((place for place in places if place is not None), None),
+                lives_from=tuple(dict.fromkeys(place for place in places if place is not None)),
                 means=None if answer is None else answer.agrees_to or answer.denies,
                 speaker=speaker,
                 event=event,
