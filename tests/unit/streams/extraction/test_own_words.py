@@ -7,10 +7,12 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from support.own_words import OwnWordsHere
 from support.tables import each
 
 from schemas.policy import Policy
+from streams.extraction.own_words.cues import denies
 from streams.extraction.protocol import Piece, Window
 
 if TYPE_CHECKING:
@@ -431,3 +433,19 @@ def test_a_sentence_with_a_key_that_must_not_be_kept_is_not_kept():
     kept = asyncio.run(OwnWordsHere().extract(said)).proposals
     assert [(one.attribute, one.value) for one in kept] == [("city", "Oslo")]
     assert not any("Siemens" in one.content for one in kept)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "expected"),
+    [
+        ("I prefer spaces, not tabs anymore.", "tabs", True),
+        ("I don't like the tabs anymore.", "tabs", True),
+        ("I no longer drink tea, I drink coffee now", "tea", True),
+        ("I no longer drink tea, I drink coffee now", "coffee", False),
+        ("I do not like teapots anymore", "tea", False),
+        ("我不再喝茶了", "茶", True),
+        ("我现在喝咖啡", "咖啡", False),
+    ],
+)
+def test_a_value_is_denied_by_what_stands_before_it(text: str, value: str, expected: bool):  # noqa: FBT001
+    assert denies(text, value) is expected
