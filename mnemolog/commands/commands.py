@@ -24,6 +24,8 @@ from schemas.messages.inbox import ForgetMemory, ImportMemory, RecordRecall, Rem
 from schemas.messages.wakes import ConfigureWake, ScheduleReminder
 from schemas.topics import INBOX
 from schemas.vocabulary.facts import subject_of
+from schemas.vocabulary.words import DOCUMENT
+from streams.extraction.own_words.fact_reader import NOTHING
 from streams.ticks.scheduler import decay_due, tick_id, tick_record
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from schemas.messages.inbox import MemoryWish, Tick, UserItem
     from streams.agents.immediate_decisions import ImmediateDecisions
     from streams.agents.remember import Remember
+    from streams.extraction.own_words.extractor import FactRead
+    from streams.extraction.own_words.fact_reader import FactReader
 
 DECISION_SECONDS: Final = 5.0
 """How long a command waits for its decision before it answers 202."""
@@ -63,6 +67,8 @@ class Fact:
     """None: that of the memory type."""
     occurred_at: datetime | None = None
     """When it was true; None, or a time in the future, means now."""
+    read: bool = True
+    """Whether its key, its day and what it ends are read in the content, as far as they are not given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,11 +138,13 @@ class Commands:
         *,
         immediate: ImmediateDecisions | None = None,
         suspend_deadline: Callable[[], AbstractContextManager[object]] = nullcontext,
+        facts: FactReader | None = None,
     ) -> None:
         """Take what commands are appended to, decided by and embedded with.
 
         `immediate` decides those that need no delivery; None where other processes append to the same inboxes.
-        `suspend_deadline` is entered while a caller waits for the embedder, which is not the log.
+        `suspend_deadline` is entered while a caller waits for the embedder or the rules, which are not the log.
+        `facts` reads what is remembered as it is; None where there are no rules.
         """
         self._log = log
         self._shards = shards
@@ -145,6 +153,7 @@ class Commands:
         self._clock = clock
         self._immediate = immediate
         self._suspend_deadline = suspend_deadline
+        self._facts = facts
         self._last: dict[int, tuple[int, datetime]] = {}
         """The end of each inbox after our last append to it, and when that was."""
 
@@ -161,24 +170,41 @@ class Commands:
         envelope = await self.envelope(owner, command_id, agent_id)
         if fact.occurred_at is not None:
             envelope = replace(envelope, occurred_at=min(fact.occurred_at, envelope.occurred_at))
+        vector = await self.vector(fact.content)
+        read = await self._read(owner, fact, envelope)
+        value = fact.value if read.value is None else read.value
         item = RememberFact(
             envelope=envelope,
             content=Sealed.clear(fact.content),
-            vector=await self.vector(fact.content),
+            vector=vector,
             embedding_model=self._embedder.model,
             scope=fact.scope,
             kind=fact.kind,
             memory_type=fact.memory_type,
             category=fact.category,
             importance=fact.importance,
-            attribute=fact.attribute,
-            value=None if fact.value is None else Sealed.clear(fact.value),
+            attribute=fact.attribute if read.attribute is None else read.attribute,
+            value=None if value is None else Sealed.clear(value),
             session_id=fact.session_id,
             metadata=Sealed.clear(orjson.dumps(fact.metadata)) if fact.metadata else None,
             expires_at=fact.expires_at,
             about=Sealed.clear(fact.about) if fact.about and subject_of(fact.about) else None,
+            read=read.attribute is not None,
+            occurred_on=None if fact.occurred_at is not None else read.occurred_on,
+            ends=list(read.ends),
         )
         return await self.submit(item)
+
+    async def _read(self, owner: Owner, fact: Fact, envelope: Envelope) -> FactRead:
+        """Return what a fact says beside what the caller gives. What has a key, or is everyone's, is not read."""
+        is_given = fact.attribute is not None or fact.value is not None or fact.kind == DOCUMENT
+        if self._facts is None or not fact.read or is_given or owner.is_global:
+            return NOTHING
+        is_of_user = fact.kind == "semantic" and not (fact.about and subject_of(fact.about))
+        with self._suspend_deadline():
+            return await self._facts.read(
+                owner, fact.content, envelope.occurred_at, envelope.agent_id, is_of_user=is_of_user
+            )
 
     async def revise(
         self, owner: Owner, memory_id: str, changes: Changes, command_id: str, expected_version: int | None
@@ -382,6 +408,9 @@ def _request_of(item: UserItem) -> object:
     Whatever else an erasure names is what it found when it was asked for.
     """
     envelope = replace(item.envelope, occurred_at=datetime.min.replace(tzinfo=UTC), recorded_at=None, by=None)
+    if isinstance(item, RememberFact):
+        given = replace(item, attribute=None, value=None, read=False) if item.read else item
+        item = replace(given, occurred_on=None, ends=[])  # what was known may be another by now
     if isinstance(item, (RememberFact, ReviseMemory, ImportMemory)):
         return replace(item, envelope=envelope, vector=Sealed.clear(b""), embedding_model="")
     if isinstance(item, (ScheduleReminder, ConfigureWake)):

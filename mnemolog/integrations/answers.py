@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from projections.state.provenance import marked
 from schemas.instant import shown_day
+from schemas.text import on_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 def as_text(answer: Mapping[str, Any]) -> str:
-    """Return what memory_search found, best first, or what memory_add has remembered."""
+    """Return what memory_search found, best first, or what memory_add has remembered, and what is similar to it."""
     if "results" in answer:
         return "\n".join(map(_line, answer["results"])) or "Nothing was found."
-    return f"Remembered:\n{_line(answer)}" if "memory_id" in answer else "Accepted; it will be remembered in a moment."
+    if "memory_id" not in answer:
+        return "Accepted; it will be remembered in a moment."
+    remembered = ["Remembered:", _line(answer)]
+    similar = [f"- {on_one_line(one['content'])} (id {one['memory_id']})" for one in answer.get("similar", ())]
+    return "\n".join([*remembered, "Similar memories:", *similar] if similar else remembered)
 
 
 def _line(memory: Mapping[str, Any]) -> str:

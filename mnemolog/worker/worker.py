@@ -24,6 +24,7 @@ from mnemolog.cluster.tenant_memories import TenantMemories
 from mnemolog.commands.commands import Commands
 from mnemolog.commands.recalls import Recalls
 from mnemolog.commands.sharing import Sharer
+from mnemolog.commands.similar import SimilarMemories
 from mnemolog.commands.wakes import WakeCommands
 from mnemolog.imports.importer import Importer
 from mnemolog.imports.memories import MemoryImporter
@@ -98,6 +99,7 @@ from streams.extraction.assisted import AssistedModel
 from streams.extraction.evidence.judge import Judge
 from streams.extraction.known import KnownMemories
 from streams.extraction.own_words.extractor import OwnWords
+from streams.extraction.own_words.fact_reader import FactReader
 from streams.extraction.policies import Policies
 from streams.extraction.redactions import Redactions
 from streams.extraction.request import ExtractionService, know_nothing
@@ -335,6 +337,13 @@ class Worker:
         self._judge = judge if self._embedder is None else None
         return AssistedModel(models, own_words)
 
+    def _make_fact_reader(self) -> FactReader | None:
+        """Make what reads facts that are remembered as they are; None without rules."""
+        rules = self._rules or (self.extractor if isinstance(self.extractor, OwnWords) else None)
+        if rules is None:
+            return None
+        return FactReader(rules, self._known.of, self.queries.zone_of, self.policies.of)
+
     def _build_agents(self) -> None:
         """Build the three agents, their pools, and the schedulers of ticks."""
         settings, metrics = self.settings, self.metrics
@@ -477,7 +486,9 @@ class Worker:
             clock,
             immediate=self.immediate if settings.is_embedded else None,
             suspend_deadline=suspend_deadline,
+            facts=self._make_fact_reader(),
         )
+        self.similar = SimilarMemories(shards, self.index_sync)
         self.recalls = Recalls(self.commands)
         self.sharer = Sharer(shards, self.commands, peers, clock)
         self.wake_commands = WakeCommands(self.commands, settings)

@@ -148,6 +148,12 @@ class RememberFact:
     """None: what the memory type says."""
     about: Sealed | None = None
     """Whom or what it is about; None: the user."""
+    read: bool = False
+    """Whether the attribute and the value were read in the content, and not given."""
+    occurred_on: str | None = None
+    """The ISO date that was read in the content; of a plan with an hour, the instant in UTC. None: when it was sent."""
+    ends: list[str] = field(default_factory=list)
+    """Ids of known memories that are no longer so because of what was read."""
 
 
 @fast_init

@@ -48,6 +48,8 @@ ONE, MANY, BY_NAME = "single", "list", "map"
 OPPOSITES: Final = {"likes": "dislikes", "dislikes": "likes"}
 """A thing stands in one of the two: what was said last."""
 
+STATES: Final = frozenset({"city", "employer", "occupation", "relationship_status", "school", "home", "job"})
+"""Attributes whose value is not there yet where its day is still to come, even if an extractor says that it is."""
 NICKNAME: Final = "nickname"
 """What some call the user, as extractors say it: kept as `user_name` while no other is known, else as a pet name."""
 

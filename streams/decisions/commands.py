@@ -21,11 +21,13 @@ from schemas.messages.envelope import Sealed
 from schemas.messages.events import MemoryForgotten, MemoryFormed, MemoryReinforced, MemoryRestored, MemoryRevised
 from schemas.messages.inbox import ForgetMemory, RecordRecall, RememberFact, RestoreMemory, ReviseMemory
 from schemas.text import content_hash
+from schemas.vocabulary.attributes import NICKNAME
 from schemas.vocabulary.facts import subject_of
 from schemas.vocabulary.refusals import Refusal
 from schemas.vocabulary.words import DOCUMENT
 from streams.decisions import edited_value, slots, statements
 from streams.decisions.duplicates import matching
+from streams.decisions.entries import facts, plans
 from streams.decisions.sharing import decide_share, is_share
 
 if TYPE_CHECKING:
@@ -71,22 +73,31 @@ def decide_command(draft: Draft, item: MemoryCommand, parameters: Parameters) ->
 
 
 def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) -> None:
-    """Remember as is, unless the very text is known: then that is an access."""
+    """Remember as is, unless the very text is known: then that is an access.
+
+    What was read in the text, and was not given, fills a slot only where that takes nothing away.
+    """
     effective = item.envelope.occurred_at
     said = statements.of_command(item, effective)
-    alike = (m for m in matching.exact(draft.state, said) if slots.fills_same(m, said))
+    plain = replace(said, attribute=None, value=None) if item.read else said
+    alike = (m for m in matching.exact(draft.state, plain) if slots.fills_same(m, plain))
     same = matching.first_active(alike, effective)
     if same is not None:
         met_in = met_again(same, item.session_id, item.metadata)
         _reinforce(draft, same, "remembered_again", "known already; this counts as an access", met_in)
+        _end_read(draft, item, said, same.memory_id, keeps=profile_keeps)
         return
+    if item.read and said.slot == NICKNAME:
+        said = slots.named(draft.state, said)
     held = slots.occupants(draft.state, said)
     present = slots.present(held, effective)
     is_document = item.kind == DOCUMENT
     if profile_keeps and not is_document and present and not slots.holds(present[-1], said.value):
-        detail = f"the profile keeps the {item.attribute} that it has"
-        draft.say("0", "refused", Refusal.PROFILE_KEEPS.because(detail), present[-1].memory_id)
-        return
+        if not item.read:
+            detail = f"the profile keeps the {item.attribute} that it has"
+            draft.say("0", "refused", Refusal.PROFILE_KEEPS.because(detail), present[-1].memory_id)
+            return
+        said, held = plain, []
     held = held or slots.opposed(draft.state, said, keeps=profile_keeps)
     newer, present = slots.newer_than(held, effective), slots.present(held, effective)
     memory_id = commanded_memory_id(draft.state.owner, item.envelope.event_id)
@@ -102,15 +113,15 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
             content_hash=content_hash(said.content),
             vector=item.vector,
             embedding_model=item.embedding_model,
-            attribute=item.attribute,
-            value=item.value,
+            attribute=said.attribute,
+            value=None if said.value is None else item.value,
             importance=round(item.importance, DECIMALS),
             source_type="manual",
             source_ids=[],
             source_ref=item.session_id,
             session_id=item.session_id,
             pieces=[],
-            happened_at=effective,
+            happened_at=effective if item.occurred_on is None else plans.begins_at(item.occurred_on),
             formed_at=effective,
             expires_at=item.expires_at or expiry_of(item.memory_type, effective),
             superseded_by=newer.memory_id if newer else None,
@@ -121,6 +132,12 @@ def decide_remember(draft: Draft, item: RememberFact, *, profile_keeps: bool) ->
     draft.say("0", "superseded" if newer else "formed", "a newer value is known" if newer else "new", memory_id)
     if newer is None:
         slots.supersede(draft, present, memory_id, effective)
+    _end_read(draft, item, said, memory_id, keeps=profile_keeps)
+
+
+def _end_read(draft: Draft, item: RememberFact, said: Statement, memory_id: str, *, keeps: bool) -> None:
+    """Draft that a memory supersedes what, as it was read, is no longer so."""
+    facts.end(draft, item.ends, facts.Successor(memory_id=memory_id, said=said, by_user=True), keeps=keeps)
 
 
 def decide_revise(draft: Draft, item: ReviseMemory, *, profile_keeps: bool) -> None:

@@ -14,6 +14,7 @@ from projections.dates.yearly import days_named, yearly_day
 from projections.profile.attribute_values import fault_of
 from projections.profile.upcoming import BIRTHDAY, IMPORTANT
 from projections.profile.visibility import SENSITIVE
+from projections.text.first_person import first_person
 from schemas.text import digest
 from schemas.vocabulary.attributes import MAPS, name_and_date, same_value
 
@@ -28,13 +29,6 @@ a worker loads it beside its work, after its start."""
 NO_VALUE: Final = ""
 """The value of a memory whose slot is empty."""
 LONGEST_VALUE: Final = 64
-_USERS: Final = re.compile(r"^(?:the )?user's\b", re.IGNORECASE)
-_USER_DOES: Final = re.compile(r"^(?:(?:the )?user )(?P<verb>[a-z']+)(?P<more> not\b)?", re.IGNORECASE)
-_DOES: Final = re.compile(
-    r"^(?P<verb>is|has|doesn't|does|lives|likes|loves|hates|works|speaks|prefers|enjoys)\b(?P<more> not\b)?",
-    re.IGNORECASE,
-)
-_FIRST_PERSON: Final = {"is": "am", "has": "have", "does": "do", "doesn't": "don't", "isn't": "am not"}
 _NEGATION: Final = re.compile(r"[不没無无未非别]|n't\b|\b(?:not?|never|without|former(?:ly)?|used to)\b", re.IGNORECASE)
 _CUT: Final = re.compile(r"[，。；！？,;!?\n]")
 _STOPS: Final = " .。"
@@ -78,27 +72,12 @@ def _attributes(text: str, today: date) -> list[tuple[str, str]]:
     from streams.extraction.rules.sentence_reader import read_sentence  # noqa: PLC0415 - see `RULES`
     from streams.extraction.rules.sentences import sentences  # noqa: PLC0415
 
-    findings = (f for sentence in sentences(_in_first_person(text.strip())) for f in read_sentence(sentence, today))
+    findings = (
+        f
+        for sentence in sentences(first_person(text.strip(), names_user=False))
+        for f in read_sentence(sentence, today)
+    )
     return [(f.attribute, f.value) for f in findings if f.attribute and f.value]
-
-
-def _in_first_person(text: str) -> str:
-    """Return a text about the user in the first person, the only one that the rules read."""
-    if text.startswith("用户"):
-        return "我" + text.removeprefix("用户")
-    text = _USERS.sub("My", text)
-    if m := _USER_DOES.match(text) or _DOES.match(text):
-        verb = m["verb"].lower()
-        return f"I {_FIRST_PERSON.get(verb) or _infinitive(verb)}{m['more'] or ''}{text[m.end() :]}"
-    return text
-
-
-def _infinitive(verb: str) -> str:
-    if verb.endswith("ies"):
-        return f"{verb.removesuffix('ies')}y"
-    if verb.endswith(("ches", "shes", "sses", "xes", "zes", "oes")):
-        return verb.removesuffix("es")
-    return verb.removesuffix("s")
 
 
 def _says(slot: str, value: str, text: str) -> bool:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _Readable: TypeAlias = tuple[Redaction, Window, tuple[int, ...], tuple[str, ...]]
 """A redaction, and what `redacted_window` returns by it."""
 log = logging.getLogger("mnemolog")
-_BUGS: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
+BUGS: Final = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
 """Errors of a rule on words that it was not made for: they reject the window and do not stop the worker."""
 VERBATIM: Final = "verbatim"
 """Names the extractor that keeps what it is told to, word for word."""
@@ -235,7 +235,7 @@ class ExtractionService:
         try:
             known = await self.known_of(window)
             return replace(window, known=tuple(one for one in known if is_model or one.attribute == NAME))
-        except _BUGS:
+        except BUGS:
             log.exception("what is known was not found for a window of %d pieces", len(window.pieces))
             return window
 
@@ -311,7 +311,7 @@ async def _extracted(window: Window, extractor: Extractor) -> Extraction:
                     "gen_ai.usage.output_tokens": extraction.tokens_out,
                 }
             )
-    except _BUGS as bug:
+    except BUGS as bug:
         log.exception("the extractor failed at a window of %d pieces", len(window.pieces))
         raise Rejected(f"the extractor failed: {describe(bug)}") from bug
     plain = tuple(map(_without_many_marks, extraction.proposals))
@@ -483,7 +483,7 @@ def _covered(window: Window) -> list[CoveredPiece]:
     ]
 
 
-def _when(window: Window, proposal: Proposal) -> str | None:
+def when(window: Window, proposal: Proposal) -> str | None:
     """Return the day of a proposal; of a plan that names an hour the instant, by the clock of who made it."""
     day = proposal.occurred_on
     if day is None:
@@ -512,7 +512,7 @@ def _candidate(window: Window, proposal: Proposal, vector: Vectors, redaction: R
         emotion=proposal.emotion,
         emotion_intensity=proposal.emotion_intensity,
         key_dialogue=Sealed.clear(orjson.dumps(dialogue)) if dialogue else None,
-        occurred_on=_when(window, proposal),
+        occurred_on=when(window, proposal),
         pieces=[window.pieces[i].piece_id for i in proposal.sources],
         shape=window.policy.shape_of(proposal.attribute) if window.policy else None,
         metadata=None if metadata is None else Sealed.clear(metadata),

@@ -134,7 +134,10 @@ async def remember(  # noqa: PLR0913 - one for each option
     metadata: METADATA = None,
     expires_at: EXPIRES_AT = None,
 ) -> None:
-    """Remember a statement as it is. An exact duplicate of a known one counts as an access to that."""
+    """Remember a statement as it is. An exact duplicate of a known one counts as an access to that.
+
+    Without an attribute its key, its day and what it ends are read in its words. Similar memories are shown below it.
+    """
     _print(
         output,
         await client.remember(
@@ -255,10 +258,12 @@ async def restore(client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, 
     _print(output, await client.restore(memory_id, user_id=user))
 
 
-def _print(output: Output, memory: dict[str, object]) -> None:
+def _print(output: Output, memory: dict[str, Any]) -> None:
     if output.as_json:
         output.json(memory)
     elif "memory_id" in memory:
         output.text(f"{memory['memory_id']}  {memory['status']}  {memory['content']}")
+        for one in memory.get("similar", ()):
+            output.text(f"similar: {one['memory_id']}  {one['content']}")
     else:
         output.say("accepted; it will be decided in a moment")

@@ -37,6 +37,8 @@ INSTRUCTIONS: Final = (
     "matter in later conversations."
 )
 
+SIMILAR: Final = "Similar memories are known; memory_revise corrects one, memory_forget takes one away"
+
 
 class Caller:
     """An MCP client, and the tool calls that are made for it."""
@@ -145,10 +147,12 @@ def _refusal(detail: str) -> CallToolResult:
 
 
 def _add_text(status: int, memory: dict[str, Any]) -> str:
-    """Return the result of adding a fact as text; the memory itself is in the structured content."""
+    """Return the result of adding a fact as text, with what is similar; the memory is in the structured content."""
     if status == HTTPStatus.ACCEPTED:
         return "Accepted; it will be remembered in a moment."
-    return f"{'Remembered' if status == HTTPStatus.CREATED else 'Known already'}: {on_one_line(memory['content'])}"
+    done = f"{'Remembered' if status == HTTPStatus.CREATED else 'Known already'}: {on_one_line(memory['content'])}"
+    similar = [f"- {on_one_line(one['content'])} (id {one['memory_id']})" for one in memory["similar"]]
+    return "\n".join([done, f"{SIMILAR}:", *similar]) if similar else done
 
 
 def _search_text(results: dict[str, Any]) -> str:

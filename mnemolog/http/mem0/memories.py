@@ -146,7 +146,7 @@ class Memories:
 
     async def _keep(self, adding: Adding, messages: list[Body], owner: Body, metadata: Body, times: Body) -> list[Body]:
         """Store each message verbatim."""
-        fact = {**_without_none(owner), **({"metadata": metadata} if metadata else {}), **times}
+        fact = {**_without_none(owner), **({"metadata": metadata} if metadata else {}), **times, "read": False}
         kept = []
         for message, event_id in zip(messages, adding.event_ids, strict=True):  # in their order, one after another
             answered = await self._answered(

@@ -40,6 +40,9 @@ class NewMemory(Body):
     metadata: Metadata | None = None
     expires_at: Annotated[Instant, Field(description="by default what the memory type says")] | None = None
     occurred_at: Annotated[Instant, Field(description="when it was true; by default, and at most, now")] | None = None
+    read: Annotated[bool, Field(description="false: its key, its day and what it ends are not read in its words")] = (
+        True
+    )
 
     @field_validator("value")
     @classmethod

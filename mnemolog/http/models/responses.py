@@ -65,6 +65,19 @@ class DatedMemory(Memory):
     valid_to: str | None
 
 
+class SimilarMemory(Shape):
+    """An active memory that says nearly the same as another one."""
+
+    memory_id: str
+    content: str
+
+
+class RememberedMemory(DatedMemory):
+    """A memory that was remembered as it is, and up to three that stand beside it, the nearest first."""
+
+    similar: list[SimilarMemory]
+
+
 class Memories(Shape):
     """One page of memories."""
 

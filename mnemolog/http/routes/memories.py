@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import Query, Response
 
+from mnemolog.access.principal import Role
 from mnemolog.commands.commands import Answer, Changes, Fact
 from mnemolog.http.bounds.redacted import redacted_fields
 from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
@@ -23,6 +24,7 @@ from mnemolog.http.models.requests import (
     MemoriesQuery,
     MemoriesUnwanted,
     MemoryId,
+    SearchFilters,
     UserOrNone,
 )
 from mnemolog.http.permissions import OF_USERS, check_erasing, reads
@@ -43,6 +45,7 @@ from schemas.inputs.input_events import Fault
 from schemas.instant import Clock
 from schemas.messages.observations import APP_ID
 from schemas.vocabulary.refusals import Refusal, refusal_of
+from schemas.vocabulary.words import DOCUMENT
 from streams.agents.observe import ErasureRunning
 
 router = routes("memories", "/v1/memories", OF_USERS)
@@ -56,11 +59,17 @@ COMMAND = answers(s202=responses.Waiting) | refused(HTTPStatus.NOT_FOUND, HTTPSt
 @router.post(
     "",
     status_code=201,
-    response_model=responses.DatedMemory,
-    responses=answers(s200=responses.DatedMemory, s202=responses.Waiting) | refused(HTTPStatus.CONFLICT),
+    response_model=responses.RememberedMemory,
+    responses=answers(s200=responses.RememberedMemory, s202=responses.Waiting) | refused(HTTPStatus.CONFLICT),
 )
-async def remember(body: NewMemory, worker: CurrentWorker, tenant: Tenant, command_id: CommandId) -> Response:
-    """Remember as is: 201 with the memory, 200 with the known one when it is an exact duplicate."""
+async def remember(
+    body: NewMemory, worker: CurrentWorker, caller: Caller, tenant: Tenant, command_id: CommandId
+) -> Response:
+    """Remember as is: 201 with the memory, 200 with the known one when it is an exact duplicate.
+
+    Its words stay as they are. Without an attribute its key is read in them, and what it ends; without `occurred_at`
+    its day; `read: false` leaves that. `similar` are up to three other memories that say nearly the same.
+    """
     redaction = worker.redactions.of(tenant, body.agent_id)
     asked = body.model_dump(exclude={"user_id", "app_id"})
     if body.app_id is not None:
@@ -70,7 +79,25 @@ async def remember(body: NewMemory, worker: CurrentWorker, tenant: Tenant, comma
     owner = Owner(tenant, GLOBAL_USER if fact.scope == "global" else body.user_id)
     command = await worker.commands.remember(Owner(tenant, body.user_id), fact, command_id)
     statuses = {"formed": HTTPStatus.CREATED, "superseded": HTTPStatus.CREATED}
-    return command_answer(command, owner, worker.shards, worker.clock, statuses=statuses)
+    similar = await _similar(worker, owner, command, body) if Role.READ in caller.roles else []
+
+    def view(memory: Memory) -> dict[str, Any]:
+        shown = dated_view(owner, memory, worker.shards.state(owner).memories, worker.clock.now())
+        return shown | {"similar": [{"memory_id": one.memory_id, "content": one.content} for one in similar]}
+
+    return command_answer(command, owner, worker.shards, worker.clock, statuses=statuses, view=view)
+
+
+async def _similar(worker: Worker, owner: Owner, command: Answer, body: NewMemory) -> list[Memory]:
+    """Return what is similar to a memory that was asked for; nothing to documents, to what is everyone's and unread."""
+    memory_id = command.outcome.memory_id if command.outcome else None
+    if memory_id is None or not body.read or body.kind == DOCUMENT or owner.is_global:
+        return []
+    now = worker.clock.now()
+    filters = Filters(agent_id=body.agent_id, **dict(SearchFilters().within(app_id=body.app_id)))
+    sees = worker.queries.sees(owner, worker.contexts.visibility(owner, body.agent_id))
+    memory = worker.shards.state(owner).memories[memory_id]
+    return await worker.similar.of(owner, memory, now, lambda one: sees(one) and filters.passes(one, owner, now))
 
 
 @router.get("", response_model=responses.Memories)

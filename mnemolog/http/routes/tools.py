@@ -80,8 +80,8 @@ async def list_tools(worker: CurrentWorker) -> Response:  # noqa: ARG001 - as ev
 @router.post(
     "/memory_add",
     status_code=201,
-    response_model=responses.DatedMemory,
-    responses=answers(s200=responses.DatedMemory, s202=responses.Waiting) | refused(HTTPStatus.CONFLICT),
+    response_model=responses.RememberedMemory,
+    responses=answers(s200=responses.RememberedMemory, s202=responses.Waiting) | refused(HTTPStatus.CONFLICT),
 )
 async def memory_add(
     body: MemoryAdd, worker: CurrentWorker, caller: Caller, tenant: Tenant, command_id: CommandId
@@ -90,7 +90,7 @@ async def memory_add(
     is_category = body.type in get_args(Category)
     fields: dict[str, Any] = body.model_dump(exclude={"type"}) | {"user_id": _user(body, caller)}
     type_fields = {"category": body.type} if is_category else {"metadata": {"type": body.type}}
-    return await memories.remember(NewMemory(**fields, **type_fields), worker, tenant, command_id)
+    return await memories.remember(NewMemory(**fields, **type_fields), worker, caller, tenant, command_id)
 
 
 @router.post("/memory_search", response_model=responses.Results)

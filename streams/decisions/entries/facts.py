@@ -56,7 +56,12 @@ def end_named(draft: Draft, candidate: Candidate, successor: Successor, *, keeps
     Where the profile `keeps` its values, those that are stated stay.
     """
     _end(draft, candidate.replaces, successor, REPLACED, keeps=keeps)
-    _end(draft, candidate.ends, successor, ENDED, keeps=keeps)
+    end(draft, candidate.ends, successor, keeps=keeps)
+
+
+def end(draft: Draft, ended: Iterable[str], successor: Successor, *, keeps: bool) -> None:
+    """Draft that a memory supersedes those that are no longer so; what cannot be is said and changes nothing."""
+    _end(draft, ended, successor, ENDED, keeps=keeps)
 
 
 def _end(draft: Draft, named: Iterable[str], successor: Successor, reason: str, *, keeps: bool) -> None:

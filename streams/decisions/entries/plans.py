@@ -10,6 +10,7 @@ from projections.state.evolve import BEGUN
 from projections.state.memory import ACTIVE
 from schemas.messages.decision import MAX_CHANGES
 from schemas.messages.events import MemoryRevised
+from schemas.vocabulary.attributes import STATES
 from streams.decisions import slots, statements
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from schemas.messages.inbox import Candidate
     from streams.decisions.draft import Draft
 
-STATES: Final = frozenset({"city", "employer", "occupation", "relationship_status", "school", "home", "job"})
-"""Attributes whose value is not there yet where its day is still to come, even if an extractor says that it is."""
 PLANNED, PRESENT = "schedule", "fact"
 """Categories of a plan, and of what has begun."""
 MOVED: Final = "its day was moved"

@@ -238,6 +238,22 @@ def nearness_of_what_changed(text: str) -> float | None:
     return next((least for least, pattern in _ENDING if any(map(pattern.search, certain))), None)
 
 
+_NOT: Final = re.compile(r"\b(?:not|no longer|no more|never)\b|n['’]t\b|不再?|没有?")
+_WORDS_OF_NOT: Final = re.compile(r"\s{0,2}(?:[^\W\d_]{1,12}\s{1,2}){0,2}|[一-鿿]{0,2}")
+"""What may stand between a denial and what it denies: "not the", "don't like", 不再喝."""
+
+
+def denies(text: str, value: str) -> bool:
+    """Return whether a sentence says of a value that it is not so: "not tabs", 不再喝茶."""
+    said, wanted = text.casefold(), value.casefold()
+    for found in _NOT.finditer(said):
+        between, denied, behind = said[found.end() :].partition(wanted)
+        is_whole = not wanted[-1:].isascii() or not behind[:1].isalnum()
+        if denied and is_whole and _WORDS_OF_NOT.fullmatch(between):
+            return True
+    return False
+
+
 def is_of_the_moment(text: str) -> bool:
     """Return whether a sentence says where somebody is, or what they do, just now."""
     return _JUST_NOW.search(text) is not None

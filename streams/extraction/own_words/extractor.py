@@ -9,22 +9,24 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from projections.dates.wording import without_time
 from projections.embedding.embedder import EmbedderUnavailable
+from projections.profile.attribute_values import fault_of
 from projections.profile.upcoming import SCHEDULE
 from projections.text.analyser import terms
 from projections.text.scripts import is_read
-from schemas.vocabulary.attributes import NICKNAME
+from schemas.vocabulary.attributes import NICKNAME, STATES
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.own_words.antecedents import leaves_out_whom, of_whom, unnamed, with_stand_in
 from streams.extraction.own_words.cues import (
     asks_for_something,
     category_of,
+    denies,
     in_first_person,
     is_moved,
     nearness_of_what_changed,
 )
 from streams.extraction.own_words.splitting import beside, clauses
 from streams.extraction.protocol import Extraction, Outage, Proposal
-from streams.extraction.request import know_nothing
+from streams.extraction.request import know_nothing, when
 from streams.extraction.rules_lineage import RulesLineage
 
 if TYPE_CHECKING:
@@ -71,6 +73,18 @@ class Reader(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactRead:
+    """What was read in a fact that is remembered as it is."""
+
+    attribute: str | None = None
+    value: str | None = None
+    occurred_on: str | None = None
+    """As a Candidate's."""
+    ends: tuple[str, ...] = ()
+    """Ids of the known memories that are no longer so because of it."""
+
+
 class OwnWords(RulesLineage):
     """Keeps what the speakers said of themselves, word for word, each sentence by how surely it lasts."""
 
@@ -89,6 +103,37 @@ class OwnWords(RulesLineage):
         self._embed = embed
         self._heads = heads
         self._known_of = known_of
+
+    def knowing(self, known_of: Callable[[Window], Awaitable[Sequence[Known]]]) -> OwnWords:
+        """Return one with the same rules that finds what is known by another function."""
+        return OwnWords(self._reader, self._embed, self._heads, known_of)
+
+    async def fact_of(self, window: Window) -> FactRead:
+        """Return what a window of one piece says, whether or not it lasts. Raises Outage and Rejected.
+
+        Nothing where it only shows something, and only a day where it is no single sentence: it is one memory, and what
+        ends one sentence of it would end all.
+        """
+        reading = await self._reader.read(window)
+        if reading.dropped:
+            return FactRead()
+        kept = await self._scored(reading.statements)
+        found = [_fact(one.statement, window) for one in kept]
+        days = {when(window, one) for one in found} - {None}
+        day = days.pop() if len(days) == 1 else None
+        if len(found) != 1:
+            return FactRead(occurred_on=day)
+        [fact], statement = found, kept[0].statement
+        ended, _ = await self._moved_on(window, [replace(fact, content=statement.said)], {})
+        ends = ended[0].ends or await self._denied(window, fact, statement.said)
+        return FactRead(attribute=fact.attribute, value=fact.value, occurred_on=day, ends=ends)
+
+    async def _denied(self, window: Window, fact: Proposal, text: str) -> tuple[str, ...]:
+        """Return what fills the same list as a fact that says of it that it is no longer so: "spaces, not tabs"."""
+        if fact.attribute is None or nearness_of_what_changed(text) is None:
+            return ()
+        same = (one for one in await self._known(window) if one.attribute == fact.attribute and one.about is None)
+        return tuple(one.memory_id for one in same if one.value and denies(text, one.value))
 
     async def extract(self, window: Window) -> Extraction:
         """Return what lasts of a window, in the order of the words. Raises Outage and Rejected."""
@@ -302,6 +347,29 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
         speaker=one.speaker,
     )
     return [whole, *(_of_key(key, one, sources) for key in rest)]
+
+
+def _fact(one: Statement, window: Window) -> Proposal:
+    """Return a statement with its key where it has exactly one that is so now, and may be kept; and with its day."""
+    keys = [key for key in one.keys if key.attribute and not one.asks]
+    key = keys[0] if len(keys) == 1 else None
+    day = key and (key.occurred_on or key.since)
+    day = day or (one.day if key is None or one.is_ahead else None)
+    if key is not None and (
+        (key.attribute in STATES and day is not None and day > window.pieces[one.piece].today)
+        or fault_of(key.attribute, key.value) is not None
+        or _forbids(window, one.said, key)
+    ):
+        key = None
+    return Proposal(
+        content=one.text,
+        category=one.category,
+        memory_type="long_term",
+        attribute=key.attribute if key else None,
+        value=key.value if key else None,
+        occurred_on=day,
+        sources=(one.piece,),
+    )
 
 
 def _passing(one: Proposal) -> Proposal:

@@ -120,7 +120,7 @@ async def test_answers_have_the_shapes_that_are_published(door: FrontDoor):
         (responses.EventStates, "/v1/events/status", {"user_id": "u1", "event_ids": ["o-1", "o-2"]}),
         (responses.Results, "/v1/search", {"user_id": "u1", "query": "Berlin"}),
         (responses.Memories, "/v1/memories/query", {"user_id": "u1", "filters": {"category": {"ne": "people"}}}),
-        (responses.DatedMemory, "/v1/tools/memory_add", {"user_id": "u1", "content": "likes tea"}),
+        (responses.RememberedMemory, "/v1/tools/memory_add", {"user_id": "u1", "content": "likes tea"}),
         (responses.Results, "/v1/tools/memory_search", {"user_id": "u1", "query": "tea"}),
         (context_responses.Context, "/v1/context", {"user_id": "u1", "query": "Berlin"}),
         (context_responses.Greeting, "/v1/greeting", {"user_id": "u1"}),

@@ -73,6 +73,7 @@ async def test_adding_answers_as_remembering_does(door: FrontDoor):
         "category": "fact", "importance": 0.5, "session_id": "s-1", "source_type": "manual", "metadata": {},
     }  # fmt: skip
     assert {name: memory[name] for name in expected} == expected
+    assert memory.pop("similar") == []
     assert (await door.get(f"/v1/memories/{memory['memory_id']}")).json() == memory
     again = await door.post("/v1/memories", {"user_id": "add", "content": "Likes tea."})
     assert (again.status_code, again.json()["memory_id"]) == (200, memory["memory_id"])

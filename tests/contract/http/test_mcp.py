@@ -112,6 +112,23 @@ async def test_what_is_added_is_in_the_one_store_and_is_found_from_everywhere(se
     assert (await http(server, "GET", f"/v1/memories/{memory['memory_id']}")).json()["recall_count"] == 1
 
 
+async def test_a_model_is_told_what_is_similar_and_ends_what_is_no_longer_so(server: str):
+    whose = "user_id=similar"
+    tabs = await call(server, "auto", "memory_add", whose, content="User prefers tabs.")
+    dark = await call(server, "auto", "memory_add", whose, content="User prefers dark tabs.")
+    told = f"- User prefers tabs. (id {tabs.structured_content['memory_id']})"
+    assert text_of(dark) == (
+        "Remembered: User prefers dark tabs.\n"
+        f"Similar memories are known; memory_revise corrects one, memory_forget takes one away:\n{told}"
+    )
+    await call(server, "auto", "memory_add", whose, content="User prefers spaces, not tabs anymore.")
+    home = await call(server, "auto", "memory_add", whose, content="I live in Berlin.")
+    assert (home.structured_content["attribute"], home.structured_content["value"]) == ("city", "Berlin")
+    listed = await call(server, "auto", "memory_list", whose)
+    assert "User prefers tabs." not in text_of(listed)
+    assert "- city: Berlin" in text_of(await call(server, "auto", "memory_profile", whose))
+
+
 async def test_a_memory_is_one_line_of_what_the_model_is_told(server: str):
     added = await call(
         server, "auto", "memory_add", "user_id=lines", content="likes tea\n- 2026-01-05 [fact] is owed 5"

@@ -52,6 +52,20 @@ async def test_a_memory_is_revised_and_read_by_its_id(client: AsyncClient, capsy
     assert orjson.loads(capsys.readouterr().out) == await client.memory(memory_id)
 
 
+async def test_what_is_remembered_is_read_and_what_is_similar_stands_below_it(
+    client: AsyncClient, capsys: pytest.CaptureFixture[str]
+):
+    known = (await client.remember("User drinks green tea at noon", "u1"))["memory_id"]
+    output = Output(as_json=False)
+    await remember(client, output, "User drinks green tea at nine", user="u1")
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith("  active  User drinks green tea at nine")
+    assert second == f"similar: {known}  User drinks green tea at noon"
+    await remember(client, Output(as_json=True), "I live in Berlin.", user="u1")
+    told = orjson.loads(capsys.readouterr().out)
+    assert (told["attribute"], told["value"], told["similar"]) == ("city", "Berlin", [])
+
+
 async def test_what_happened_is_revised_and_an_empty_word_is_taken_away(
     client: AsyncClient, capsys: pytest.CaptureFixture[str]
 ):

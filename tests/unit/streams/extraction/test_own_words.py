@@ -7,10 +7,12 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from support.own_words import OwnWordsHere
 from support.tables import each
 
 from schemas.policy import Policy
+from streams.extraction.own_words.cues import denies
 from streams.extraction.protocol import Known, Piece, Window
 
 if TYPE_CHECKING:
@@ -460,3 +462,19 @@ def test_what_has_changed_ends_what_it_names_and_nothing_else(known: str, said: 
     extractor = OwnWordsHere([Known(memory_id="m1", text=known)])
     kept = asyncio.run(extractor.extract(window_of(said))).proposals
     assert any("m1" in one.ends for one in kept) == is_ended
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "expected"),
+    [
+        ("I prefer spaces, not tabs anymore.", "tabs", True),
+        ("I don't like the tabs anymore.", "tabs", True),
+        ("I no longer drink tea, I drink coffee now", "tea", True),
+        ("I no longer drink tea, I drink coffee now", "coffee", False),
+        ("I do not like teapots anymore", "tea", False),
+        ("我不再喝茶了", "茶", True),
+        ("我现在喝咖啡", "咖啡", False),
+    ],
+)
+def test_a_value_is_denied_by_what_stands_before_it(text: str, value: str, expected: bool):  # noqa: FBT001
+    assert denies(text, value) is expected
