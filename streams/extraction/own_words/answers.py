@@ -26,17 +26,10 @@ _LEADS: Final = re.compile(
     r"|as|near|a|an|the|about|around|just)\s+)*|^(?:嗯|哦|啊|好|是|我|叫|在|的|今年|现在|住|姓名|做)*[，,：:]?",
     re.IGNORECASE,
 )
-_SENTENCES: Final = {
-    "user_name": ("User's name is {}", "用户叫{}"),
-    "age": ("User is {} years old", "用户{}岁"),
-    "city": ("User lives in {}", "用户住在{}"),
-    "occupation": ("User works as {}", "用户的职业是{}"),
-    "employer": ("User works at {}", "用户在{}工作"),
-    "birthday": ("User's birthday is {}", "用户的生日是{}"),
-    "allergies": ("User is allergic to {}", "用户对{}过敏"),
-    "relationship_status": ("User is {}", "用户{}"),
-}
-"""The sentence of each key that one question asks for, in English and in Chinese."""
+_ASKED_FOR: Final = frozenset(
+    {"user_name", "age", "city", "occupation", "employer", "birthday", "allergies", "relationship_status"}
+)
+"""The keys that one question asks for."""
 _TAILS: Final = (
     ", right",
     ", correct",
@@ -203,8 +196,7 @@ def _allergies(said: str) -> tuple[Finding, ...]:
     is_chinese = HAN.search(said) is not None
     things = re.split(r",|、|，|。|\band\b|\bor\b|[和跟]", _LEADS.sub("", said).strip(" .。!！～~"))
     named = [one for one in map(str.strip, things) if one and len(one) <= LONGEST_THING and _is_value("allergies", one)]
-    sentence = "用户对{}过敏" if is_chinese else "User is allergic to {}"
-    return tuple(profile("allergies", thing, sentence.format(thing)) for thing in named)
+    return tuple(profile("allergies", thing, is_chinese=is_chinese) for thing in named)
 
 
 def _keys(asked: str, said: str, whole: str) -> tuple[Finding, ...]:
@@ -217,7 +209,7 @@ def _keys(asked: str, said: str, whole: str) -> tuple[Finding, ...]:
         return ()
     [attribute] = slot.attributes
     value = _AFTER.sub("", _LEADS.sub("", said)).strip(" .。!！～~,，啊呀哈")
-    if attribute not in _SENTENCES or _SURNAME.match(value):
+    if attribute not in _ASKED_FOR or _SURNAME.match(value):
         return ()
     if attribute == "age":
         number = _AGE.fullmatch(value)
@@ -226,8 +218,14 @@ def _keys(asked: str, said: str, whole: str) -> tuple[Finding, ...]:
         value = birth_date(value) or ""
     elif not _is_value(attribute, value):
         value = ""
-    sentence = _SENTENCES[attribute][HAN.search(asked + value) is not None]
-    return (profile(attribute, value, sentence.format(value)),) if value else ()
+    return (_filled(attribute, value, asked + value),) if value else ()
+
+
+def _filled(attribute: str, value: str, said: str) -> Finding:
+    """Return a key with its sentence in the language of what was said; a trade is what somebody works as."""
+    is_chinese = HAN.search(said) is not None
+    content = f"User works as {value}" if attribute == "occupation" and not is_chinese else ""
+    return profile(attribute, value, content, is_chinese=is_chinese)
 
 
 def _is_value(attribute: str, value: str) -> bool:
@@ -256,5 +254,4 @@ def field_of(said: str) -> list[Finding]:
     is_good = _AGE.fullmatch(named["value"]) if attribute == "age" else _is_value(attribute, named["value"])
     if not is_good:
         return []
-    sentence = _SENTENCES[attribute][HAN.search(said) is not None]
-    return [profile(attribute, named["value"], sentence.format(named["value"]))]
+    return [_filled(attribute, named["value"], said)]
