@@ -443,11 +443,13 @@ class Observe:
             await self._shards.up_to(at.topic, at.partition, at.offset)
         observations = self._shards.of(owner).observations
         turns = observations.turns_before(owner, session_id, window.agent_id, at.offset, MOST_BACK)
-        told = [piece for turn in reversed(turns) for piece in self._told(owner, turn, at)]
-        if may_answer and not goes_on:  # it takes up no more than the question just before it
+        earlier: list[Piece] = []
+        if is_read and goes_on:
+            earlier = [piece for turn in reversed(turns) for piece in self._told(owner, turn, at)]
+        elif is_read and may_answer:  # it takes up no more than the question just before it
             since = first.recorded_at - ANSWERED_WITHIN
-            told = [piece for piece in told[-1:] if piece.speaker == "assistant" and piece.recorded_at >= since]
-        earlier = tuple(told) if is_read and (may_answer or goes_on) else ()
+            told = (piece for turn in turns[:1] for piece in self._told(owner, turn, at))
+            earlier = [piece for piece in told if piece.speaker == "assistant" and piece.recorded_at >= since]
         users = (event_id for event_id, _ in turns if _is_users(observations.turn(owner, event_id)))
         before = next(users, None) if is_withdrawal else None
         return replace(window, before=before, pieces=(*earlier, *window.pieces), earlier=len(earlier))

@@ -240,10 +240,10 @@ def nearness_of_what_changed(text: str) -> float | None:
 
 _NOT: Final = re.compile(r"\b(?:not|no longer|no more|never)\b|n['’]t\b|不再?|没有?")
 _WORDS_OF_NOT: Final = re.compile(r"\s{0,2}(?:[^\W\d_]{1,12}\s{1,2}){0,2}|[一-鿿]{0,2}")
-"""What may stand between a denial and what it denies: "not the", "don't like", 不再喝."""
+"""What may stand between a denial and what it denies_value: "not the", "don't like", 不再喝."""
 
 
-def denies(text: str, value: str) -> bool:
+def denies_value(text: str, value: str) -> bool:
     """Return whether a sentence says of a value that it is not so: "not tabs", 不再喝茶."""
     said, wanted = text.casefold(), value.casefold()
     for found in _NOT.finditer(said):

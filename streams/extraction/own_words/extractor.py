@@ -19,7 +19,7 @@ from streams.extraction.own_words.antecedents import leaves_out_whom, of_whom, u
 from streams.extraction.own_words.cues import (
     asks_for_something,
     category_of,
-    denies,
+    denies_value,
     in_first_person,
     is_moved,
     nearness_of_what_changed,
@@ -31,7 +31,6 @@ from streams.extraction.rules_lineage import RulesLineage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from datetime import datetime
 
     from projections.embedding.embedder import Vectors
     from projections.embedding.heads import Heads
@@ -133,7 +132,7 @@ class OwnWords(RulesLineage):
         if fact.attribute is None or nearness_of_what_changed(text) is None:
             return ()
         same = (one for one in await self._known(window) if one.attribute == fact.attribute and one.about is None)
-        return tuple(one.memory_id for one in same if one.value and denies(text, one.value))
+        return tuple(one.memory_id for one in same if one.value and denies_value(text, one.value))
 
     async def extract(self, window: Window) -> Extraction:
         """Return what lasts of a window, in the order of the words. Raises Outage and Rejected."""
@@ -177,13 +176,19 @@ class OwnWords(RulesLineage):
             return proposals, ()
         vectors = await self._vectors([one.text for one in known] + texts)
         at = window.pieces[-1].said_at
+        of_known = [set(terms(without_time(one.text, at))) for one in known]
         cosines = vectors[len(known) :] @ vectors[: len(known)].T
         ended = []
         for one, text, near, row in zip(proposals, texts, least, cosines, strict=True):
-            alike = [known[n] for n in row.argsort()[::-1] if _may_end(one, text, known[n], at, float(row[n]))]
-            is_near = near is not None and bool(alike) and row[known.index(alike[0])] >= near
-            of_same = [each.memory_id for each in alike if each is alike[0] or each.is_of_same_turns(alike[0])]
-            ended.append(replace(one, ends=tuple(of_same)) if is_near else one)
+            words = set() if near is None else set(terms(without_time(text, at)))
+            nearest_first = row.argsort()[::-1] if len(words) > 1 else ()
+            alike = [n for n in nearest_first if _may_end(one, text, known[n], words & of_known[n], float(row[n]))]
+            if near is not None and alike and row[alike[0]] >= near:
+                nearest = known[alike[0]]
+                same = (known[n] for n in alike if known[n] is nearest or known[n].is_of_same_turns(nearest))
+                ended.append(replace(one, ends=tuple(each.memory_id for each in same)))
+            else:
+                ended.append(one)
         return ended, tuple(one.memory_id for one in known)
 
     async def _known(self, window: Window) -> Sequence[Known]:
@@ -393,15 +398,16 @@ def _nearness_of_what_ends(one: Proposal, text: str) -> float | None:
     return nearness_of_what_changed(text) if one.category != SCHEDULE or is_moved(text) else None
 
 
-def _may_end(one: Proposal, text: str, known: Known, at: datetime, cosine: float) -> bool:
-    """Return whether a statement may be about the same as what is known: by its words, whose it is, and about whom."""
+def _may_end(one: Proposal, text: str, known: Known, shared: set[str], cosine: float) -> bool:
+    """Return whether a statement may be about the same as what is known: by its words, whose it is, and about whom.
+
+    `shared` are the words that both have, but for those of a time.
+    """
     is_same_owner = known.about is None or known.about == one.speaker or known.about.casefold() in text.casefold()
     if (one.speaker and known.about != one.speaker) or not is_same_owner or not of_whom(text) <= of_whom(known.text):
         return False
-    words = set(terms(without_time(text, at)))
-    shared = words & set(terms(without_time(known.text, at)))
     telling = {word for word in shared if len(word) > 1} - set(terms(" ".join(of_whom(text))))
-    return len(words) > 1 and (bool(telling) or (cosine >= NEAR and bool(shared - _COMMON)))
+    return bool(telling) or (cosine >= NEAR and bool(shared - _COMMON))
 
 
 def _content(kept: _Kept) -> str:

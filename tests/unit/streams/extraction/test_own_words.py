@@ -12,7 +12,7 @@ from support.own_words import OwnWordsHere
 from support.tables import each
 
 from schemas.policy import Policy
-from streams.extraction.own_words.cues import denies
+from streams.extraction.own_words.cues import denies_value
 from streams.extraction.protocol import Known, Piece, Window
 
 if TYPE_CHECKING:
@@ -477,4 +477,4 @@ def test_what_has_changed_ends_what_it_names_and_nothing_else(known: str, said: 
     ],
 )
 def test_a_value_is_denied_by_what_stands_before_it(text: str, value: str, expected: bool):  # noqa: FBT001
-    assert denies(text, value) is expected
+    assert denies_value(text, value) is expected
