@@ -1,12 +1,13 @@
 """Fits the heads of the built-in encoder to labelled sentences, and writes `projections/embedding/heads.bin`.
 
-`lasting` is fitted to the labelled sentences of `tests/data/sentences*.jsonl` and of `tests/data/heads/kinds.jsonl`:
-does one state a fact that lasts? `kept` tells what lasts or passes from what says nothing, by the latter file. `own`
-is fitted to those that fill a slot of the speaker's, and to `tests/data/heads/frames.json`: statements in frames in
-which they are the speaker's, or somebody else's, supposed, quoted or asked.
+`tests/data/heads/turns.jsonl` has turns of chats, each sentence with its kind (`lasting`, `experience`: what happened
+and a friend would bring up weeks later, `passing` or `nothing`) and whether it stands `alone`; `kinds.jsonl` has single sentences with their kind. `lasting` and `kept` are fitted to both,
+`alone` to the sentences of turns that say something. `own` is fitted to the sentences of `tests/data/sentences*.jsonl`
+that fill a slot of the speaker's, and to `frames.json`: statements in frames in which they are the speaker's, or
+somebody else's, supposed, quoted or asked.
 
 The weights are rounded, so that every run on any machine writes the same bytes. It prints how many of the sentences
-each head tells right.
+each head tells right, and how many of those that it was not fitted to, in five parts of whole turns.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ DATA: Final = Path(__file__).resolve().parents[1] / "tests" / "data"
 RIDGE: Final = 1.0
 STEPS: Final = 12
 BATCH: Final = 64
+PARTS: Final = 5
 
 
 def labelled() -> list[tuple[str, list[dict[str, Any]]]]:
@@ -38,10 +40,12 @@ def labelled() -> list[tuple[str, list[dict[str, Any]]]]:
     return [(row["text"], row["facts"] if "facts" in row else row["expect"]) for row in rows]
 
 
-def of_kinds() -> list[tuple[str, str]]:
-    """Return sentences with their kind: lasting, passing or nothing."""
-    lines = (DATA / "heads" / "kinds.jsonl").read_text("utf-8").splitlines()
-    return [(row["text"], row["kind"]) for row in map(json.loads, lines)]
+def of_kinds() -> list[tuple[str, str, bool | None]]:
+    """Return sentences with their kind, and whether they stand alone; those of one turn behind each other."""
+    read = {name: (DATA / "heads" / f"{name}.jsonl").read_text("utf-8").splitlines() for name in ("kinds", "turns")}
+    kinds = [(row["text"], row["kind"], None) for row in map(json.loads, read["kinds"])]
+    turns = (one for row in map(json.loads, read["turns"]) for one in row["sentences"])
+    return [*kinds, *((one["text"], one["kind"], one["alone"]) for one in turns)]
 
 
 def framed() -> list[tuple[str, bool]]:
@@ -85,34 +89,44 @@ def fitted(vectors: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray
     return weights
 
 
+def told_right(weights: NDArray[np.float64], vectors: NDArray[np.float64], wanted: NDArray[np.bool_]) -> float:
+    """Return the share of vectors that a head tells right."""
+    return float(((vectors @ weights[:-1] + weights[-1] > 0) == wanted).mean())
+
+
 def main() -> None:
-    """Fit the heads, write them, and print how well they know their sentences."""
+    """Fit the heads, write them, and print how well they know their sentences and others."""
     rows = labelled()
     vectors = vectors_of([text for text, _ in rows])
-    states = np.array([any(not fact.get("optional") for fact in facts) for _, facts in rows])
-    clear = np.array([not facts or not all(fact.get("optional") for fact in facts) for _, facts in rows])
     fills = np.array([any(fact.get("attribute") or any(fact.get("slots") or ()) for fact in f) for _, f in rows])
     plain = fills | np.array([not facts for _, facts in rows])
     kinds = of_kinds()
-    of_kind = vectors_of([text for text, _ in kinds])
-    lasts = np.array([kind == "lasting" for _, kind in kinds])
-    says = np.array([kind != "nothing" for _, kind in kinds])
+    of_kind = vectors_of([text for text, _, _ in kinds])
+    lasts = np.array([kind in ("lasting", "experience") for _, kind, _ in kinds])
+    says = np.array([kind != "nothing" for _, kind, _ in kinds])
+    alone = np.array([bool(is_alone) for _, _, is_alone in kinds])
+    of_turns = says & np.array([is_alone is not None for _, _, is_alone in kinds])
     frames = framed()
-    of_frames = vectors_of([text for text, _ in frames])
+    own = np.concatenate([np.array([is_own for _, is_own in frames]), fills[plain]])
     sets = {
-        "lasting": (np.concatenate([vectors[clear], of_kind]), np.concatenate([states[clear], lasts])),
-        "kept": (np.concatenate([vectors[states], of_kind]), np.concatenate([states[states], says])),
-        "own": (
-            np.concatenate([of_frames, vectors[plain]]),
-            np.concatenate([np.array([is_own for _, is_own in frames]), fills[plain]]),
-        ),
+        "lasting": (of_kind, lasts),
+        "kept": (of_kind, says),
+        "own": (np.concatenate([vectors_of([text for text, _ in frames]), vectors[plain]]), own),
+        "alone": (of_kind[of_turns], alone[of_turns]),
     }
     found = []
     for name in HEADS:
         inputs, wanted = sets[name]
         weights = np.round(fitted(inputs, wanted.astype(np.float64)) * SCALE)
-        right = ((inputs @ weights[:-1] + weights[-1] > 0) == wanted).mean()
-        print(f"{name}: {len(wanted)} sentences, {right:.3f} of them told right")
+        part = np.arange(len(wanted)) * PARTS // len(wanted)
+        others = [
+            told_right(
+                fitted(inputs[part != n], wanted[part != n].astype(np.float64)), inputs[part == n], wanted[part == n]
+            )
+            for n in range(PARTS)
+        ]
+        known = told_right(weights, inputs, wanted)
+        print(f"{name}: {len(wanted)} sentences, {known:.3f} told right; of others {np.mean(others):.3f}")
         found.append(weights.astype("<i2"))
     FILE.write_bytes(np.concatenate(found).tobytes())
 

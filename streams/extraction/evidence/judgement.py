@@ -32,7 +32,7 @@ OWN: Final = 0.5
 """The least `own` of a sentence that fills a slot of its speaker's."""
 LASTING: Final = 0.3
 """The least `lasting` of a sentence that is a source without doubt."""
-NOTHING: Final = 0.04
+NOTHING: Final = 0.1
 """A line whose sentences all score less than this for `lasting` states nothing."""
 DOUBTED: Final = 0.5
 """What is left of the importance of an unconfirmed entry."""

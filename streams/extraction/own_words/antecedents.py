@@ -61,6 +61,10 @@ _PRONOUNS: Final = (
     ("he", re.compile(r"\b(?:he(?:'?s|'d)?|him(?:self)?|his)\b|(?<![其吉])他(?![人们国妈])", re.IGNORECASE)),
     ("they", re.compile(r"\b(?:they(?:'?re|'ve|'d|'ll)?(?! say\b)|them|their)\b|他们|她们|它", re.IGNORECASE)),
 )
+_SUBJECT_PRONOUN: Final = re.compile(
+    r"\W{0,3}(?:[a-z']{1,9},? ){0,2}(?:she|he|they|her|his|their)(?:'s|'re|'ve|'d|'ll)?\b|.{0,4}(?:他们|她们|[他她它])",
+    re.IGNORECASE,
+)
 _OPENING: Final = re.compile(
     r"(?:(?:and|but|so|because|also|well|then|plus|oh|yeah|yes|nah|no|haha|lol|ok|cuz|cos)[, ]{1,2}){0,3}(?:it(?:'?s)?"
     r"|that(?:'?s)?|this|these|those|its|there|both|one of them|which|who"
@@ -102,6 +106,11 @@ def unnamed(sentence: str) -> str | None:
     before = sentence[:place]
     named = _NAME.search(before) or any(row.search(before) for row in _PEOPLE.values())
     return None if named else who
+
+
+def begins_with_whom(sentence: str) -> bool:
+    """Return whether a sentence begins with a pronoun for somebody, but for words that only connect: "And she left"."""
+    return _SUBJECT_PRONOUN.match(sentence) is not None
 
 
 def antecedent(who: str, sentences: Iterable[str]) -> str | None:

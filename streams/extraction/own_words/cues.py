@@ -227,15 +227,21 @@ def is_moved(text: str) -> bool:
     return _MOVED.search(text) is not None
 
 
-def nearness_of_what_changed(text: str) -> float | None:
-    """Return the least cosine of an older statement that a sentence ends; None where it has no word of change.
+def change_in(text: str) -> tuple[float, str] | None:
+    """Return the least cosine of an older statement that a sentence ends, and the clause that names what it was.
 
-    What is denied, supposed or limited changes nothing.
+    That is the one with a word of change, behind the one before it where it says too little by itself. None where there
+    is no such word. What is denied, supposed or limited changes nothing.
     """
     if _UNCHANGED.search(text):
         return None
-    certain = [clause for clause in clauses(text) if not is_limited(clause)]
-    return next((least for least, pattern in _ENDING if any(map(pattern.search, certain))), None)
+    parts = clauses(text)
+    for least, pattern in _ENDING:
+        for place, clause in enumerate(parts):
+            if not is_limited(clause) and pattern.search(clause):
+                says_little = len(terms(pattern.sub(" ", clause))) < FEW_TERMS
+                return least, " ".join(parts[max(0, place - says_little) : place + 1])
+    return None
 
 
 _NOT: Final = re.compile(r"\b(?:not|no longer|no more|never)\b|n['’]t\b|不再?|没有?")

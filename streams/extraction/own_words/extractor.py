@@ -19,10 +19,10 @@ from streams.extraction.own_words.antecedents import leaves_out_whom, of_whom, u
 from streams.extraction.own_words.cues import (
     asks_for_something,
     category_of,
+    change_in,
     denies_value,
     in_first_person,
     is_moved,
-    nearness_of_what_changed,
 )
 from streams.extraction.own_words.splitting import beside, clauses
 from streams.extraction.protocol import Extraction, Outage, Proposal
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Known, Window
     from streams.extraction.rules.finding import Finding
 
-LASTING: Final = 0.35
+LASTING: Final = 0.3
 """The least `lasting` of what is kept for long."""
-OF_JOINED: Final = 0.2
-"""The least of what stands with the sentence that it lives from."""
-KEPT: Final = 0.5
+LONGEST_TOGETHER: Final = 200
+"""Characters of a memory to which a sentence is joined that passes, and does not stand alone."""
+KEPT: Final = 0.4
 """The least `kept` of what is kept at all: of what says nothing one sentence in four has more."""
 OF_SPEAKER: Final = 0.1
 """The least `own` of a sentence that fills a key."""
@@ -53,6 +53,8 @@ NEAR: Final = 0.45
 """The cosine of two statements that need no more than a character, or a relative, in common to be about the same."""
 OF_MENDED: Final = 0.5
 """The least cosine of a sentence of which a word is taken back, and the memory of it."""
+ALONE: Final = 0.5
+"""The least `alone` of a sentence that does not carry the one before it in its turn."""
 SHORT_LIVED: Final = 0.3
 """Importance of what passes."""
 _USER: Final = re.compile(r"^(?:User|用户)")
@@ -129,7 +131,7 @@ class OwnWords(RulesLineage):
 
     async def _denied(self, window: Window, fact: Proposal, text: str) -> tuple[str, ...]:
         """Return what fills the same list as a fact that says of it that it is no longer so: "spaces, not tabs"."""
-        if fact.attribute is None or nearness_of_what_changed(text) is None:
+        if fact.attribute is None or change_in(text) is None:
             return ()
         same = (one for one in await self._known(window) if one.attribute == fact.attribute and one.about is None)
         return tuple(one.memory_id for one in same if one.value and denies_value(text, one.value))
@@ -162,13 +164,11 @@ class OwnWords(RulesLineage):
         has the contents that take a word of an earlier sentence back, with that sentence, whose place they take.
         """
         texts = [mends.get(one.content) or _ASKED.sub("", one.content) for one in proposals]
-        least = [
-            (OF_MENDED if one.attribute is None else None)
-            if one.content in mends
-            else _nearness_of_what_ends(one, text)
+        changes = [
+            ((OF_MENDED, text) if one.attribute is None else None) if one.content in mends else _what_ends(one, text)
             for one, text in zip(proposals, texts, strict=True)
         ]
-        if not any(least) or window.source_type != "chat":
+        if not any(changes) or window.source_type != "chat":
             return proposals, ()
         said = {one.content for one in proposals}
         known = [one for one in await self._known(window) if one.text not in said]
@@ -179,9 +179,10 @@ class OwnWords(RulesLineage):
         of_known = [set(terms(without_time(one.text, at))) for one in known]
         cosines = vectors[len(known) :] @ vectors[: len(known)].T
         ended = []
-        for one, text, near, row in zip(proposals, texts, least, cosines, strict=True):
-            words = set() if near is None else set(terms(without_time(text, at)))
-            nearest_first = row.argsort()[::-1] if len(words) > 1 else ()
+        for one, text, change, row in zip(proposals, texts, changes, cosines, strict=True):
+            near, named = change or (None, "")
+            words = set(terms(without_time(named, at)))
+            nearest_first = row.argsort()[::-1] if words and len(terms(text)) > 1 else ()
             alike = [n for n in nearest_first if _may_end(one, text, known[n], words & of_known[n], float(row[n]))]
             if near is not None and alike and row[alike[0]] >= near:
                 nearest = known[alike[0]]
@@ -211,9 +212,9 @@ class OwnWords(RulesLineage):
             return []
         distinct = list(dict.fromkeys(texts))
         vectors = await self._vectors(distinct)
-        lasting, own, says = (
+        lasting, own, says, stands = (
             dict(zip(distinct, self._heads.scores(head, vectors).tolist(), strict=True))
-            for head in ("lasting", "own", "kept")
+            for head in ("lasting", "own", "kept", "alone")
         )
         kept = []
         for one, alone, asked in zip(statements, texts[::2], texts[1::2], strict=True):
@@ -224,10 +225,13 @@ class OwnWords(RulesLineage):
                 or one.is_certain
                 or max(own[alone], own[asked]) >= OF_SPEAKER
             )
-            if unnamed(one.said) and not (one.before or one.asked or in_first_person(one.said)):
-                score = min(score, SHORT_LIVED)  # of whom is not known
             says_something = max(says[alone], says[asked]) >= KEPT
-            kept.append(_Kept(one if is_own else replace(one, keys=()), score, says_something=says_something))
+            read = one if is_own else replace(one, keys=())
+            if one.behind is not None and stands[alone] < ALONE:
+                read = _carrying(read, one.behind)
+            if unnamed(one.said) and not (read.before or read.asked or in_first_person(one.said)):
+                score, read = min(score, SHORT_LIVED), replace(read, is_brief=True)  # of whom is not known
+            kept.append(_Kept(read, score, says_something=says_something))
         await self._by_clauses([one for one in kept if one.statement.asks or not one.is_lasting])
         return kept
 
@@ -256,6 +260,13 @@ def _as_read(one: Statement) -> tuple[str, str]:
     return alone, one.means or f"{one.asked or ''} {alone}".strip()
 
 
+def _carrying(one: Statement, behind: str) -> Statement:
+    """Return a statement with what stands before it: the question that it answers, or a sentence of its turn."""
+    if one.behind_at is None:
+        return replace(one, before=behind)
+    return replace(one, asked=behind, lives_from=(*one.lives_from, one.behind_at))
+
+
 @dataclass(slots=True)
 class _Kept:
     """A statement, how surely it lasts, and the sentences that are carried with it."""
@@ -274,17 +285,19 @@ class _Kept:
 
     @property
     def is_lasting(self) -> bool:
-        least = OF_JOINED if self.statement.before else LASTING
-        return self.is_certain or (self.says_something and self.score >= least)
+        one = self.statement
+        is_plan = one.is_ahead and not one.is_brief
+        return self.is_certain or (self.says_something and (is_plan or self.score >= LASTING))
 
     @property
     def is_passing(self) -> bool:
-        return self.says_something and in_first_person(self.statement.said) and is_read(self.statement.said)
+        said, carried = self.statement.said, self.statement.before
+        return self.says_something and (in_first_person(said) or carried is not None) and is_read(said)
 
     @property
     def is_change(self) -> bool:
         """Whether it is worth keeping where it ends something that is known, however little it says."""
-        return self.says_something and nearness_of_what_changed(self.statement.said) is not None
+        return self.says_something and change_in(self.statement.said) is not None
 
     @property
     def is_kept(self) -> bool:
@@ -304,7 +317,7 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
         one.text, one.has = statement.text, {statement.text}
         if statement.before is not None:
             is_behind = last is not None and statement.before in last.has and last.statement.piece == statement.piece
-            if last is not None and is_behind and not (last.statement.keys and statement.keys) and one.is_lasting:
+            if last is not None and is_behind and _fits(last, one):
                 last.text = beside(last.text, statement.text)
                 last.has |= one.has
                 last.score = max(last.score, one.score)
@@ -325,6 +338,12 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
             one.has.add(statement.before)
         found.append(one)
     return found
+
+
+def _fits(last: _Kept, one: _Kept) -> bool:
+    """Return whether a statement is joined to the memory of the one before it that it lives from."""
+    is_short = len(last.text) + len(one.statement.text) <= LONGEST_TOGETHER
+    return (one.is_lasting or is_short) and not (last.statement.keys and one.statement.keys)
 
 
 def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
@@ -391,11 +410,14 @@ def _forbids(window: Window, text: str, key: Finding | None = None) -> bool:
     return window.policy.forbids(text, category=category, attribute=attribute, value=value) is not None
 
 
-def _nearness_of_what_ends(one: Proposal, text: str) -> float | None:
-    """Return how near a statement must be that a proposal ends. Keys end none, nor do plans that move nothing."""
+def _what_ends(one: Proposal, text: str) -> tuple[float, str] | None:
+    """Return how near a statement must be that a proposal ends, and the words that name what ended.
+
+    Keys end none, nor do plans that move nothing.
+    """
     if one.attribute is not None or one.memory_type != "long_term":
         return None
-    return nearness_of_what_changed(text) if one.category != SCHEDULE or is_moved(text) else None
+    return change_in(text) if one.category != SCHEDULE or is_moved(text) else None
 
 
 def _may_end(one: Proposal, text: str, known: Known, shared: set[str], cosine: float) -> bool:

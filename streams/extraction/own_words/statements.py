@@ -16,7 +16,15 @@ from projections.text.scripts import HAN
 from projections.text.shown import said_of
 from streams.extraction.evidence.speakers import others_of, user_name_of
 from streams.extraction.own_words.answers import answered, field_of, question_before
-from streams.extraction.own_words.antecedents import MOST_BACK, antecedent, goes_on, leaves_out_whom, of_whom, unnamed
+from streams.extraction.own_words.antecedents import (
+    MOST_BACK,
+    antecedent,
+    begins_with_whom,
+    goes_on,
+    leaves_out_whom,
+    of_whom,
+    unnamed,
+)
 from streams.extraction.own_words.cues import (
     asks_for_good,
     asks_for_something,
@@ -63,6 +71,8 @@ _TO_COME: Final = re.compile(
     r"|'ll\b|要|会(?!议)|得去|打算|约了|预约|截止",
     re.IGNORECASE,
 )
+_DENIES: Final = re.compile(r"\W{0,3}(?:no|nope|nah|well|不|没)(?!\w*[, ]{1,2}(?:i mean|sorry|wait)\b)", re.IGNORECASE)
+_DIGITS: Final = re.compile(r"\d+")
 _ALSO: Final = re.compile(r"(?:and|also|plus)\b|还有|以及|也", re.IGNORECASE)
 _TASTES: Final = frozenset(
     {"likes", "dislikes", "interests", "allergies", "skills", "sensitive_topics", "usage_patterns"}
@@ -95,6 +105,10 @@ class Statement:
     """The index of its piece."""
     before: str | None = None
     """The sentence before it as its text, where it lives from that."""
+    behind: str | None = None
+    """What it carries in case it does not stand alone: the sentence before it in its turn, or the question before that."""
+    behind_at: int | None = None
+    """The index of the piece of that question."""
     asked: str | None = None
     """The question that it answers, where it would not stand alone."""
     lives_from: tuple[int, ...] = ()
@@ -183,9 +197,9 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
     """Yield the statements of a piece of a turn, of which `own` is said and not shown."""
     pieces = window.pieces
     piece = pieces[index]
-    taken_up = _taken_up(pieces, index, own)
     of_another = goes_on_of_another(pieces, index)
     asked_by, asked = question_before(window, index)
+    taken_up = None if asked and _DENIES.match(own) else _taken_up(pieces, index, own)
     liked, told_at = _liked_before(pieces, index)
     told: list[str] = []
     clauses_before: tuple[str, ...] = ()
@@ -195,9 +209,9 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
             told = []
             continue
         mends, mended_at = taken_up if number == 0 and taken_up else (None, None)
-        sentence, is_clear = _mended(part, mends, piece)
+        sentence, meant = _mended(part, mends, piece)
         of_theirs = of_another and number == 0
-        keys, event, clauses_before = _findings(sentence, piece, clauses_before, of_another=of_theirs)
+        keys, event, clauses_before = _findings(meant or sentence, piece, clauses_before, of_another=of_theirs)
         keys += liked if number == 0 else []
         field = [] if keys else field_of(sentence)
         keys = keys or field
@@ -208,19 +222,24 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
             keys = list(answer.keys)
             if answer.agrees_to:
                 keys, _, _ = _findings(answer.agrees_to, piece, (), of_another=False)
-        keys = keys if is_clear else []
+        keys = keys if meant else []
         text = said or sentence
         if (said and (answer is not None or not says_nothing(said))) or keys or event:
-            one = _statement(text, index, piece, keys)
+            one = _statement(text, index, piece, keys, said if meant in (None, sentence) else meant)
             before, said_at = (None, None) if field else _carried(window, index, one.said, told)
             is_asked = answer is not None and not answer.stands_alone
             question = asked if is_asked or (before is not None and before == asked) else None
             if question is not None and said_at is not None and before != asked:
                 question = beside(before or "", question)
             places = (asked_by if question else None, said_at, mended_at, told_at if number == 0 else None)
+            is_first = number == 0 and asked is not None and not is_question(sentence)
+            behind = asked if is_first else told[-1] if told and not says_nothing(told[-1]) else None
+            is_apart = keys or before or question or behind is None or len(behind) > LONGEST_CARRIED
             yield replace(
                 one,
                 before=None if question else before,
+                behind=None if is_apart else behind,
+                behind_at=asked_by if is_first and not is_apart else None,
                 asked=question,
                 mends=mends,
                 lives_from=tuple(dict.fromkeys(place for place in places if place is not None)),
@@ -248,8 +267,11 @@ def _carried(window: Window, index: int, said: str, told: Sequence[str]) -> tupl
     if who is None:
         return None, None
     near = antecedent(who, reversed(told))
+    near = told[-1] if near is None and told and not says_nothing(told[-1]) else near
     if near is not None:
         return (near, None) if len(near) <= LONGEST_CARRIED else (None, None)
+    if not begins_with_whom(said):
+        return None, None
     piece, pieces = window.pieces[index], window.pieces
     for place in range(index - 1, max(-1, index - 1 - MOST_BACK), -1):
         is_own = (pieces[place].speaker, pieces[place].name) == (piece.speaker, piece.name)
@@ -295,27 +317,31 @@ def _taken_up(pieces: Sequence[Piece], index: int, own: str) -> tuple[str, int] 
     return (said[-1], said_at) if said and said_at is not None and len(said[-1]) <= LONGEST_CARRIED else None
 
 
-def _mended(part: str, before: str | None, piece: Piece) -> tuple[str, bool]:
-    """Return a sentence, behind the one that it mends, with the last word counting; and whether that is clear.
+def _mended(part: str, before: str | None, piece: Piece) -> tuple[str, str | None]:
+    """Return a sentence, behind the one that it mends, and as it is meant: with the last word counting.
 
-    Where it is not, or where no key changes its value, the words stay as they are.
+    The words stay as they were said, but where a key changes its value, or a number. None where it is not clear what is
+    meant.
     """
     after = repaired_behind(before and with_commas(before), with_commas(part))
     if before is None and after == with_commas(part):
-        return part, not is_unclear(part)
+        return part, None if is_unclear(part) else part
     whole = part if before is None else beside(before, part)
+    if after in (part, whole) or is_unclear(after):
+        return whole, None
     wrong, right = (
         {(key.attribute, key.value) for key in _findings(text, piece, (), of_another=False)[0]}
         for text in (before or part, after)
     )
-    is_clear = after not in (part, whole) and not is_unclear(after)
-    is_clear = is_clear and (before is None or not wrong or wrong != right)
-    return (after, True) if is_clear else (whole, False)
+    of_number = with_commas(whole) != after and _DIGITS.sub("0", whole).startswith(
+        _DIGITS.sub("0", after.rstrip(".。"))
+    )
+    return (after, after) if of_number or (right and wrong != right) else (whole, after)
 
 
-def _statement(said: str, index: int, piece: Piece, keys: list[Finding]) -> Statement:
-    """Return a sentence with its day and category."""
-    when = first_day(said, piece.said_at)
+def _statement(said: str, index: int, piece: Piece, keys: list[Finding], meant: str) -> Statement:
+    """Return a sentence with its category, and with the day that is meant."""
+    when = first_day(meant or said, piece.said_at)
     is_at = when is not None and (when.is_day or (when.relative and not when.first <= piece.today <= when.last))
     day = when.first if when is not None and is_at else None  # "this year" is no day, but the time that it is said
     is_ahead = day is not None and when is not None and when.last >= piece.today and _is_ahead(said, day, piece)
