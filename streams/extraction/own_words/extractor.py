@@ -14,6 +14,7 @@ from projections.profile.upcoming import SCHEDULE
 from projections.text.analyser import terms
 from projections.text.scripts import is_read
 from schemas.vocabulary.attributes import NICKNAME, STATES
+from schemas.vocabulary.facts import subject_of
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.own_words.antecedents import leaves_out_whom, of_whom, unnamed, with_stand_in
 from streams.extraction.own_words.cues import (
@@ -24,6 +25,7 @@ from streams.extraction.own_words.cues import (
     is_moved,
     nearness_of_what_changed,
 )
+from streams.extraction.own_words.others import is_one_of_some, without_names
 from streams.extraction.own_words.splitting import beside, clauses
 from streams.extraction.protocol import Extraction, Outage, Proposal
 from streams.extraction.request import know_nothing, when
@@ -148,10 +150,22 @@ class OwnWords(RulesLineage):
             doubtful |= {} if kept.is_lasting else {one.content: kept.is_passing for one in found}
         # Whether a nickname is the user's name depends on the names that are known: those come first.
         proposals.sort(key=lambda one: one.attribute == NICKNAME)
-        proposals, shown = await self._moved_on(window, _once(proposals), mends)
+        proposals, shown = await self._moved_on(window, await self._told_apart(window, _once(proposals)), mends)
         lasting = (one if one.ends or one.content not in doubtful else _passing(one) for one in proposals)
         kept_ones = tuple(one for one in lasting if one.ends or doubtful.get(one.content, True))
         return Extraction(proposals=kept_ones, dropped=reading.dropped, shown=shown)
+
+    async def _told_apart(self, window: Window, proposals: list[Proposal]) -> list[Proposal]:
+        """Return proposals without the names that the relation tells, and without keys of one of several."""
+        others = [one.about for one in proposals if one.about is not None]
+        if not any(map(is_one_of_some, others)):
+            return proposals
+        abouts = iter(without_names(others, await self._known(window)))
+        told = [one if one.about is None else replace(one, about=next(abouts)) for one in proposals]
+        return [
+            replace(one, attribute=None, value=None) if one.about is None and before.about else one
+            for one, before in zip(told, proposals, strict=True)
+        ]
 
     async def _moved_on(
         self, window: Window, proposals: list[Proposal], mends: Mapping[str, str]
@@ -304,14 +318,16 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
         one.text, one.has = statement.text, {statement.text}
         if statement.before is not None:
             is_behind = last is not None and statement.before in last.has and last.statement.piece == statement.piece
-            if last is not None and is_behind and not (last.statement.keys and statement.keys) and one.is_lasting:
+            keys = (*(last.statement.keys if last else ()), *statement.keys)
+            is_free = len(keys) == len(statement.keys) or not statement.keys or all(key.about for key in keys)
+            if last is not None and is_behind and is_free and one.is_lasting:
                 last.text = beside(last.text, statement.text)
                 last.has |= one.has
                 last.score = max(last.score, one.score)
                 merged = last.statement
                 last.statement = replace(
                     merged,
-                    keys=merged.keys or statement.keys,
+                    keys=keys,
                     event=merged.event or statement.event,
                     day=merged.day or statement.day,
                     asks=merged.asks and statement.asks,
@@ -347,6 +363,7 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
         importance=max(first.importance, importance) if first else importance,
         attribute=first.attribute if first else None,
         value=first.value if first else None,
+        about=first.about if first else None,
         occurred_on=(first and (first.occurred_on or first.since)) or (one.day if not first or one.is_ahead else None),
         sources=sources,
         speaker=one.speaker,
@@ -356,7 +373,7 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
 
 def _fact(one: Statement, window: Window) -> Proposal:
     """Return a statement with its key where it has exactly one that is so now, and may be kept; and with its day."""
-    keys = [key for key in one.keys if key.attribute and not one.asks]
+    keys = [key for key in one.keys if key.attribute and key.about is None and not one.asks]
     key = keys[0] if len(keys) == 1 else None
     day = key and (key.occurred_on or key.since)
     day = day or (one.day if key is None or one.is_ahead else None)
@@ -392,8 +409,8 @@ def _forbids(window: Window, text: str, key: Finding | None = None) -> bool:
 
 
 def _nearness_of_what_ends(one: Proposal, text: str) -> float | None:
-    """Return how near a statement must be that a proposal ends. Keys end none, nor do plans that move nothing."""
-    if one.attribute is not None or one.memory_type != "long_term":
+    """Return how near a statement must be that a proposal ends. Keys of the user end none, nor do plans."""
+    if (one.attribute is not None and one.about is None) or one.memory_type != "long_term":
         return None
     return nearness_of_what_changed(text) if one.category != SCHEDULE or is_moved(text) else None
 
@@ -403,7 +420,12 @@ def _may_end(one: Proposal, text: str, known: Known, shared: set[str], cosine: f
 
     `shared` are the words that both have, but for those of a time.
     """
-    is_same_owner = known.about is None or known.about == one.speaker or known.about.casefold() in text.casefold()
+    whose = subject_of(known.about)
+    if one.about and one.attribute and known.attribute:  # the key decides
+        return False
+    is_same_owner = whose in (None, subject_of(one.speaker), subject_of(one.about)) or (
+        whose in {subject_of(kin) for kin in of_whom(text)} or (known.about or "").casefold() in text.casefold()
+    )
     if (one.speaker and known.about != one.speaker) or not is_same_owner or not of_whom(text) <= of_whom(known.text):
         return False
     telling = {word for word in shared if len(word) > 1} - set(terms(" ".join(of_whom(text))))
@@ -427,6 +449,7 @@ def _of_key(key: Finding, one: Statement, sources: tuple[int, ...]) -> Proposal:
         importance=key.importance,
         attribute=key.attribute,
         value=key.value,
+        about=key.about,
         occurred_on=key.occurred_on or key.since or (one.day if one.is_ahead else None),
         sources=sources,
         speaker=one.speaker,
@@ -463,7 +486,7 @@ def _once(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Return proposals, those of the same words and key once, with the sources of each."""
     found: dict[tuple[object, ...], Proposal] = {}
     for one in proposals:
-        key = (one.content.casefold(), one.attribute, one.value, one.speaker)
+        key = (one.content.casefold(), one.attribute, one.value, one.speaker, one.about)
         if (same := found.get(key)) is not None:
             one = replace(same, sources=tuple(dict.fromkeys((*same.sources, *one.sources))))  # noqa: PLW2901
         found[key] = one

@@ -29,6 +29,7 @@ from streams.extraction.own_words.cues import (
     says_nothing,
 )
 from streams.extraction.own_words.letters import with_capitals
+from streams.extraction.own_words.others import ATTRIBUTES, NAME, Other, of_value, other_of, told_of_others
 from streams.extraction.own_words.splitting import beside, sentences, with_commas
 from streams.extraction.own_words.splitting import clauses as clauses_of
 from streams.extraction.own_words.starts import begun_by
@@ -76,6 +77,7 @@ _FEELS: Final = re.compile(
     r"|非常|太|有点)",
     re.IGNORECASE,
 )
+_KNOWN: Final = frozenset({"family", "friends", "pet_names"})
 _IDENTITY: Final = frozenset({"user_name", "age", "birthday", "city", "employer", "occupation"})
 _TIME: Final = re.compile(
     r"[一二两三四五六七八九十几半\d]{1,6}个?(?:天|周|星期|月|年|小时|次|半年)\w?|(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?"
@@ -130,11 +132,11 @@ class Statement:
     @property
     def is_said_by_keys(self) -> bool:
         """Whether the keys' own sentences say all that was said."""
-        if not self.keys or self.event or self.is_joined or self.before or self.asked:
+        if not self.keys or self.keys[0].about or self.event or self.is_joined or self.before or self.asked:
             return False
-        if any(key.content == self.said for key in self.keys):
+        if any(key.content == self.said and key.about is None for key in self.keys):
             return False
-        told = " ".join(f"{key.content} {key.value}" for key in self.keys)
+        told = " ".join(f"{key.content} {key.value}" for key in self.keys if key.about is None)
         if HAN.search(self.said):
             return set(simplified(self.said)) - set(simplified(told)) <= _LITTLE
         return set(terms(self.said)) <= set(terms(told)) | _FILLERS
@@ -188,6 +190,7 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
     asked_by, asked = question_before(window, index)
     liked, told_at = _liked_before(pieces, index)
     told: list[str] = []
+    named: dict[str, Other] = {}
     clauses_before: tuple[str, ...] = ()
     parts = _in_parts(own)
     for number, part in enumerate(parts):
@@ -217,6 +220,10 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
             question = asked if is_asked or (before is not None and before == asked) else None
             if question is not None and said_at is not None and before != asked:
                 question = beside(before or "", question)
+            if speaker is not None:
+                one = replace(one, keys=tuple(key for key in one.keys if key.about is None))
+            elif is_clear:
+                one = _with_others(one, before, named, piece)
             places = (asked_by if question else None, said_at, mended_at, told_at if number == 0 else None)
             yield replace(
                 one,
@@ -364,11 +371,38 @@ def _findings(
         for finding in read_sentence(replace(part, after=after), piece.today):
             if finding.attribute is not None and not (limited and finding.attribute in _TASTES):
                 key = finding if plain == spelt else as_written(finding, plain, spelt)
-                if _is_sound(key, sentence):
+                if key.about is not None:
+                    keys.append(replace(key, content=sentence))
+                elif _is_sound(key, sentence):
                     keys.append(replace(key, content=key.content[:1].upper() + key.content[1:]))
             elif finding.kind == "episodic":
                 event = event or finding
     return keys, event or _felt(sentence), before
+
+
+def _with_others(one: Statement, before: str | None, named: dict[str, Other], piece: Piece) -> Statement:
+    """Return a statement with the keys of the others of whom it speaks, each in words of its own.
+
+    They have the whole sentence before the names of those whom the user knows.
+    """
+    spelt = with_capitals(with_commas(one.said))
+    plain = simplified(spelt)
+    carried = other_of(simplified(before)) if before else None
+    found: list[Finding] = []
+    told = (of_whom for part in clauses.sentences(plain) for of_whom in told_of_others(part, carried, named))
+    for whom, said in told:
+        for key in read_sentence(said, piece.today):
+            attribute = ATTRIBUTES.get(key.attribute or "")
+            if attribute is None or _TIME.fullmatch(key.value or "") or (is_limited(one.said) and attribute in _TASTES):
+                continue
+            value = (key if plain == spelt else as_written(key, plain, spelt)).value or ""
+            if attribute == NAME:
+                named.setdefault(value, whom)
+            words = of_value(one.text, value, whom)
+            of_them = replace(key, attribute=attribute, value=value, about=whom.about)
+            found.append(replace(of_them, content=words, category=category_of(words)))
+    is_of_them = all(key.attribute in _KNOWN for key in one.keys) and not any(key.attribute == NAME for key in found)
+    return replace(one, keys=(*found, *one.keys) if is_of_them else (*one.keys, *found))
 
 
 def _is_sound(key: Finding, sentence: str) -> bool:
