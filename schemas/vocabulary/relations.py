@@ -6,54 +6,17 @@ import re
 from typing import Final
 
 _SAME: Final = """
-    mother mum mom mummy mommy mama
-    father dad daddy papa
-    grandmother grandma granny gran nana nan
-    grandfather grandpa granddad grandad
-    husband hubby
-    girlfriend gf
-    boyfriend bf
-    fiancée fiancee
-    fiancé fiance
-    brother bro
-    sister sis
-    aunt auntie aunty
-    roommate flatmate housemate
-    neighbour neighbor
-    colleague coworker co-worker workmate
-    friend mate buddy pal bestie
-    dog puppy pup
-    cat kitten kitty
-    rabbit bunny
-    older elder big
-    younger little small
-    妈妈 妈 老妈 母亲 妈咪
-    爸爸 爸 老爸 父亲
-    奶奶 祖母
-    爷爷 祖父
-    外婆 姥姥
-    外公 姥爷
-    老公 丈夫
-    老婆 妻子 太太 媳妇
-    男朋友 男友
-    女朋友 女友
-    女儿 闺女
-    哥哥 哥
-    姐姐 姐
-    弟弟 弟
-    妹妹 妹
-    表哥 堂哥
-    舅舅 舅
-    叔叔 叔
-    姑姑 姑
-    室友 舍友
-    朋友 好朋友
-    狗 狗狗 小狗
-    猫 猫咪 小猫
-    兔子 小兔
+    mother mum mom mummy mommy mama, father dad daddy papa, grandmother grandma granny gran nana nan,
+    grandfather grandpa granddad grandad, husband hubby, girlfriend gf, boyfriend bf, fiancée fiancee, fiancé fiance,
+    brother bro, sister sis, aunt auntie aunty, roommate flatmate housemate, neighbour neighbor,
+    colleague coworker co-worker workmate, friend mate buddy pal bestie, dog puppy pup, cat kitten kitty,
+    rabbit bunny, older elder big, younger little small, 妈妈 妈 老妈 母亲 妈咪, 爸爸 爸 老爸 父亲, 奶奶 祖母,
+    爷爷 祖父, 外婆 姥姥, 外公 姥爷, 老公 丈夫, 老婆 妻子 太太 媳妇, 男朋友 男友, 女朋友 女友, 女儿 闺女, 哥哥 哥,
+    姐姐 姐, 弟弟 弟, 妹妹 妹, 舅舅 舅, 叔叔 叔, 姑姑 姑, 室友 舍友, 朋友 好朋友, 狗 狗狗 小狗,
+    猫 猫咪 小猫, 兔子 小兔
 """
-"""A line for what has one meaning, the word that is kept first."""
-CANONICAL: Final = {word: line.split()[0] for line in _SAME.split("\n") for word in line.split()}
+"""Between commas what has one meaning, the word that is kept first."""
+CANONICAL: Final = {word: words.split()[0] for words in _SAME.split(",") for word in words.split()}
 _ONLY: Final = """
     mother father husband wife girlfriend boyfriend fiancée fiancé partner spouse landlord landlady boss
     stepmother stepfather mother-in-law father-in-law
@@ -71,7 +34,7 @@ SOME: Final = frozenset(_SOME.split())
 """Relations of which one may have several: a name tells them apart."""
 _MANY: Final = """
     friend colleague neighbour cousin aunt uncle niece nephew classmate
-    朋友 同事 同学 邻居 闺蜜 表哥 表姐 表弟 表妹 堂姐 堂弟 堂妹 舅舅 叔叔 姑姑 阿姨 侄子 侄女
+    朋友 同事 同学 邻居 闺蜜 堂哥 表哥 表姐 表弟 表妹 堂姐 堂弟 堂妹 舅舅 叔叔 姑姑 阿姨 侄子 侄女
 """
 MANY: Final = frozenset(_MANY.split())
 """Relations of which one has several: without a name it is not known which is meant."""

@@ -84,6 +84,12 @@ def of_whom(text: str) -> set[str]:
     return {word.casefold().rstrip("s") for word in _KIN.findall(text)}
 
 
+def may_be(pronoun: str, person: str) -> bool:
+    """Return whether she or he can be somebody that words name."""
+    is_woman = pronoun.casefold() in ("she", "her", "她")
+    return _PEOPLE["he" if is_woman else "she"].search(person) is None
+
+
 def goes_on(sentence: str) -> bool:
     """Return whether a sentence begins by speaking of what the one before it tells: "It is big", 那里很美."""
     return _OPENING.match(sentence) is not None

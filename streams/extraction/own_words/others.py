@@ -14,7 +14,7 @@ from projections.text.first_person import first_person
 from projections.text.scripts import HAN
 from schemas.vocabulary.facts import subject_of
 from schemas.vocabulary.relations import CANONICAL, MANY, ONLY, SOME
-from streams.extraction.own_words.antecedents import of_whom
+from streams.extraction.own_words.antecedents import may_be, of_whom
 from streams.extraction.own_words.cues import in_first_person
 from streams.extraction.rules.rows import english, row
 
@@ -29,7 +29,7 @@ ATTRIBUTES: Final = {
     one: NAME if one == "user_name" else one
     for one in (
         *("user_name", "age", "birthday", "city", "occupation", "employer", "relationship_status", "language"),
-        *("allergies", "likes", "dislikes", "interests", "skills", "personality_traits"),
+        *("allergies", "likes", "dislikes", "skills", "personality_traits"),
     )
 }
 """What of the keys of the user's profile is a key of anybody, by its name there."""
@@ -51,7 +51,7 @@ _ENGLISH: Final = re.compile(
 )
 _CHINESE: Final = re.compile(
     rf"(?:我们?|咱们?|俺)家?的?(?P<kin>{_words(in_chinese=True)})"
-    r"(?P<name>[小阿老][一-鿿]|[赵钱孙李周吴郑王冯陈蒋沈韩杨朱秦许何吕张孔曹严华魏陶姜谢潘马方袁唐薛史][一-鿿]{1,2}?|)"
+    r"(?P<name>[小阿老](?!名)[一-鿿]|[赵钱孙李周吴郑王冯陈蒋沈韩杨朱秦许何吕张孔曹严华魏陶姜谢潘马方袁唐薛史][一-鿿]{1,2}?|)"
     r"(?=叫|名字|现在|目前|今年|最近|去年|上个?月|上周|刚|已经|也|都|还|就|一直|从小|特别|非常|很|最|是|在|住|搬|对|喜欢"
     r"|讨厌|爱|不|会|做|当|有|\d|[一二三四五六七八九十]+岁|退休|离婚|结婚|单身|性格|跳槽|入职|转行|定居)"
 )
@@ -63,7 +63,7 @@ _SAID: Final = re.compile(
 )
 """What reports what somebody says or wants, and does not state that it is so."""
 _GOES_ON: Final = re.compile(
-    r"(?:(?:and|but|also) )*(?:(?P<pronoun>she|he)(?P<is>'s)?(?= )|(?P<whose>her|his)(?= name is ))"
+    r"(?:(?:and|but|also) ){0,2}(?:(?P<who>she|he)(?P<is>'s)?(?= )|(?P<her>her|his)(?= name is ))"
     r"|(?:而且|但是?|也|然后|现在)?(?P<han>[他她])(?![们的妈爸])",
     re.IGNORECASE,
 )
@@ -71,8 +71,6 @@ _DOES: Final = "lives|works|likes|loves|hates|speaks|enjoys|prefers|plays|has|is
 _ALSO_DOES: Final = re.compile(rf"(?P<and>\b(?:and|but) (?:(?:also|now|just) )?)(?P<does>{_DOES})(?= )")
 _STARTS: Final = re.compile(rf"(?:{_DOES}|moved|joined|turned) ")
 _BETWEEN: Final = re.compile(r"[,，;；]\s?|\s(?:and|but)\s")
-_WOMEN: Final = re.compile(r"mother|sister|wife|girlfriend|daughter|aunt|niece|[妈姐妹婆女奶姑]")
-_MEN: Final = re.compile(r"father|brother|husband|boyfriend|\bson|uncle|nephew|[爸哥弟公爷叔舅]|[儿孙]子")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +81,6 @@ class Other:
     """As it is kept: `mother`, `brother Dev`, `Lena`, 妈妈."""
     words: str
     """As the sentence says it: `My mum`."""
-
-    def may_be(self, pronoun: str) -> bool:
-        """Return whether a pronoun can mean them."""
-        other = _MEN if pronoun.casefold() in ("she", "her", "她") else _WOMEN
-        return other.search(self.about) is None
 
 
 def other_of(text: str) -> Other | None:
@@ -170,9 +163,9 @@ def of_value(said: str, value: str, whom: Other) -> str:
     if part is None or whom.words in part:
         return part or said
     found = _GOES_ON.match(part)
-    if found and not found["whose"]:
-        return f"{whom.words}{part[found.end('han' if found['han'] else 'pronoun') :]}"
-    return f"{whom.words}{part}" if HAN.search(said) else f"{whom.words} {part}"
+    if found and not found["her"]:
+        return f"{whom.words}{part[found.end('han' if found['han'] else 'who') :]}"
+    return f"{whom.words}{'' if HAN.search(said) else ' '}{part}"
 
 
 def _subject(text: str, named: Mapping[str, Other]) -> tuple[Other, str] | None:
@@ -219,16 +212,12 @@ def _as_mine(rest: str) -> str:
 def _gone_on(text: str, whom: Other) -> tuple[Other, str] | None:
     """Return a clause that begins with a pronoun for somebody in the first person."""
     found = _GOES_ON.match(text)
-    if (
-        found is None
-        or in_first_person(text)
-        or not whom.may_be(next(filter(None, found.group("pronoun", "whose", "han"))))
-    ):
+    if found is None or in_first_person(text) or not may_be(found["who"] or found["her"] or found["han"], whom.about):
         return None
     rest = text[found.end() :]
-    if found["han"]:
-        return whom, f"我{rest}"
-    return _being(whom, rest) if found["is"] else (whom, f"my{rest}" if found["whose"] else _as_mine(rest))
+    if not found["who"]:
+        return whom, f"我{rest}" if found["han"] else f"my{rest}"
+    return _being(whom, rest) if found["is"] else (whom, _as_mine(rest))
 
 
 def _without_subject(text: str, whom: Other) -> tuple[Other, str] | None:

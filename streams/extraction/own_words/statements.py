@@ -78,6 +78,7 @@ _FEELS: Final = re.compile(
     re.IGNORECASE,
 )
 _KNOWN: Final = frozenset({"family", "friends", "pet_names"})
+"""Keys of the user that name others."""
 _IDENTITY: Final = frozenset({"user_name", "age", "birthday", "city", "employer", "occupation"})
 _TIME: Final = re.compile(
     r"[一二两三四五六七八九十几半\d]{1,6}个?(?:天|周|星期|月|年|小时|次|半年)\w?|(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?"
@@ -391,18 +392,25 @@ def _with_others(one: Statement, before: str | None, named: dict[str, Other], pi
     found: list[Finding] = []
     told = (of_whom for part in clauses.sentences(plain) for of_whom in told_of_others(part, carried, named))
     for whom, said in told:
-        for key in read_sentence(said, piece.today):
-            attribute = ATTRIBUTES.get(key.attribute or "")
-            if attribute is None or _TIME.fullmatch(key.value or "") or (is_limited(one.said) and attribute in _TASTES):
+        for read in read_sentence(said, piece.today):
+            attribute = ATTRIBUTES.get(read.attribute or "")
+            if (
+                attribute is None
+                or _TIME.fullmatch(read.value or "")
+                or (is_limited(one.said) and attribute in _TASTES)
+            ):
                 continue
-            value = (key if plain == spelt else as_written(key, plain, spelt)).value or ""
+            value = (read if plain == spelt else as_written(read, plain, spelt)).value or ""
             if attribute == NAME:
                 named.setdefault(value, whom)
+                if any(value in (key.value or "") for key in one.keys if key.attribute in _KNOWN):
+                    continue  # the user's own key has it
             words = of_value(one.text, value, whom)
-            of_them = replace(key, attribute=attribute, value=value, about=whom.about)
+            of_them = replace(read, attribute=attribute, value=value, about=whom.about)
             found.append(replace(of_them, content=words, category=category_of(words)))
-    is_of_them = all(key.attribute in _KNOWN for key in one.keys) and not any(key.attribute == NAME for key in found)
-    return replace(one, keys=(*found, *one.keys) if is_of_them else (*one.keys, *found))
+    return replace(
+        one, keys=(*found, *one.keys) if _KNOWN.issuperset(key.attribute for key in one.keys) else (*one.keys, *found)
+    )
 
 
 def _is_sound(key: Finding, sentence: str) -> bool:

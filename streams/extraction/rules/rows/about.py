@@ -27,7 +27,7 @@ _SPELT: Final = (
     ),
     (re.compile(r"\bdosage\b", re.IGNORECASE), "dose"),
     (re.compile(r"^(?:看?牙医?)$"), "看牙医"),
-    (re.compile(r"^[和跟](.+?)(?:的|有个?|约了)*(?:会议|会面|会|面谈|开会|见面|约|饭局)$"), r"和\1的会"),
+    (re.compile(r"^[和跟](.{1,8}?)(?:的|有个?|约了)?(?:会议|会面|会|面谈|开会|见面|约|饭局)$"), r"和\1的会"),
 )
 """What is one thing by several words, and the words by which it is kept."""
 
