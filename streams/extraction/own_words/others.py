@@ -52,7 +52,7 @@ _ENGLISH: Final = re.compile(
 _CHINESE: Final = re.compile(
     rf"(?:我们?|咱们?|俺)家?的?(?P<kin>{_words(in_chinese=True)})"
     r"(?P<name>[小阿老](?!名)[一-鿿]|[赵钱孙李周吴郑王冯陈蒋沈韩杨朱秦许何吕张孔曹严华魏陶姜谢潘马方袁唐薛史][一-鿿]{1,2}?|)"
-    r"(?=叫|名字|现在|目前|今年|最近|去年|上个?月|上周|刚|已经|也|都|还|就|一直|从小|特别|非常|很|最|是|在|住|搬|对|喜欢"
+    r"(?=叫|名字|现在|目前|今年|最近|去年|[上下]个?月|[上下]周|明年|刚|已经|也|都|还|就|一直|从小|特别|非常|很|最|是|在|住|搬|对|喜欢"
     r"|讨厌|爱|不|会|做|当|有|\d|[一二三四五六七八九十]+岁|退休|离婚|结婚|单身|性格|跳槽|入职|转行|定居)"
 )
 _IS: Final = re.compile(r" (?:an?|\d{1,3}|allergic|married|single|divorced|from|called|named|really|very)\b")
@@ -156,16 +156,19 @@ def told_of_others(
         yield one, replace(sentence, clauses=tuple(said), asks=False, after=(), of_another=False)
 
 
-def of_value(said: str, value: str, whom: Other) -> str:
-    """Return the words of a sentence that give a value, behind whom they are said of; all where none does."""
-    parts = _BETWEEN.split(said)
-    part = next((part for part in parts if value in part), None)
-    if part is None or whom.words in part:
-        return part or said
-    found = _GOES_ON.match(part)
+def of_value(said: str, value: str, among: Sequence[str], whom: Other) -> str:
+    """Return the words of a sentence that give one value of those of its key, behind whom they are said of."""
+    places = [said.find(one) for one in among]
+    if min(places) < 0:
+        return said
+    said = said[: min(places)] + value + said[max(at + len(one) for at, one in zip(places, among, strict=True)) :]
+    part = next(part for part in _BETWEEN.split(said) if value in part)
+    found, is_chinese = _GOES_ON.match(part), HAN.search(said) is not None
+    if whom.words in part or not (found or is_chinese or _STARTS.match(part)):
+        return part if whom.words in part else said
     if found and not found["her"]:
         return f"{whom.words}{part[found.end('han' if found['han'] else 'who') :]}"
-    return f"{whom.words}{'' if HAN.search(said) else ' '}{part}"
+    return f"{whom.words}{'' if is_chinese else ' '}{part}"
 
 
 def _subject(text: str, named: Mapping[str, Other]) -> tuple[Other, str] | None:

@@ -16,7 +16,15 @@ from projections.text.scripts import HAN
 from projections.text.shown import said_of
 from streams.extraction.evidence.speakers import others_of, user_name_of
 from streams.extraction.own_words.answers import answered, field_of, question_before
-from streams.extraction.own_words.antecedents import MOST_BACK, antecedent, goes_on, leaves_out_whom, of_whom, unnamed
+from streams.extraction.own_words.antecedents import (
+    MOST_BACK,
+    antecedent,
+    begins_with_another,
+    goes_on,
+    leaves_out_whom,
+    of_whom,
+    unnamed,
+)
 from streams.extraction.own_words.cues import (
     asks_for_good,
     asks_for_something,
@@ -327,7 +335,7 @@ def _statement(said: str, index: int, piece: Piece, keys: list[Finding]) -> Stat
     is_at = when is not None and (when.is_day or (when.relative and not when.first <= piece.today <= when.last))
     day = when.first if when is not None and is_at else None  # "this year" is no day, but the time that it is said
     is_ahead = day is not None and when is not None and when.last >= piece.today and _is_ahead(said, day, piece)
-    if is_ahead and not keys and not is_limited(said):
+    if is_ahead and not keys and not is_limited(said) and not begins_with_another(simplified(said)):
         keys = begun_by(said)
     category = keys[0].category if keys else "schedule" if is_ahead else category_of(said)
     return Statement(
@@ -392,24 +400,22 @@ def _with_others(one: Statement, before: str | None, named: dict[str, Other], pi
     found: list[Finding] = []
     told = (of_whom for part in clauses.sentences(plain) for of_whom in told_of_others(part, carried, named))
     for whom, said in told:
-        for read in read_sentence(said, piece.today):
-            attribute = ATTRIBUTES.get(read.attribute or "")
-            if (
-                attribute is None
-                or _TIME.fullmatch(read.value or "")
-                or (is_limited(one.said) and attribute in _TASTES)
-            ):
+        reads = [*read_sentence(said, piece.today)] or (begun_by("，".join(said.clauses)) if one.is_ahead else [])
+        reads = [read if plain == spelt else as_written(read, plain, spelt) for read in reads if read.attribute]
+        for read in reads:
+            attribute, value = ATTRIBUTES.get(read.attribute or ""), read.value or ""
+            if attribute is None or _TIME.fullmatch(value) or (is_limited(one.said) and attribute in _TASTES):
                 continue
-            value = (read if plain == spelt else as_written(read, plain, spelt)).value or ""
             if attribute == NAME:
                 named.setdefault(value, whom)
                 if any(value in (key.value or "") for key in one.keys if key.attribute in _KNOWN):
                     continue  # the user's own key has it
-            words = of_value(one.text, value, whom)
-            of_them = replace(read, attribute=attribute, value=value, about=whom.about)
-            found.append(replace(of_them, content=words, category=category_of(words)))
+            among = [other.value or "" for other in reads if other.attribute == read.attribute]
+            words = of_value(one.text, value, among, whom)
+            of_them = replace(read, attribute=attribute, about=whom.about, category=category_of(words))
+            found.append(replace(of_them, content=words))
     return replace(
-        one, keys=(*found, *one.keys) if _KNOWN.issuperset(key.attribute for key in one.keys) else (*one.keys, *found)
+        one, keys=(*found, *one.keys) if all(k.attribute in _KNOWN for k in one.keys) else (*one.keys, *found)
     )
 
 

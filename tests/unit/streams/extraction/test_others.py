@@ -40,6 +40,9 @@ OF_OTHERS = (
     ("My dog is called Rex. Rex is 4 years old.", "dog age: 4"),
     ("Our landlord is called Henrik", "landlord name: Henrik"),
     ("My wife's name is Clara", ""),
+    ("My mum lives in Lisbon, no wait, Porto.", "mother city: Porto"),
+    ("My sister is moving to Rome in May.", "sister city: Rome"),
+    ("我妈下个月搬到成都", "妈妈 city: 成都"),
     ("Our landlord is 62.", "landlord age: 62"),
     ("My mum was born on 3 May 1960", "mother birthday: 1960-05-03"),
     ("My boss lives in Hamburg and my sister works at Siemens.", "boss city: Hamburg, sister employer: Siemens"),
@@ -104,6 +107,7 @@ def test_the_words_stay_the_speakers_and_each_key_has_its_own():
         ("mother", "occupation", "teacher", "My mum is a teacher. She lives in Bonn now."),
         ("mother", "city", "Bonn", "My mum lives in Bonn now."),
     ]
+    assert told("My mom is allergic to penicillin and shellfish.")[1][3] == "My mom is allergic to shellfish."
     assert told("我女儿在北京读研，她喜欢恐龙")[1][3] == "我女儿喜欢恐龙"
 
 
