@@ -70,7 +70,8 @@ _OPENING: Final = re.compile(
 )
 """How a sentence begins that speaks of what the one before it tells."""
 _OF_SOMEBODY: Final = re.compile(
-    rf"(?:对了|其实|还有)?[，, ]?(?:[我俺咱]们?家?的?)?[^和跟与]{{0,3}}?(?:{_SHE[1]}|{_HE[1]}|{_NEAR[1]}|{_OTHERS[1]}|[他她])"
+    rf"(?:对了|其实|还有)?[，, ]?(?:[我俺咱]们?家?的?)?[^和跟与]{{0,3}}?"
+    rf"(?:{_SHE[1]}|{_HE[1]}|{_NEAR[1]}|{_OTHERS[1]}|[他她])"
 )
 """How a Chinese sentence begins whose subject is a relative, a friend or a pet."""
 _SUBJECT: Final = re.compile(r"[我咱俺你您他她它]|^(?:这|那|今天|明天|昨天)")
