@@ -25,7 +25,7 @@ from streams.extraction.own_words.cues import (
     is_moved,
     nearness_of_what_changed,
 )
-from streams.extraction.own_words.others import is_one_of_some, without_names
+from streams.extraction.own_words.others import is_one_of_some, of_relation, without_names
 from streams.extraction.own_words.splitting import beside, clauses
 from streams.extraction.protocol import Extraction, Outage, Proposal
 from streams.extraction.request import know_nothing, when
@@ -160,12 +160,8 @@ class OwnWords(RulesLineage):
         others = [one.about for one in proposals if one.about is not None]
         if not any(map(is_one_of_some, others)):
             return proposals
-        abouts = iter(without_names(others, await self._known(window)))
-        told = [one if one.about is None else replace(one, about=next(abouts)) for one in proposals]
-        return [
-            replace(one, attribute=None, value=None) if one.about is None and before.about else one
-            for one, before in zip(told, proposals, strict=True)
-        ]
+        kept = iter(without_names(others, await self._known(window)))
+        return [one if one.about is None else _of_one(one, one.about, next(kept)) for one in proposals]
 
     async def _moved_on(
         self, window: Window, proposals: list[Proposal], mends: Mapping[str, str]
@@ -415,13 +411,18 @@ def _nearness_of_what_ends(one: Proposal, text: str) -> float | None:
     return nearness_of_what_changed(text) if one.category != SCHEDULE or is_moved(text) else None
 
 
+def _of_one(one: Proposal, about: str, kept: str | None) -> Proposal:
+    """Return a proposal with whom it is kept about; without its key where that is one of several."""
+    return replace(one, about=kept) if kept else replace(one, about=of_relation(about)[0], attribute=None, value=None)
+
+
 def _may_end(one: Proposal, text: str, known: Known, shared: set[str], cosine: float) -> bool:
     """Return whether a statement may be about the same as what is known: by its words, whose it is, and about whom.
 
     `shared` are the words that both have, but for those of a time.
     """
     whose = subject_of(known.about)
-    if one.about and one.attribute and known.attribute:  # the key decides
+    if one.about and known.attribute:  # the key decides
         return False
     is_same_owner = whose in (None, subject_of(one.speaker), subject_of(one.about)) or (
         whose in {subject_of(kin) for kin in of_whom(text)} or (known.about or "").casefold() in text.casefold()

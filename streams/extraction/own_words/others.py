@@ -90,17 +90,17 @@ def other_of(text: str) -> Other | None:
 
 
 def of_relation(about: str) -> tuple[str, str]:
-    """Return the relation and the name of whom something is about: `brother` and `Dev`, 弟弟 and 李强."""
+    """Return whom something is about and, of one of some, the name: `brother` and `Dev`, 弟弟 and 李强."""
     if HAN.match(about):
         kin = next((word for word in sorted(SOME, key=len, reverse=True) if about.startswith(word)), "")
         return (kin, about[len(kin) :]) if kin else (about, "")
     kin, _, name = about.rpartition(" ")
-    return (kin, name) if kin and name[:1].isupper() else (about, "")
+    return (kin, name) if kin.rpartition(" ")[2] in SOME and name[:1].isupper() else (about, "")
 
 
 def is_one_of_some(about: str) -> bool:
     """Return whether somebody has a relation to the user of which there may be several."""
-    return of_relation(about)[0].rsplit(" ", 1)[-1] in SOME
+    return of_relation(about)[0].rpartition(" ")[2] in SOME
 
 
 def without_names(abouts: Sequence[str], known: Iterable[Known]) -> list[str | None]:

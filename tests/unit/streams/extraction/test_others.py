@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from support import windows
@@ -140,7 +141,9 @@ TOLD_APART: tuple[tuple[str, tuple[Known, ...], str | None], ...] = (
     ("brother", (DEV,), "brother"),
     ("brother", (DEV, SAM), None),
     ("弟弟李强", (known("弟弟", "我弟弟李雷住在北京"),), "弟弟李强"),
+    ("younger brother Dev", (DEV,), "younger brother"),
     ("Lena", (DEV,), "Lena"),
+    ("meeting with Lena", (DEV,), "meeting with Lena"),
 )
 
 
@@ -149,7 +152,15 @@ def test_a_name_is_part_of_a_key_only_where_there_are_several(about: str, others
     assert without_names([about], others) == [kept]
 
 
+def test_what_is_said_of_one_of_several_ends_nothing_of_theirs():
+    pieces = windows.piece(0, "My brother moved to Paris.", occurred_at=NOW)
+    others = [replace(one, memory_id=one.text, attribute="city", value=one.text[-4:]) for one in (DEV, SAM)]
+    [one] = asyncio.run(OwnWordsHere(others).extract(windows.window(pieces))).proposals
+    assert (one.about, one.attribute, one.ends) == ("brother", None, ())
+
+
 THINGS = (
+    ("The dentist got pushed to March 5.", "dentist appointment date: 2027-03-05"),
     ("房租涨到3500", "房租 price: 3500"),
     ("My rent is 850 a month", "rent price: 850"),
     ("The dentist got pushed to Monday at 9:30.", "dentist appointment date: 2026-11-30"),
