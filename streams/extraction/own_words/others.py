@@ -55,6 +55,10 @@ _CHINESE: Final = re.compile(
     r"(?=叫|名字|现在|目前|今年|最近|去年|[上下]个?月|[上下]周|明年|刚|已经|也|都|还|就|一直|从小|特别|非常|很|最|是|在|住|搬|对|喜欢"
     r"|讨厌|爱|不|会|做|当|有|\d|[一二三四五六七八九十]+岁|退休|离婚|结婚|单身|性格|跳槽|入职|转行|定居)"
 )
+_ANYBODY: Final = re.compile(
+    rf"\b(?i:my|our) (?i:[\w-]+ )?(?i:{_words(in_chinese=False)})\b|\b(?:Mu|Mo|Da|Gran)[a-z]{{1,6}}\b"
+    rf"|[我咱俺]们?家?的?(?:{_words(in_chinese=True)})"
+)
 _IS: Final = re.compile(r" (?:an?|\d{1,3}|allergic|married|single|divorced|from|called|named|really|very)\b")
 """What stands behind a short "is"."""
 _SAID: Final = re.compile(
@@ -87,6 +91,11 @@ def other_of(text: str) -> Other | None:
     """Return the one of whom a sentence speaks from its beginning; None where that may be another one."""
     found = _subject(text, {})
     return found[0] if found and len(of_whom(text)) <= 1 else None
+
+
+def speaks_of_anybody(text: str) -> bool:
+    """Return whether a text has words for somebody whom the user knows."""
+    return _ANYBODY.search(text) is not None
 
 
 def of_relation(about: str) -> tuple[str, str]:

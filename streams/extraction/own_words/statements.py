@@ -37,7 +37,15 @@ from streams.extraction.own_words.cues import (
     says_nothing,
 )
 from streams.extraction.own_words.letters import with_capitals
-from streams.extraction.own_words.others import ATTRIBUTES, NAME, Other, of_value, other_of, told_of_others
+from streams.extraction.own_words.others import (
+    ATTRIBUTES,
+    NAME,
+    Other,
+    of_value,
+    other_of,
+    speaks_of_anybody,
+    told_of_others,
+)
 from streams.extraction.own_words.splitting import beside, sentences, with_commas
 from streams.extraction.own_words.splitting import clauses as clauses_of
 from streams.extraction.own_words.starts import begun_by
@@ -397,6 +405,8 @@ def _with_others(one: Statement, before: str | None, named: dict[str, Other], pi
     spelt = with_capitals(with_commas(one.said))
     plain = simplified(spelt)
     carried = other_of(simplified(before)) if before else None
+    if not (carried or named or speaks_of_anybody(plain)):
+        return one
     found: list[Finding] = []
     told = (of_whom for part in clauses.sentences(plain) for of_whom in told_of_others(part, carried, named))
     for whom, said in told:
