@@ -1,10 +1,10 @@
 """Fits the heads of the built-in encoder to labelled sentences, and writes `projections/embedding/heads.bin`.
 
 `tests/data/heads/turns.jsonl` has turns of chats, each sentence with its kind (`lasting`, `experience`: what happened
-and a friend would bring up weeks later, `passing` or `nothing`) and whether it stands `alone`; `kinds.jsonl` has single sentences with their kind. `lasting` and `kept` are fitted to both,
-`alone` to the sentences of turns that say something. `own` is fitted to the sentences of `tests/data/sentences*.jsonl`
-that fill a slot of the speaker's, and to `frames.json`: statements in frames in which they are the speaker's, or
-somebody else's, supposed, quoted or asked.
+and a friend would bring up weeks later, `passing` or `nothing`) and whether it stands `alone`; `kinds.jsonl` has
+single sentences with their kind. `lasting` and `kept` are fitted to both, `alone` to the sentences of turns that say
+something. `own` is fitted to the sentences of `tests/data/sentences*.jsonl` that fill a slot of the speaker's, and to
+`frames.json`: statements in frames in which they are the speaker's, or somebody else's, supposed, quoted or asked.
 
 The weights are rounded, so that every run on any machine writes the same bytes. It prints how many of the sentences
 each head tells right, and how many of those that it was not fitted to, in five parts of whole turns.

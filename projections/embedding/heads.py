@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 Head: TypeAlias = Literal["lasting", "own", "kept", "alone"]
 HEADS: Final[tuple[Head, ...]] = ("lasting", "own", "kept", "alone")
 """`lasting`: the sentence states something that lasts. `own`: what it states is so, and of the speaker. `kept`: it says
-something that lasts or passes, and is no greeting, praise, joke or general talk. `alone`: who reads nothing else knows of
-whom and of what it speaks."""
+something that lasts or passes, and is no greeting, praise, joke or general talk. `alone`: who reads nothing else knows
+of whom and of what it speaks."""
 FILE: Final = Path(__file__).with_name("heads.bin")
 SCALE: Final = 512
 """The file has the weights, and behind them the bias, times this as 16-bit integers."""

@@ -12,6 +12,7 @@ from typing import Final
 
 from schemas.text import plain_words
 from schemas.vocabulary.attributes import LISTS, MAPS, is_single
+from schemas.vocabulary.relations import same_relation
 
 _USER: Final = frozenset({"", "user", "i", "me", "myself", "self", "用户", "我", "本人", "自己", "我自己"})
 """Names that mean the user."""
@@ -23,13 +24,13 @@ _BETWEEN: Final = "\n"
 
 @lru_cache(maxsize=4096)
 def subject_of(about: str | None) -> str | None:
-    """Return whom or what a fact is about, as others spell the same name; None for the user."""
+    """Return whom or what a fact is about, as others spell the same name or relation; None for the user."""
     if about is None:
         return None
     name = plain_words(about.replace("’", "'"))
     if whose := _WHOSE.match(name):
         name = name[whose.end() :]
-    return None if name in _USER else name
+    return None if name in _USER else same_relation(name)
 
 
 def key_of(subject: str | None, attribute: str | None) -> str | None:

@@ -60,7 +60,7 @@ class AssistedModel:
         """Return what the rules find that the user said; nothing where they fail, for the window is the model's."""
         try:
             read = (await self._rules.extract(window)).proposals
-            return tuple(one for one in read if one.speaker is None)
+            return tuple(one for one in read if one.speaker is None and one.about is None)
         except ExtractorError:
             return ()
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-RULES_VERSION: Final = "22"
-"""Raise it with every change of what the rules find: it is recorded with each memory's lineage."""
+RULES_VERSION: Final = "24"
+"""Raise it with every change of what the rules find: it is recorded with each memory's lineage.
+
+23 differs from 22 by keys about others than the user, and about things with an amount or a day.
+"""
 
 
 class RulesLineage:

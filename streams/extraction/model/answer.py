@@ -36,7 +36,6 @@ DEFAULT_IMPORTANCE: Final = 0.5
 Fault: TypeAlias = Literal["cut off", "not JSON", "wrong shape"]
 
 _FENCE: Final = re.compile(r"```[\w-]*\s(.*)```", re.DOTALL)
-_THOUGHT: Final = re.compile(r"<think>.*?</think>", re.DOTALL)
 _NEXT_ENTRY: Final = re.compile(r"[\s,]*")
 _LINE_NUMBER: Final = re.compile(r"\[?(\d{1,6})\]?", re.ASCII)
 _KNOWN_NUMBER: Final = re.compile(r"[\[(]?K ?(\d{1,6})[\])]?", re.ASCII | re.IGNORECASE)
@@ -127,7 +126,8 @@ def _before_circling(text: str) -> list[object]:
 
 
 def _document(text: str) -> object:
-    bare = _THOUGHT.sub("", text, count=1).strip() if text.lstrip().startswith("<think>") else text.strip()
+    thought, ended, said = text.partition("</think>")
+    bare = (said if ended and thought.lstrip().startswith("<think>") else text).strip()
     fenced = _FENCE.fullmatch(bare)
     if not bare:
         raise UnusableAnswerError("not JSON", "the answer is empty")

@@ -24,7 +24,6 @@ _TIMELESS: Final = frozenset({"birthday", "important_dates"})
 _TODAY: Final = re.compile(
     r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b|今[天早晚日]|刚[刚才]", re.IGNORECASE
 )
-_SENTENCE: Final = re.compile(r"[^。！？!?\n.]+(?:\.(?=\w)[^。！？!?\n.]+){0,50}")
 _TIME_OR_SUBJECT: Final = (
     r"(?:I|we|he|she|they|it|my|our|the|his|her|last|yesterday|today|tomorrow|tonight|next|this|on|in|a|two|three)\b"
 )
@@ -174,7 +173,7 @@ class _Clause:
 def _clauses(piece: Piece) -> list[_Clause]:
     """Return the clauses of a line; a day that leads one holds for those after it, up to the next day."""
     found: list[_Clause] = []
-    for sentence in _SENTENCE.findall(piece.text):
+    for sentence in wording.SENTENCE.findall(piece.text):
         led: date | None = None
         parts = [part for part in _CLAUSE.split(sentence) if part.strip()]
         for index, part in enumerate(parts):

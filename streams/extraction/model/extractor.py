@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -236,12 +236,8 @@ class ModelExtractor:
             raise Rejected(refused.reason, before.text, before.tokens_in, before.tokens_out) from refused
         if before is None:
             return completion
-        return _Completion(
-            completion.text,
-            completion.cut_off,
-            before.tokens_in + completion.tokens_in,
-            before.tokens_out + completion.tokens_out,
-        )
+        tokens_in, tokens_out = completion.tokens_in + before.tokens_in, completion.tokens_out + before.tokens_out
+        return replace(completion, tokens_in=tokens_in, tokens_out=tokens_out)
 
     async def _in_time(
         self, question: Sequence[Message], negotiation: Negotiation, schema: Mapping[str, object]
@@ -314,12 +310,9 @@ class ModelExtractor:
             raise
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException) as error:
             raise _LateError from error
-        except httpx2.RequestError as error:
-            raise Outage(_bounded(f"the model at {self._host} cannot be reached: {type(error).__name__}")) from error
-        except openai.OpenAIError as error:
-            raise Outage(
-                _bounded(f"the model at {self._host} cannot be reached: {type(error.__cause__ or error).__name__}")
-            ) from error
+        except (httpx2.RequestError, openai.OpenAIError) as error:
+            why = (isinstance(error, openai.OpenAIError) and error.__cause__) or error
+            raise Outage(_bounded(f"the model at {self._host} cannot be reached: {type(why).__name__}")) from error
         self._spacing.answered(asyncio.get_running_loop().time() - began)
         return _completion(content, self._host)
 

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from projections.text.scripts import HAN
 from schemas.vocabulary.attributes import MAPS, NICKNAME, is_single
 from schemas.vocabulary.tastes import says_taste
 from streams.extraction.evidence.judgement import confirms, doubted
@@ -48,7 +49,6 @@ _ALLERGY: Final = re.compile(
     r"\b(?:allerg\w*|intoleran\w*|reactions?|celiac|coeliac|anaphyla\w*|hives|rash)\b|过敏|不耐受|忌口|不能[吃喝碰]|[吃喝碰]不了|起疹",
     re.IGNORECASE,
 )
-_LETTER: Final = re.compile(r"\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class _Reading:
 
     def settle(self, proposal: Proposal) -> Proposal:
         """Return an entry with its lines, slot, quotes and day. Raises _UngroundedError."""
-        if not _LETTER.search(proposal.content) or self._is_an_example(proposal.content):
+        if not any(map(str.isalnum, proposal.content)) or self._is_an_example(proposal.content):
             raise _UngroundedError("it repeats the form")
         if self._window.source_type != "chat":
             return proposal
@@ -246,7 +246,7 @@ class _Reading:
         if attribute in ("pet_names", NICKNAME):
             own_pets = attribute == "pet_names" and any(names_pet(self._text(i), value) for i in holding)
             return own_pets or any(_CALLED.search(self._text(i)) for i in holding)
-        known = any(wording.is_chinese(self._text(i)) or wording.is_english(self._text(i)) for i in lines)
+        known = any(HAN.search(self._text(i)) or wording.is_english(self._text(i)) for i in lines)
         if is_single(attribute) and known:
             return any(own_slots.says(self._said(i), attribute, value) for i in holding)
         return bool(holding) or not known  # the patterns know two languages; others are judged by what they mean

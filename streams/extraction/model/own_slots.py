@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from projections.dates.numerals import NUMERAL, number
+from projections.text.scripts import HAN
 from streams.extraction.model import wording
 from streams.extraction.model.pets import spans_of
 from streams.extraction.rules.places import CHINESE_CITIES
@@ -20,7 +21,6 @@ from streams.extraction.rules.places import CHINESE_CITIES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SENTENCE: Final = re.compile(r"[^。！？!?\n.]+(?:\.(?=\w)[^。！？!?\n.]+){0,50}")
 _APOSTROPHE: Final = str.maketrans("\u2019\u02bc", "''")
 
 _OTHERS: Final = (
@@ -210,10 +210,10 @@ _ASKS: Final = {
     "language": r"\blanguage\b|\bspeak\b|语言|母语|哪国话",
     "communication_style": r"\bhow\b|\bstyle\b|\btone\b|\bprefer\b|怎么|语气|风格|方式",
 }
-_OF_YOU: Final = re.compile(
-    r"\byou\b|\byour (?:\w+ )?(?:name|age|job|work|city|home|birthday|company|employer|language"
-    r"|occupation|status)\b|[你您]"
-)
+_YOURS: Final = r"(?:\w+ )?(?:name|age|job|work|city|home|birthday|company|employer|language|occupation|status)"
+_OF_YOU: Final = re.compile(rf"\byou\b|\byour {_YOURS}\b|[你您]")
+_OF_YOURS: Final = re.compile(rf"\byour (?!{_YOURS})")
+"""What asks for somebody or something else of the user's."""
 _BARE: Final = re.compile(
     r"\W*(?:(?:it's|it is|that's|just|in|at|on|an?|the|i'm|i am|well|oh|sure|um|yes|hi|call me"
     r"|i live in|是|在|叫|嗯|哦|对|就|我)[\s,，]*){0,4}",
@@ -255,7 +255,7 @@ def says(said: Said, attribute: str, value: str) -> bool:
     if _ELSEWHERE.search(text):
         return True
     at = 0
-    for sentence in _SENTENCE.finditer(text):
+    for sentence in wording.SENTENCE.finditer(text):
         before = f"{said.before}\n{text[:at]}"
         at = sentence.end()
         if attribute == "birthday":
@@ -290,7 +290,7 @@ def _spans(sentence: str, value: str) -> Iterator[tuple[int, int]]:
 
 
 def _fits(sentence: str, span: tuple[int, int], attribute: str, before: str) -> bool:
-    if wording.is_chinese(sentence):
+    if HAN.search(sentence):
         return _chinese(sentence, span, attribute, before)
     return _english(sentence, span, attribute)
 
@@ -384,7 +384,7 @@ def _is_city(value: str) -> bool:
 
 def _birthday(sentence: str, before: str) -> bool:
     """Return whether a sentence speaks of the user's own birthday."""
-    if wording.is_chinese(sentence):
+    if HAN.search(sentence):
         m = _ZH_BIRTHDAY.search(sentence)
         if m is None:
             return False
@@ -395,13 +395,9 @@ def _birthday(sentence: str, before: str) -> bool:
 def _answers(question: str, text: str, attribute: str, value: str) -> bool:
     """Return whether a line begins with the value, where the assistant asked the user for it."""
     asked = next((q for q in re.findall(r"[^。！!?？.\n]{0,300}[?？]", question) if _ASKED[attribute].search(q)), "")
-    if not asked or not _OF_YOU.search(asked.lower()) or _ZH_OTHERS.search(asked):
+    if not _OF_YOU.search(asked.lower()) or _ZH_OTHERS.search(asked) or _OF_YOURS.search(asked):
         return False
-    if re.search(
-        r"\byour (?!(?:\w+ )?(?:name|age|job|work|city|home|birthday|company|employer|language|occupation))", asked
-    ):
-        return False
-    first = _SENTENCE.search(text)
+    first = wording.SENTENCE.search(text)
     if first is None:
         return False
     if attribute == "birthday":

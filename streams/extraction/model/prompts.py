@@ -32,12 +32,6 @@ class Message(TypedDict):
     content: str | list[Part]
 
 
-class ImageUrl(TypedDict):
-    """The address of a picture: https, or a data URL with the picture itself."""
-
-    url: str
-
-
 class TextPart(TypedDict):
     """The text of a message that also has pictures."""
 
@@ -49,7 +43,8 @@ class ImagePart(TypedDict):
     """A picture of a message."""
 
     type: Literal["image_url"]
-    image_url: ImageUrl
+    image_url: dict[Literal["url"], str]
+    """Its address: https, or a data URL with the picture itself."""
 
 
 Part: TypeAlias = TextPart | ImagePart

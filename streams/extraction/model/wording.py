@@ -7,7 +7,9 @@ import unicodedata
 from typing import Final
 
 from projections.dates.numerals import number
+from projections.text.scripts import HAN
 
+SENTENCE: Final = re.compile(r"[^。！？!?\n.]+(?:\.(?=\w)[^。！？!?\n.]+){0,50}")
 _LATIN: Final = re.compile(r"[^\W\d_\u3400-\u9fff]+")
 _DIGITS: Final = re.compile(r"\d{1,12}")
 _HAN: Final = re.compile(r"[\u3400-\u9fff]+")
@@ -27,16 +29,7 @@ _COMMON_HAN: Final = frozenset(
 )
 
 _QUOTED: Final = re.compile(r"“[^”]{0,500}”|\"[^\"]{0,500}\"|「[^」]{0,500}」|『[^』]{0,500}』")
-_BE: Final = {
-    "am": "is",
-    "have": "has",
-    "do": "does",
-    "don't": "doesn't",
-    "haven't": "hasn't",
-    "was": "was",
-    "were": "was",
-    "go": "goes",
-}
+_BE: Final = {"am": "is", "have": "has", "don't": "doesn't", "haven't": "hasn't", "were": "was"}
 _AUXILIARY_WORDS: Final = (
     "will would can could should shall may might must can't couldn't won't wouldn't shouldn't had hadn't did "
     "didn't was wasn't has is used got went left met took began put paid spent bought sold lent made saved said "
@@ -45,12 +38,7 @@ _AUXILIARY_WORDS: Final = (
 )
 _AUXILIARY: Final = frozenset(_AUXILIARY_WORDS.split())
 _ADVERB: Final = r"(?:(?:really|also|just|always|never|usually|often|still|only|already|now|actually|even|recently) )"
-_CONTRACTED: Final = (
-    (r"\bI[’']m\b", "I am"),
-    (r"\bI[’']ve\b", "I have"),
-    (r"\bI[’']ll\b", "I will"),
-    (r"\bI[’']d\b", "I would"),
-)
+_CONTRACTED: Final = {"m": "am", "ve": "have", "ll": "will", "d": "would"}
 _I_VERB: Final = re.compile(rf"\bI (?P<adverb>{_ADVERB}?)(?P<verb>[A-Za-z]+(?:[’'][a-z]+)?)")
 _MY: Final = re.compile(r"(?<![\w-])(?:[Mm]y|[Oo]ur)(?![\w-])")
 _ME: Final = re.compile(r"(?<![\w-])(?:me|I)(?![\w-])")
@@ -81,11 +69,6 @@ def letters(text: str) -> str:
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
-def is_chinese(text: str) -> bool:
-    """Return whether a text has Chinese characters."""
-    return _HAN.search(text) is not None
-
-
 def is_english(text: str) -> bool:
     """Return whether a text is English: a fifth of its words and more are the commonest of that language."""
     words = _LATIN.findall(unicodedata.normalize("NFKC", text).casefold())
@@ -100,11 +83,9 @@ def of_the_user(content: str, name: str | None = None) -> str:
     spoken = _QUOTED.sub(" ", content)
     if not _FIRST_PERSON.search(spoken) or _QUOTED.search(content):
         return content
-    if is_chinese(content):
+    if HAN.search(content):
         return re.sub(r"(?<!自)我(?!们)", name or "用户", content)
-    text = content
-    for pattern, words in _CONTRACTED:
-        text = re.sub(pattern, words, text)
+    text = re.sub(r"\bI[’'](m|ve|ll|d)\b", lambda m: f"I {_CONTRACTED[m[1]]}", content)
     who = name or "the user"
     text = _I_VERB.sub(lambda m: f"{who} {m['adverb']}{_third(m['verb'])}", text)
     text = re.sub(r"\bmyself\b", "themselves", text)
@@ -119,6 +100,6 @@ def _third(verb: str) -> str:
         return _BE[low]
     if low in _AUXILIARY or low.endswith(("ed", "n't")):
         return verb
-    if re.search(r"(?:s|x|z|ch|sh|o)$", low):
+    if low.endswith(("s", "x", "z", "ch", "sh", "o")):
         return f"{verb}es"
     return f"{verb[:-1]}ies" if re.search(r"[^aeiou]y$", low) else f"{verb}s"

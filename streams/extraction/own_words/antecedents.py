@@ -74,7 +74,8 @@ _OPENING: Final = re.compile(
 )
 """How a sentence begins that speaks of what the one before it tells."""
 _OF_SOMEBODY: Final = re.compile(
-    rf"(?:对了|其实|还有)?[，, ]?(?:[我俺咱]们?家?的?)?.{{0,3}}?(?:{_SHE[1]}|{_HE[1]}|{_NEAR[1]}|{_OTHERS[1]}|[他她])"
+    rf"(?:对了|其实|还有)?[，, ]?(?:[我俺咱]们?家?的?)?[^和跟与]{{0,3}}?"
+    rf"(?:{_SHE[1]}|{_HE[1]}|{_NEAR[1]}|{_OTHERS[1]}|[他她])"
 )
 """How a Chinese sentence begins whose subject is a relative, a friend or a pet."""
 _SUBJECT: Final = re.compile(r"[我咱俺你您他她它]|^(?:这|那|今天|明天|昨天)")
@@ -86,6 +87,12 @@ _FIRST: Final = re.compile(
 def of_whom(text: str) -> set[str]:
     """Return the words for relatives and friends in a sentence, case folded, in the singular."""
     return {word.casefold().rstrip("s") for word in _KIN.findall(text)}
+
+
+def may_be(pronoun: str, person: str) -> bool:
+    """Return whether she or he can be somebody that words name."""
+    is_woman = pronoun.casefold() in ("she", "her", "她")
+    return _PEOPLE["he" if is_woman else "she"].search(person) is None
 
 
 def goes_on(sentence: str) -> bool:
@@ -129,7 +136,12 @@ def antecedent(who: str, sentences: Iterable[str]) -> str | None:
 def leaves_out_whom(sentence: str, before: str) -> bool:
     """Return whether a Chinese sentence goes on, without a subject, from one about somebody else."""
     is_open = HAN.match(sentence) is not None and _SUBJECT.search(sentence) is None
-    return is_open and _OF_SOMEBODY.match(before) is not None
+    return is_open and begins_with_another(before)
+
+
+def begins_with_another(sentence: str) -> bool:
+    """Return whether the subject of a Chinese sentence is a relative, a friend or a pet."""
+    return _OF_SOMEBODY.match(sentence) is not None
 
 
 def with_stand_in(sentence: str) -> str:

@@ -14,6 +14,7 @@ from projections.profile.upcoming import SCHEDULE
 from projections.text.analyser import terms
 from projections.text.scripts import is_read
 from schemas.vocabulary.attributes import NICKNAME, STATES
+from schemas.vocabulary.facts import subject_of
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.own_words.antecedents import leaves_out_whom, of_whom, unnamed, with_stand_in
 from streams.extraction.own_words.cues import (
@@ -24,6 +25,7 @@ from streams.extraction.own_words.cues import (
     in_first_person,
     is_moved,
 )
+from streams.extraction.own_words.others import is_one_of_some, of_relation, without_names
 from streams.extraction.own_words.splitting import beside, clauses
 from streams.extraction.protocol import Extraction, Outage, Proposal
 from streams.extraction.request import know_nothing, when
@@ -53,7 +55,7 @@ NEAR: Final = 0.45
 """The cosine of two statements that need no more than a character, or a relative, in common to be about the same."""
 OF_MENDED: Final = 0.5
 """The least cosine of a sentence of which a word is taken back, and the memory of it."""
-ALONE: Final = 0.5
+ALONE: Final = 0.6
 """The least `alone` of a sentence that does not carry the one before it in its turn."""
 SHORT_LIVED: Final = 0.3
 """Importance of what passes."""
@@ -150,10 +152,18 @@ class OwnWords(RulesLineage):
             doubtful |= {} if kept.is_lasting else {one.content: kept.is_passing for one in found}
         # Whether a nickname is the user's name depends on the names that are known: those come first.
         proposals.sort(key=lambda one: one.attribute == NICKNAME)
-        proposals, shown = await self._moved_on(window, _once(proposals), mends)
+        proposals, shown = await self._moved_on(window, await self._told_apart(window, _once(proposals)), mends)
         lasting = (one if one.ends or one.content not in doubtful else _passing(one) for one in proposals)
         kept_ones = tuple(one for one in lasting if one.ends or doubtful.get(one.content, True))
         return Extraction(proposals=kept_ones, dropped=reading.dropped, shown=shown)
+
+    async def _told_apart(self, window: Window, proposals: list[Proposal]) -> list[Proposal]:
+        """Return proposals without the names that the relation tells, and without keys of one of several."""
+        others = [one.about for one in proposals if one.about is not None]
+        if not any(map(is_one_of_some, others)):
+            return proposals
+        kept = iter(without_names(others, await self._known(window)))
+        return [one if one.about is None else _of_one(one, one.about, next(kept)) for one in proposals]
 
     async def _moved_on(
         self, window: Window, proposals: list[Proposal], mends: Mapping[str, str]
@@ -219,15 +229,12 @@ class OwnWords(RulesLineage):
         kept = []
         for one, alone, asked in zip(statements, texts[::2], texts[1::2], strict=True):
             score = lasting[alone] if one.before else max(lasting[alone], lasting[asked])
-            is_own = (
-                one.before is not None
-                or bool(one.lives_from)
-                or one.is_certain
-                or max(own[alone], own[asked]) >= OF_SPEAKER
-            )
+            carries = one.behind is not None and stands[alone] < ALONE
+            lives = one.before is not None or bool(one.lives_from) or carries
+            is_own = lives or one.is_certain or max(own[alone], own[asked]) >= OF_SPEAKER
             says_something = max(says[alone], says[asked]) >= KEPT
             read = one if is_own else replace(one, keys=())
-            if one.behind is not None and stands[alone] < ALONE:
+            if one.behind is not None and carries and not one.keys:
                 read = _carrying(read, one.behind)
             if unnamed(one.said) and not (read.before or read.asked or in_first_person(one.said)):
                 score, read = min(score, SHORT_LIVED), replace(read, is_brief=True)  # of whom is not known
@@ -324,7 +331,7 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
                 merged = last.statement
                 last.statement = replace(
                     merged,
-                    keys=merged.keys or statement.keys,
+                    keys=(*merged.keys, *statement.keys),
                     event=merged.event or statement.event,
                     day=merged.day or statement.day,
                     asks=merged.asks and statement.asks,
@@ -343,7 +350,9 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
 def _fits(last: _Kept, one: _Kept) -> bool:
     """Return whether a statement is joined to the memory of the one before it that it lives from."""
     is_short = len(last.text) + len(one.statement.text) <= LONGEST_TOGETHER
-    return (one.is_lasting or is_short) and not (last.statement.keys and one.statement.keys)
+    first, then = last.statement.keys, one.statement.keys
+    is_free = not first or not then or all(key.about for key in (*first, *then))
+    return (one.is_lasting or is_short) and is_free
 
 
 def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
@@ -366,6 +375,7 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
         importance=max(first.importance, importance) if first else importance,
         attribute=first.attribute if first else None,
         value=first.value if first else None,
+        about=first.about if first else None,
         occurred_on=(first and (first.occurred_on or first.since)) or (one.day if not first or one.is_ahead else None),
         sources=sources,
         speaker=one.speaker,
@@ -375,7 +385,7 @@ def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
 
 def _fact(one: Statement, window: Window) -> Proposal:
     """Return a statement with its key where it has exactly one that is so now, and may be kept; and with its day."""
-    keys = [key for key in one.keys if key.attribute and not one.asks]
+    keys = [key for key in one.keys if key.attribute and key.about is None and not one.asks]
     key = keys[0] if len(keys) == 1 else None
     day = key and (key.occurred_on or key.since)
     day = day or (one.day if key is None or one.is_ahead else None)
@@ -413,11 +423,16 @@ def _forbids(window: Window, text: str, key: Finding | None = None) -> bool:
 def _what_ends(one: Proposal, text: str) -> tuple[float, str] | None:
     """Return how near a statement must be that a proposal ends, and the words that name what ended.
 
-    Keys end none, nor do plans that move nothing.
+    Keys of the user end none, nor do plans that move nothing.
     """
-    if one.attribute is not None or one.memory_type != "long_term":
+    if (one.attribute is not None and one.about is None) or one.memory_type != "long_term":
         return None
     return change_in(text) if one.category != SCHEDULE or is_moved(text) else None
+
+
+def _of_one(one: Proposal, about: str, kept: str | None) -> Proposal:
+    """Return a proposal with whom it is kept about; without its key where that is one of several."""
+    return replace(one, about=kept) if kept else replace(one, about=of_relation(about)[0], attribute=None, value=None)
 
 
 def _may_end(one: Proposal, text: str, known: Known, shared: set[str], cosine: float) -> bool:
@@ -425,7 +440,12 @@ def _may_end(one: Proposal, text: str, known: Known, shared: set[str], cosine: f
 
     `shared` are the words that both have, but for those of a time.
     """
-    is_same_owner = known.about is None or known.about == one.speaker or known.about.casefold() in text.casefold()
+    whose = subject_of(known.about)
+    if one.about and known.attribute:  # the key decides
+        return False
+    is_same_owner = whose in (None, subject_of(one.speaker), subject_of(one.about)) or (
+        whose in {subject_of(kin) for kin in of_whom(text)} or (known.about or "").casefold() in text.casefold()
+    )
     if (one.speaker and known.about != one.speaker) or not is_same_owner or not of_whom(text) <= of_whom(known.text):
         return False
     telling = {word for word in shared if len(word) > 1} - set(terms(" ".join(of_whom(text))))
@@ -449,6 +469,7 @@ def _of_key(key: Finding, one: Statement, sources: tuple[int, ...]) -> Proposal:
         importance=key.importance,
         attribute=key.attribute,
         value=key.value,
+        about=key.about,
         occurred_on=key.occurred_on or key.since or (one.day if one.is_ahead else None),
         sources=sources,
         speaker=one.speaker,
@@ -485,7 +506,7 @@ def _once(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Return proposals, those of the same words and key once, with the sources of each."""
     found: dict[tuple[object, ...], Proposal] = {}
     for one in proposals:
-        key = (one.content.casefold(), one.attribute, one.value, one.speaker)
+        key = (one.content.casefold(), one.attribute, one.value, one.speaker, one.about)
         if (same := found.get(key)) is not None:
             one = replace(same, sources=tuple(dict.fromkeys((*same.sources, *one.sources))))  # noqa: PLW2901
         found[key] = one

@@ -20,11 +20,11 @@ _NO_NAME: Final = (
 )
 _NAME: Final = rf"{_NO_NAME}[a-z][\w'-]{{1,20}}"
 _PLACE: Final = re.compile(
-    r"\b(?P<lead>(?:live|living|lived|based|reside|moved|move|moving|relocated|born|grew up|raised|from)"
+    r"\b(?P<lead>(?:lives?|living|lived|based|reside|moved|move|moving|relocated|born|grew up|raised|from)"
     rf"(?: (?:now|currently|back|here|over|just))? (?:in|to|near|from|outside)) (?P<what>{_NAME}(?: {_NAME})?)",
 )
 _FROM: Final = re.compile(rf"\b(?P<lead>i'?m from|i am from|come from) (?P<what>{_NAME}(?: {_NAME})?)")
-_FIRM: Final = re.compile(rf"\b(?P<lead>(?:work|working|worked|job|intern|interning) (?:at|for)) (?P<what>{_NAME})")
+_FIRM: Final = re.compile(rf"\b(?P<lead>(?:works?|working|worked|job|intern|interning) (?:at|for)) (?P<what>{_NAME})")
 _CALLED: Final = re.compile(
     rf"\b(?P<lead>(?:name|names|name's) (?:is )?|name is |call me |called |named )(?P<what>{_NAME})"
 )

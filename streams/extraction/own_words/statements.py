@@ -19,8 +19,8 @@ from streams.extraction.own_words.answers import answered, field_of, question_be
 from streams.extraction.own_words.antecedents import (
     MOST_BACK,
     antecedent,
+    begins_with_another,
     begins_with_whom,
-    goes_on,
     leaves_out_whom,
     of_whom,
     unnamed,
@@ -37,6 +37,15 @@ from streams.extraction.own_words.cues import (
     says_nothing,
 )
 from streams.extraction.own_words.letters import with_capitals
+from streams.extraction.own_words.others import (
+    ATTRIBUTES,
+    NAME,
+    Other,
+    of_value,
+    other_of,
+    speaks_of_anybody,
+    told_of_others,
+)
 from streams.extraction.own_words.splitting import beside, sentences, with_commas
 from streams.extraction.own_words.splitting import clauses as clauses_of
 from streams.extraction.own_words.starts import begun_by
@@ -59,12 +68,8 @@ _END: Final = 40
 """Characters by which the end of a piece is told: where it is shown, the next piece goes on with it."""
 LONGEST_CARRIED: Final = 300
 """Characters of a sentence that another one carries to be understood."""
-FEW_WORDS: Final = 5
-FEW_HAN: Final = 8
 SCRAP: Final = 8
 """Words or Chinese characters, of which fewer beside a text that is shown say nothing of their own."""
-"""Of a sentence that needs the one before it, where its speaker is not in it."""
-_LINE_MARK: Final = re.compile(r"(?m)^[ \t]*(?:[-*•·–#]+|\d{1,2}[.)])?[ \t]*")
 _TO_COME: Final = re.compile(
     r"\b(?:will|going to|gonna|have to|need to|must|am (?:meeting|seeing|having|flying|going)|appointment|meeting"
     r"|due|deadline)\b"
@@ -86,6 +91,8 @@ _FEELS: Final = re.compile(
     r"|非常|太|有点)",
     re.IGNORECASE,
 )
+_KNOWN: Final = frozenset({"family", "friends", "pet_names"})
+"""Keys of the user that name others."""
 _IDENTITY: Final = frozenset({"user_name", "age", "birthday", "city", "employer", "occupation"})
 _TIME: Final = re.compile(
     r"[一二两三四五六七八九十几半\d]{1,6}个?(?:天|周|星期|月|年|小时|次|半年)\w?|(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?"
@@ -106,7 +113,7 @@ class Statement:
     before: str | None = None
     """The sentence before it as its text, where it lives from that."""
     behind: str | None = None
-    """What it carries in case it does not stand alone: the sentence before it in its turn, or the question before that."""
+    """What it carries if it does not stand alone: the sentence before it in its turn, or the question before it."""
     behind_at: int | None = None
     """The index of the piece of that question."""
     asked: str | None = None
@@ -144,11 +151,11 @@ class Statement:
     @property
     def is_said_by_keys(self) -> bool:
         """Whether the keys' own sentences say all that was said."""
-        if not self.keys or self.event or self.is_joined or self.before or self.asked:
+        if not self.keys or self.keys[0].about or self.event or self.is_joined or self.before or self.asked:
             return False
-        if any(key.content == self.said for key in self.keys):
+        if any(key.content == self.said and key.about is None for key in self.keys):
             return False
-        told = " ".join(f"{key.content} {key.value}" for key in self.keys)
+        told = " ".join(f"{key.content} {key.value}" for key in self.keys if key.about is None)
         if HAN.search(self.said):
             return set(simplified(self.said)) - set(simplified(told)) <= _LITTLE
         return set(terms(self.said)) <= set(terms(told)) | _FILLERS
@@ -202,6 +209,7 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
     taken_up = None if asked and _DENIES.match(own) else _taken_up(pieces, index, own)
     liked, told_at = _liked_before(pieces, index)
     told: list[str] = []
+    named: dict[str, Other] = {}
     clauses_before: tuple[str, ...] = ()
     parts = _in_parts(own)
     for number, part in enumerate(parts):
@@ -231,10 +239,14 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
             question = asked if is_asked or (before is not None and before == asked) else None
             if question is not None and said_at is not None and before != asked:
                 question = beside(before or "", question)
+            if speaker is not None:
+                one = replace(one, keys=tuple(key for key in one.keys if key.about is None))
+            elif meant:
+                one = _with_others(one, meant, before, named, piece)
             places = (asked_by if question else None, said_at, mended_at, told_at if number == 0 else None)
             is_first = number == 0 and asked is not None and not is_question(sentence)
             behind = asked if is_first else told[-1] if told and not says_nothing(told[-1]) else None
-            is_apart = keys or before or question or behind is None or len(behind) > LONGEST_CARRIED
+            is_apart = before or question or behind is None or len(behind) > LONGEST_CARRIED
             yield replace(
                 one,
                 before=None if question else before,
@@ -258,9 +270,6 @@ def _carried(window: Window, index: int, said: str, told: Sequence[str]) -> tupl
 
     `told` are the sentences before it in its own piece.
     """
-    is_short = _is_fragment(said) and f"\n{said}" not in _LINE_MARK.sub("", window.pieces[index].text)
-    if told and len(told[-1]) <= LONGEST_CARRIED and (goes_on(said) or is_short):
-        return told[-1], None
     if told and leaves_out_whom(said, told[-1]):
         return told[-1], None
     who = unnamed(said)
@@ -286,13 +295,6 @@ def _carried(window: Window, index: int, said: str, told: Sequence[str]) -> tupl
 def _is_scrap(said: str) -> bool:
     """Return whether a sentence is no more than what hands over the text that is shown beside it."""
     return asks_for_something(said) or len(said.split()) + len(HAN.findall(said)) < SCRAP
-
-
-def _is_fragment(said: str) -> bool:
-    """Return whether a sentence is too short to stand alone, and does not speak of its speaker."""
-    han = len(HAN.findall(said))
-    is_short = han <= FEW_HAN if han else len(said.split()) <= FEW_WORDS
-    return is_short and not in_first_person(said)
 
 
 def _in_parts(own: str) -> list[str]:
@@ -345,7 +347,7 @@ def _statement(said: str, index: int, piece: Piece, keys: list[Finding], meant: 
     is_at = when is not None and (when.is_day or (when.relative and not when.first <= piece.today <= when.last))
     day = when.first if when is not None and is_at else None  # "this year" is no day, but the time that it is said
     is_ahead = day is not None and when is not None and when.last >= piece.today and _is_ahead(said, day, piece)
-    if is_ahead and not keys and not is_limited(said):
+    if is_ahead and not keys and not is_limited(said) and not begins_with_another(simplified(said)):
         keys = begun_by(said)
     category = keys[0].category if keys else "schedule" if is_ahead else category_of(said)
     return Statement(
@@ -390,11 +392,45 @@ def _findings(
         for finding in read_sentence(replace(part, after=after), piece.today):
             if finding.attribute is not None and not (limited and finding.attribute in _TASTES):
                 key = finding if plain == spelt else as_written(finding, plain, spelt)
-                if _is_sound(key, sentence):
+                if key.about is not None:
+                    keys.append(replace(key, content=sentence))
+                elif _is_sound(key, sentence):
                     keys.append(replace(key, content=key.content[:1].upper() + key.content[1:]))
             elif finding.kind == "episodic":
                 event = event or finding
     return keys, event or _felt(sentence), before
+
+
+def _with_others(one: Statement, meant: str, before: str | None, named: dict[str, Other], piece: Piece) -> Statement:
+    """Return a statement with the keys of the others of whom it speaks as it is meant, each in words of its own.
+
+    They have the whole sentence before the names of those whom the user knows.
+    """
+    spelt = with_capitals(with_commas(meant))
+    plain = simplified(spelt)
+    carried = other_of(simplified(before)) if before else None
+    if not (carried or named or speaks_of_anybody(plain)):
+        return one
+    found: list[Finding] = []
+    told = (of_whom for part in clauses.sentences(plain) for of_whom in told_of_others(part, carried, named))
+    for whom, said in told:
+        reads = [*read_sentence(said, piece.today)] or (begun_by("，".join(said.clauses)) if one.is_ahead else [])
+        reads = [read if plain == spelt else as_written(read, plain, spelt) for read in reads if read.attribute]
+        for read in reads:
+            attribute, value = ATTRIBUTES.get(read.attribute or ""), read.value or ""
+            if attribute is None or _TIME.fullmatch(value) or (is_limited(one.said) and attribute in _TASTES):
+                continue
+            if attribute == NAME:
+                named.setdefault(value, whom)
+                if any(value in (key.value or "") for key in one.keys if key.attribute in _KNOWN):
+                    continue  # the user's own key has it
+            among = [other.value or "" for other in reads if other.attribute == read.attribute]
+            words = of_value(one.text, value, among, whom)
+            of_them = replace(read, attribute=attribute, about=whom.about, category=category_of(words))
+            found.append(replace(of_them, content=words))
+    return replace(
+        one, keys=(*found, *one.keys) if all(k.attribute in _KNOWN for k in one.keys) else (*one.keys, *found)
+    )
 
 
 def _is_sound(key: Finding, sentence: str) -> bool:

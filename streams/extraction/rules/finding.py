@@ -57,6 +57,8 @@ class Finding:
     importance: float = ORDINARY
     attribute: str | None = None
     value: str | None = None
+    about: str | None = None
+    """Whom or what it is about, where that is not who says it; its content is what was said, then."""
     occurred_on: date | None = None
     since: date | None = None
     """From when what fills a slot is so, where the words say it."""

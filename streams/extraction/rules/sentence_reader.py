@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from streams.extraction.rules.finding import SHARED, Finding, without_parts
 from streams.extraction.rules.rows import chinese, english
+from streams.extraction.rules.rows.about import things_of
 from streams.extraction.rules.rows.events import addressed, confided, events_of
 from streams.extraction.rules.rows.keys import keys_asked, keys_of
 from streams.extraction.rules.rows.liked import liked, names_place
@@ -37,6 +38,7 @@ def read_sentence(sentence: Sentence, today: date) -> Iterator[Finding]:
     events = [*confided(language, sentence, today)]
     for clause in clauses.claims(sentence):
         yield from keys_of(language, clause, today)
+        yield from things_of(language, clause, today)
         events += events_of(language, clause, today)
     yield from liked(language, sentence)
     if all(event.event_type == SHARED for event in events):  # a feeling about an event is a part of it

@@ -23,7 +23,6 @@ from support.pumping import Tried, calls, compiled_at_import, is_possessive, mod
 from support.tables import each
 
 from schemas import own_patterns
-from streams.extraction.model import wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,9 +58,6 @@ def built_later() -> dict[tuple[str, str], list[Tried]]:
         ("schemas.own_patterns", "pattern"): [Tried(own_patterns.compiled(each)) for each in OWN],
         ("streams.decisions.edited_value", "f'{begin}{re.escape(value)}{end}'"): [
             Tried(re.compile(rf"(?<!\w){value}(?!\w)", re.IGNORECASE)) for value in ("tea", "a" * 200)
-        ],
-        ("streams.extraction.model.wording", "pattern"): [
-            Tried(re.compile(pattern), "sub") for pattern, _ in wording._CONTRACTED
         ],
     }
 

@@ -52,7 +52,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
     A clause that begins with a verb has the subject of the clause before it. From a supposition or reported speech on,
     the rest of the sentence is no claim of the user.
     """
-    parts = _parts(sentence)
+    parts = parts_of(sentence)
     greets = any(map(_CUES["hello"].match, parts))
     subject: Subject = "other"
     is_shared = False
@@ -105,7 +105,7 @@ def _plain(said: str) -> str:
     return _CUES["trailer"].sub("", _CUES["remember"].sub("", _CUES["filler"].sub("", said)))
 
 
-def _parts(sentence: Sentence) -> list[str]:
+def parts_of(sentence: Sentence) -> list[str]:
     """Return the clauses of a sentence, cut where a new subject or a new verb begins; none of sarcasm."""
     parts = [
         part.strip()

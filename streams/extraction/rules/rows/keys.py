@@ -26,7 +26,7 @@ def keys_of(language: Language, clause: Clause, today: date) -> Iterator[Finding
     """Yield the keys of a clause. The first row that fills a key fills it: the ones behind it are for other clauses."""
     filled: set[str] = set()
     for row in language.keys:
-        if row.key in filled or row.on == "asked" or not (groups := _matched(language, row, clause)):
+        if row.key in filled or row.on == "asked" or not (groups := matched(language, row, clause)):
             continue
         found = [one for one in _filled(language, row, clause, groups) if one.attribute not in filled]
         for one in found:
@@ -54,7 +54,7 @@ def keys_asked(language: Language, sentence: Sentence) -> Iterator[Finding]:
         yield profile("communication_style", mark.join(styles), is_chinese=language.is_chinese)
 
 
-def _matched(language: Language, row: Row, clause: Clause) -> Groups:
+def matched(language: Language, row: Row, clause: Clause) -> Groups:
     """Return what the groups of a row match, with those of the clause behind it; nothing where it does not fit."""
     whom = {clause.subject, "own"} if clause.has_own_subject else {clause.subject}
     if row.who.isdisjoint(whom) or (clause.is_past and not row.past) or (row.hello and not clause.greets):

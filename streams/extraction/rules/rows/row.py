@@ -1,7 +1,8 @@
 """Rows: what the rules know of a language, read from the files beside this one.
 
 A file is TOML, so that a pattern stands as it is, in as many lines as it needs: line ends are no part of it, and
-`{Name}` stands for the part of that name. A row is a table `[attribute.name]`, or `[events.type.name]`, with
+`{Name}` stands for the part of that name. A row is a table `[attribute.name]`, `[events.type.name]`, or, of a thing
+with its groups `about` and `value`, `[about.attribute.name]`, with
 
 * `pattern`: what it matches from the beginning. A group that is named for a key fills it; any other one may be named in
   `value`, the value of the row's own key. `form`: how else its value is read; `tail`: what may stand behind a city.
@@ -35,7 +36,7 @@ _SEARCHED: Final = frozenset({"unless", "before"})
 _MATCHED: Final = frozenset({"pattern", "then", "then_not", "tail"})
 _PLACES: Final = frozenset({"core", "text", "asked", "said"})
 _WHOM: Final = frozenset({"me", "we", "none", "other", "own"})
-_NO_KEYS: Final = frozenset({"parts", "cues", "starts", "blockers", "whole", "events"})
+_NO_KEYS: Final = frozenset({"parts", "cues", "starts", "blockers", "whole", "events", "about"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +85,7 @@ class Language:
     whole: tuple[Cue, ...]
     keys: tuple[Row, ...]
     events: tuple[Row, ...]
+    things: tuple[Row, ...]
 
 
 def _read(name: str) -> Language:
@@ -120,6 +122,7 @@ def _read(name: str) -> Language:
         whole=cues("whole", matched),
         keys=rows({key: table for key, table in tables.items() if key not in _NO_KEYS}),
         events=rows(tables["events"]),
+        things=rows(tables["about"]),
     )
 
 

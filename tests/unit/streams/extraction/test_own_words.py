@@ -94,7 +94,7 @@ def test_behind_a_relative_time_stands_its_day(said: str, kept: str):
 
 def test_a_sentence_that_lives_from_the_one_before_carries_it():
     said = "My grandmother lives in Kyoto. She is 71 and plays shogi."
-    assert contents(said) == [said]
+    assert contents(said)[0] == said
 
 
 CARRIED: tuple[tuple[tuple[Any, ...], str], ...] = (
@@ -345,7 +345,7 @@ FACTS: tuple[tuple[Any, ...], ...] = (
 
 @each("said,wanted", FACTS)
 def test_the_rules_find_the_keys_of_both_languages(said: str, wanted: list[tuple[str, str | None]]):
-    got = [(one.attribute, one.value) for one in found(said) if one.attribute]
+    got = [(one.attribute, one.value) for one in found(said) if one.attribute and one.about is None]
     assert [name for name, _ in got] == [name for name, _ in wanted]
     assert all(value is None or value == other for (_, value), (_, other) in zip(wanted, got, strict=True))
 

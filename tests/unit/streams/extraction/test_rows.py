@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TODAY = date(2026, 1, 5)
 LANGUAGES = (ENGLISH, CHINESE)
-ROWS = [row for language in LANGUAGES for row in (*language.keys, *language.events)]
+ROWS = [row for language in LANGUAGES for row in (*language.keys, *language.events, *language.things)]
 BLOCKERS = [blocker for language in LANGUAGES for blocker in language.blockers]
 
 
