@@ -8,7 +8,7 @@ from typing import Final
 RULES_VERSION: Final = "24"
 """Raise it with every change of what the rules find: it is recorded with each memory's lineage.
 
-23 differs from 22 by keys about others than the user, and about things with an amount or a day.
+24 differs from 22 by heads that were fitted to whole turns, and by keys about others and about things.
 """
 
 

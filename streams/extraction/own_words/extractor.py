@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Known, Window
     from streams.extraction.rules.finding import Finding
 
-LASTING: Final = 0.3
+LASTING: Final = 0.25
 """The least `lasting` of what is kept for long."""
 LONGEST_TOGETHER: Final = 200
 """Characters of a memory to which a sentence is joined that passes, and does not stand alone."""
