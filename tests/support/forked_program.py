@@ -1,8 +1,9 @@
 """The command line in processes of their own that begin with their modules imported: commands, and what goes on.
 
 Each is a fork of one process that has imported everything and done nothing: exit code, streams, signals and files are
-those of `python -m mnemolog`, and the one to three seconds of processor time that the imports take are spent once. All
-forks share the seed of hashes; whatever may depend on it, or on how Python starts, needs `python -m mnemolog`.
+those of `python -m mnemolog`, and the one to three seconds of processor time that the imports take are spent once. So
+are those of the processes that a command starts (`forked_children`). All forks share the seed of hashes; whatever may
+depend on it, or on how Python starts, needs `python -m mnemolog`.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import os
 import signal
 import sys
 import tempfile
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import pytest
+from support.forked_children import fork_children
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,8 +41,24 @@ FORKS.set_forkserver_preload(
         "faust.web.drivers.aiohttp",
         "rich.progress",
         "rich.table",
+        "faust.assignor.partition_assignor",
+        "faust.tables.objects",
+        "faust.tables.sets",
+        "faust.topics",
+        "faust.worker",
+        "streams.extraction.rules.child",
+        "streams.transports.sqlite.transport",
+        "uvicorn.lifespan.off",
+        "support.forked_preload",
     ]
 )
+
+
+def _serve() -> None:
+    """Start the server of forks, if it does not run: it finds the tests' modules where this process does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+        forkserver.ensure_running()
 
 
 class _Around(NamedTuple):
@@ -75,6 +95,7 @@ class Forked:
         self.arguments = ["mnemolog", *arguments]
         around = _Around([given, *self._files], folder or Path.cwd(), _umask())
         told = (around, arguments, dict(environment), missing)
+        _serve()
         self._process = FORKS.Process(target=_run, args=told, daemon=True)
         self._process.start()
         assert self._process.pid is not None
@@ -146,6 +167,7 @@ def mnemolog(
 
 def started(text: str, *arguments: str, stdout: Connection, stderr: Connection) -> BaseProcess:
     """Begin to run a text as `python -c` does; return its process. The streams are ends of pipes, for it alone."""
+    _serve()
     process = FORKS.Process(target=_run_text, args=(text, arguments, stdout, stderr))
     process.start()
     stdout.close()
@@ -194,6 +216,7 @@ def _be_the_program(arguments: tuple[str, ...], environment: dict[str, str], mis
     for name in missing:
         sys.modules[name] = None  # type: ignore[assignment] # that is how Python spells "not to be had"
     sys.argv = ["mnemolog", *arguments]
+    fork_children()
     try:
         main()
     finally:
