@@ -45,7 +45,7 @@ MATRIX = f"{FAULTS}/cluster"
 REST = (FAULTS, DEPLOYMENT, ENGINES)
 KINDS = (*QUICK, *REST)
 
-TESTS_SIDE_BY_SIDE = ("-n", "3", "--dist", "worksteal")
+TESTS_SIDE_BY_SIDE = ("-n", "4", "--dist", "worksteal")
 FILES_SIDE_BY_SIDE = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 """For tests that share a server within their file. `tests/conftest.py` says which files begin first.
 

@@ -315,9 +315,9 @@ def faults(world: World, name: str, request: Request, answer: httpx.Response) ->
         yield f"an error of the worker: {answer.text[:300]}"
     if request.place in world.hidden_from(name) and answer.status_code not in REFUSALS:
         yield "an answer about what is another's"
-    for what in world.hidden_words(name) | {i for i in world.hidden_ids(name) if i not in said}:
-        if what in shown:
-            yield f"it has {what}: {_around(shown, what)}"
+    shown_ids = (known for known in world.hidden_ids(name) if known in shown and known not in said)
+    for what in {*(word for word in world.hidden_words(name) if word in shown), *shown_ids}:
+        yield f"it has {what}: {_around(shown, what)}"
 
 
 def _around(text: str, word: str) -> str:

@@ -150,9 +150,11 @@ class World:
         everyones = {word for place, word in FOR_EVERYONE.items() if place != tenant or not self.may_read(name)}
         return {place.word for place in self.hidden_from(name)} | everyones | steered
 
-    def hidden_ids(self, name: str) -> set[str]:
-        """Return the ids that no answer to a caller may have, unless it named them: of memories, keys and users."""
-        return self._hidden_names[name] | {known for place in self.hidden_from(name) for known in place.ids}
+    def hidden_ids(self, name: str) -> Iterator[str]:
+        """Yield the ids that no answer to a caller may have, unless it named them: of memories, keys and users."""
+        yield from self._hidden_names[name]
+        for place in self.hidden_from(name):
+            yield from place.ids
 
     def _names_hidden_from(self, name: str) -> set[str]:
         tenant, who = self.callers[name].key.tenant, self.callers[name].key.principal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from contract.front_door import FrontDoor, front_door
 
@@ -21,11 +21,25 @@ if TYPE_CHECKING:
     from mnemolog.access.principal import Role
 
 
+class Asking(Protocol):
+    """What sends a request, as httpx does and a DirectDoor."""
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        json: object = None,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response: ...
+
+
 @dataclass(frozen=True)
 class Caller:
     """Somebody with a key."""
 
-    http: httpx.AsyncClient
+    http: Asking
     key: Key
     text: str
 
@@ -41,13 +55,15 @@ class KeyedDoor:
 
     def __init__(self, door: FrontDoor, path: Path) -> None:
         self.path, self.app, self.http, self.worker = path, door.app, door.http, door.worker
+        self.asking: Asking = door.http
+        """What callers ask by."""
 
     def caller(self, *roles: Role, tenant: str = "acme", **more: Any) -> Caller:
         """Make a key, and return somebody who has it."""
         key, text = new_key(tenant=tenant, roles=roles, now=datetime.now(UTC), **more)
         with edited_keys(self.path) as keys:
             keys[key.key_id] = key
-        return Caller(self.http, key, text)
+        return Caller(self.asking, key, text)
 
 
 @asynccontextmanager

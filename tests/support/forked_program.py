@@ -1,27 +1,33 @@
 """The command line in processes of their own that begin with their modules imported: commands, and what goes on.
 
 Each is a fork of one process that has imported everything and done nothing: exit code, streams, signals and files are
-those of `python -m mnemolog`, and the one to three seconds of processor time that the imports take are spent once. All
-forks share the seed of hashes; whatever may depend on it, or on how Python starts, needs `python -m mnemolog`.
+those of `python -m mnemolog`, and the one to three seconds of processor time that the imports take are spent once. So
+are those of the processes that a command starts (`forked_children`). All forks share the seed of hashes; whatever may
+depend on it, or on how Python starts, needs `python -m mnemolog`.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
+import runpy
 import signal
 import sys
 import tempfile
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import pytest
+from support.forked_children import fork_children
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
+MNEMOLOG: Final = "mnemolog"
 FORKS: Final = get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
@@ -37,8 +43,24 @@ FORKS.set_forkserver_preload(
         "faust.web.drivers.aiohttp",
         "rich.progress",
         "rich.table",
+        "faust.assignor.partition_assignor",
+        "faust.tables.objects",
+        "faust.tables.sets",
+        "faust.topics",
+        "faust.worker",
+        "streams.extraction.rules.child",
+        "streams.transports.sqlite.transport",
+        "uvicorn.lifespan.off",
+        "support.forked_preload",
     ]
 )
+
+
+def _serve() -> None:
+    """Start the server of forks, if it does not run: it finds the tests' modules where this process does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+        forkserver.ensure_running()
 
 
 class _Around(NamedTuple):
@@ -60,9 +82,11 @@ class Forked:
         missing: Sequence[str] = (),
         folder: Path | None = None,
         output: Path | None = None,
+        program: str = MNEMOLOG,
     ) -> None:
         """Start it, with the umask of this process; what is `missing` cannot be imported in it.
 
+        `program` is another module or a file that is run as `python -m` or `python` does.
         It runs in `folder`, or where this process does, and appends both streams to `output`, if there is one.
         """
         self._own = None
@@ -72,9 +96,10 @@ class Forked:
             given.write_bytes(said)
         else:
             given, self._files = Path(os.devnull), [output, output]
-        self.arguments = ["mnemolog", *arguments]
+        self.arguments = [program, *arguments]
         around = _Around([given, *self._files], folder or Path.cwd(), _umask())
-        told = (around, arguments, dict(environment), missing)
+        told = (around, self.arguments, dict(environment), missing)
+        _serve()
         self._process = FORKS.Process(target=_run, args=told, daemon=True)
         self._process.start()
         assert self._process.pid is not None
@@ -133,10 +158,15 @@ class Forked:
 
 
 def mnemolog(
-    *arguments: str, environment: dict[str, str], said: bytes = b"", timeout: float = 300.0
+    *arguments: str,
+    environment: dict[str, str],
+    said: bytes = b"",
+    timeout: float = 300.0,
+    folder: Path | None = None,
+    program: str = MNEMOLOG,
 ) -> CompletedProcess[bytes]:
     """Run a command to its end. Raises TimeoutExpired, and ends it then."""
-    command = Forked(*arguments, environment=environment, said=said)
+    command = Forked(*arguments, environment=environment, said=said, folder=folder, program=program)
     try:
         code = command.wait(timeout)
         return CompletedProcess(command.arguments, code, *command.told())
@@ -146,6 +176,7 @@ def mnemolog(
 
 def started(text: str, *arguments: str, stdout: Connection, stderr: Connection) -> BaseProcess:
     """Begin to run a text as `python -c` does; return its process. The streams are ends of pipes, for it alone."""
+    _serve()
     process = FORKS.Process(target=_run_text, args=(text, arguments, stdout, stderr))
     process.start()
     stdout.close()
@@ -167,7 +198,7 @@ def _umask() -> int:
     return now
 
 
-def _run(around: _Around, arguments: tuple[str, ...], environment: dict[str, str], missing: Sequence[str]) -> None:
+def _run(around: _Around, arguments: list[str], environment: dict[str, str], missing: Sequence[str]) -> None:
     """Be the program."""
     os.chdir(around.folder)
     _take_streams(*around.streams)
@@ -185,16 +216,22 @@ def _take_streams(*files: Path) -> None:
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - multiprocessing has put another there
 
 
-def _be_the_program(arguments: tuple[str, ...], environment: dict[str, str], missing: Sequence[str] = ()) -> None:
-    """Run the command line with its variables; what it registers for its end is done here."""
+def _be_the_program(arguments: list[str], environment: dict[str, str], missing: Sequence[str] = ()) -> None:
+    """Run the program with its variables; what it registers for its end is done here."""
     from mnemolog.cli import main  # noqa: PLC0415 - imported already, by the process that this one is a fork of
 
     os.environ.clear()
     os.environ.update(environment)
     for name in missing:
         sys.modules[name] = None  # type: ignore[assignment] # that is how Python spells "not to be had"
-    sys.argv = ["mnemolog", *arguments]
+    sys.argv = arguments
+    fork_children()
     try:
-        main()
+        if arguments[0] == MNEMOLOG:
+            main()
+        elif arguments[0].endswith(".py"):
+            runpy.run_path(arguments[0], run_name="__main__")
+        else:
+            runpy.run_module(arguments[0], run_name="__main__")
     finally:
         atexit._run_exitfuncs()

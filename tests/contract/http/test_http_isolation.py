@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
+from contract.direct_door import DirectDoor
 from contract.isolation_mem0 import ADDED, RESET
 from contract.isolation_walk import Request, heard, leaks, operations, requests_of, walk, without_user
 from contract.isolation_world import FOR_EVERYONE, SHARED_KEY, World, intact, logged, new_world
@@ -41,6 +42,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
     patched.setattr(key_file, "LOOK_SECONDS", 0.0)
     with logged() as lines:
         async with keyed_door(tmp_path_factory.mktemp("isolation"), idle_seconds=3_600) as door:
+            door.asking = DirectDoor(door.app)
             yield await new_world(door, lines)
     patched.undo()
 

@@ -124,22 +124,26 @@ HOSTILE = {
 }
 
 
+async def seconds(door: FrontDoor, path: str, unit: bytes, size: int) -> float:
+    """Return how much processor time a body of such units takes, with what a small request costs anyway."""
+    body = (unit * (size // len(unit)))[:size]
+    began = time.process_time()  # the door is in this process
+    await send(door, path, body, JSON)
+    return time.process_time() - began + 0.005
+
+
 @pytest.mark.parametrize("path", ["/v1/events", "/v1/import"])
 @pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
 async def test_eight_times_the_body_takes_not_much_more_than_eight_times_as_long(
     door: FrontDoor, path: str, unit: bytes
 ):
     """It was quadratic: 8 MiB of bad lines stood still for 73 s."""
-    took = []
-    for size in (MIB, 8 * MIB):
-        body = (unit * (size // len(unit)))[:size]
-        runs = []
-        for _ in range(3):
-            began = time.process_time()  # the door is in this process
-            await send(door, path, body, JSON)
-            runs.append(time.process_time() - began)
-        took.append(min(runs) + 0.005)  # what a small request costs anyway
-    assert took[1] < took[0] * 8 * 4
+    small = min([await seconds(door, path, unit, MIB) for _ in range(3)])
+    for _ in range(3):  # the least of three: no other is run where one is quick enough
+        large = await seconds(door, path, unit, 8 * MIB)
+        if large < small * 8 * 4:
+            break
+    assert large < small * 8 * 4
 
 
 async def test_between_slices_of_work_others_have_their_turn():

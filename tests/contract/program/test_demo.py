@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from importlib import resources
 from typing import TYPE_CHECKING
+
+from support import forked_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,12 +32,10 @@ SHOWN = (
 
 def test_the_demo_shows_the_main_job_and_ends_well(tmp_path: Path):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))} | {"COLUMNS": "200"}
-    done = subprocess.run(
-        [sys.executable, "-m", "mnemolog.demo"],
-        cwd=tmp_path, env=kept, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(".*?".join(SHOWN), done.stdout, re.DOTALL), done.stdout
+    done = forked_program.mnemolog(program="mnemolog.demo", folder=tmp_path, environment=kept, timeout=TIMEOUT_SECONDS)
+    printed = done.stdout.decode()
+    assert done.returncode == 0, printed + done.stderr.decode()
+    assert re.search(".*?".join(SHOWN), printed, re.DOTALL), printed
     questions = json.loads((resources.files("mnemolog.sample") / "questions.json").read_text("utf-8"))
-    assert [asked["query"] for asked in questions if asked["query"] not in done.stdout] == []
+    assert [asked["query"] for asked in questions if asked["query"] not in printed] == []
     assert list(tmp_path.iterdir()) == []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from contract.scripted_model import ScriptedModel, completion
+from support import forked_program
 from support.free_ports import free_ports
 from support.mnemolog_up import TIMEOUT_SECONDS, ForkedUp, Up, environment
 
@@ -57,10 +58,17 @@ def agent(server: Up, user: str, *options: str, **variables: str) -> subprocess.
 
 def talked(server: Up, user: str, said: str, *options: str, **variables: str) -> tuple[list[str], str]:
     """Let the agent hear all lines and the end; return what it said, and what it told the operator."""
-    with agent(server, user, *options, **variables) as talking:
-        told, warned = talking.communicate(said, timeout=TIMEOUT_SECONDS)
-    assert talking.returncode == 0, warned
-    return told.splitlines(), warned
+    arguments = ("--url", server.url, "--user", user, *options)
+    done = forked_program.mnemolog(
+        *arguments,
+        program=str(EXAMPLE),
+        said=said.encode(),
+        environment=environment(**variables),
+        timeout=TIMEOUT_SECONDS,
+    )
+    warned = done.stderr.decode()
+    assert done.returncode == 0, warned
+    return done.stdout.decode().splitlines(), warned
 
 
 def words_of_a_session(client: Client, user: str) -> list[tuple[str, str]]:
@@ -155,9 +163,8 @@ def test_without_memory_the_talk_goes_on(server: Up) -> None:
 
 
 def test_its_defaults_are_powermems() -> None:
-    done = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, str(EXAMPLE), "--help"], env=environment(), capture_output=True, text=True, check=True
-    )
-    shown = re.sub(r"\s+", " ", done.stdout)
+    done = forked_program.mnemolog("--help", program=str(EXAMPLE), environment=environment())
+    assert done.returncode == 0
+    shown = re.sub(r"\s+", " ", done.stdout.decode())
     for default in ("user", AGENT, "5", "30.0", "True", json.dumps(DEFAULT_GREETING).strip('"')):
         assert f"(default: {default})" in shown

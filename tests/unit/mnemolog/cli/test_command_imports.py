@@ -27,6 +27,10 @@ ENGINE = {
 TABLES = {"rich", "pygments"}
 ASIDE = {"aiohttp", "h2.connection", "openai", "pydantic.v1.main", "weaviate", "websockets", "yaml.nodes", *RULES}
 """What a worker does without that asks no endpoint, and the rules it does not load before somebody edits a memory."""
+FRAMEWORKS = {"agents", "langchain_core", "langgraph"}
+"""What only who uses an integration loads."""
+TELEMETRY = ("mnemolog.telemetry.listener", "opentelemetry.exporter", "opentelemetry.sdk")
+"""What only a worker loads that is told where to send it."""
 SETTINGS = {"mnemolog.settings", "schemas.codec", "schemas.inputs.input_events"}
 PROGRAM = """
 import atexit, sys
@@ -117,7 +121,7 @@ def test_settings_are_checked_before_a_worker_is_looked_for_and_load_no_engine(t
     assert "MNEMOLOG_PARTITIONS" in modules  # the sentence that names it stands on stderr too
 
 
-def test_a_worker_that_asks_no_endpoint_loads_no_client_for_it_and_no_rules(tmp_path: Path):
+def test_a_worker_that_asks_no_endpoint_loads_no_client_for_it_no_rules_and_nothing_unasked(tmp_path: Path):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
     command = [sys.executable, "-c", PROGRAM, "up", "--data", str(tmp_path), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=kept) as running:  # noqa: S603 - our own text
@@ -128,7 +132,9 @@ def test_a_worker_that_asks_no_endpoint_loads_no_client_for_it_and_no_rules(tmp_
         modules = set(running.stderr.read().split())
     assert running.returncode == 0
     assert "mnemolog.worker.worker" in modules
-    assert modules & (ASIDE | TABLES) == set()
+    assert "mnemolog.http.app" in modules
+    assert modules & (ASIDE | TABLES | FRAMEWORKS) == set()
+    assert [name for name in modules if name.startswith(TELEMETRY)] == []
 
 
 @pytest.mark.parametrize("text", ["import aiohttp, streams.agents.app", "import streams.agents.app, aiohttp"])
