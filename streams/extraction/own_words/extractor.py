@@ -57,6 +57,7 @@ OF_MENDED: Final = 0.5
 """The least cosine of a sentence of which a word is taken back, and the memory of it."""
 ALONE: Final = 0.6
 """The least `alone` of a sentence that does not carry the one before it in its turn."""
+HABIT: Final = "habit"
 SHORT_LIVED: Final = 0.3
 """Importance of what passes."""
 _USER: Final = re.compile(r"^(?:User|用户)")
@@ -293,8 +294,8 @@ class _Kept:
     @property
     def is_lasting(self) -> bool:
         one = self.statement
-        is_plan = one.is_ahead and not one.is_brief
-        return self.is_certain or (self.says_something and (is_plan or self.score >= LASTING))
+        is_planned = (one.is_ahead and not one.is_brief) or (one.category == HABIT and in_first_person(one.said))
+        return self.is_certain or (self.says_something and (is_planned or self.score >= LASTING))
 
     @property
     def is_passing(self) -> bool:
