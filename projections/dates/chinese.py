@@ -38,7 +38,7 @@ _ROWS: Final = (
     (rf"{_NO_ROOM}(?P<d>{_TO_31})号(?![线楼门机车馆厅院室桌选电床文公球店码房库])", day_of),
     (rf"{_YEAR}{_MONTH}份?{_PART}?", months_of),
     (rf"(?<![{_NO_NUMBER}年个第]){_MONTH}份?{_PART}?(?![{_NO_NUMBER}个大天])", months_of),
-    (rf"{_YEAR}(?<!的)(?P<part>年?(?:[初底末]|中(?![考学国秋午]))|上半年|下半年)?(?!级|货)", year_of),
+    (rf"{_YEAR}(?<!的)(?P<part>年?(?:[初底末]|中(?![考学国秋午风風]))|上半年|下半年)?(?!级|货)", year_of),
     (rf"(?<![{_NO_NUMBER}每去今明前后])年(?P<part>初|底|末)(?![一二三四五六七大])", year_of),
     (rf"(?:{_YEAR}|(?P<rel>上一?个|下一?个|这个)的?)(?P<s>[春夏秋冬])[天季]", months_of),
     (r"(?<!每个)(?<![每到])(?P<s>[春夏秋冬])天", months_of),

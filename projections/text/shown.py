@@ -34,8 +34,8 @@ _ZH_ORDER: Final = (
 _HANDED_OVER: Final = re.compile(
     rf"(?:(?:^|[.!?\n]\s{{0,3}}|\b(?:can|could|would|will) you (?:please |help me )?|\bplease |\bhelp me (?:to )?)"
     rf"{_ORDER}\b[^:：\n.]{{3,80}}|\b(?:here(?:'s| is| are)|this is|below is|following)\b[^:：\n.]{{0,30}}"
-    rf"\b{_THING}\b[^:：\n.]{{0,40}}|{_ZH_ORDER}[^:：\n。]{{0,30}}|(?:这是|下面是|以下是|如下|[写发收贴]的)"
-    rf"[^:：\n。]{{0,16}}{_ZH_THING}[^:：\n。]{{0,12}})(?:[:：][ \t]*(?:\n+)?|\n+)(?=\S)"
+    rf"\b{_THING}\b[^:：\n.]{{0,80}}|{_ZH_ORDER}[^:：\n。]{{0,30}}|(?:这是|下面是|以下是|如下|[写发收贴]的)"
+    rf"[^:：\n。]{{0,16}}{_ZH_THING}[^:：\n。]{{0,12}}|刚?[写发收贴]的)(?:[:：][ \t]*(?:\n+)?|\n+)(?=\S)"
     rf"|^(?![^\n]{{0,40}}(?:\bmy (?:\w+ )?(?:story|notes)|我的|我想))[^:：\n]{{0,80}}(?:\b{_THING}\b"
     rf"|\b(?:saw|found|read|got|wrote|posted|says|(?:sent|texted)(?: me| us)?) this\b|{_ZH_THING}|[看刷]到的?"
     rf"|[发转]来的?|网友)[^:：\n]{{0,60}}[:：]\s{{0,3}}\n(?=\s{{0,3}}\S)",
@@ -74,9 +74,10 @@ _SEVERAL: Final = re.compile(r"\S\s*\n\s*\S|(?<!\b[A-Z][a-z])(?<!\b[A-Z])[.!?…
 _PLAYED: Final = re.compile(
     r"(?:^|\b(?:let'?s|please|can we|we(?:'re| are)?|this is an?) )role-?play|\b(?:let'?s pretend"
     r"|pretend (?:that )?(?:i|you|we|to)\b|act as (?:an?|my|the|if)\b"
-    r"|you are now an?\b|imagine (?:that )?(?:i'?m|i am|you'?re|you are)\b|my character\b|in character\b"
+    r"|you are now an?\b|\b(?:do|play|act out|continue|start) (?:an?|the|this|our) (?:\w+ )?scene\b"
+    r"|\byou(?:'re| are) (?:the|an?) \w+(?: \w+)?,? (?:and )?i(?:'m| am) (?:the|an?|your)\b|imagine (?:that )?(?:i'?m|i am|you'?re|you are)\b|my character\b|in character\b"
     r"|write (?:me )?(?:an?|the) (?:story|poem|song|scene|dialogue|essay|speech|letter|bio|monologue)\b)"
-    r"|扮演|角色扮演|演一?[段场出]|演戏|[你我]演|我演的|假装(?:你|我|咱)|假设(?:你|我)是|你现在是一[个名位]"
+    r"|^\*(?=[a-z])[^*\n]{3,80}\*|扮演|角色扮演|演一?[段场出]|演戏|[你我]演|我演的|假装(?:你|我|咱)|假设(?:你|我)是|你现在是一[个名位]"
     r"|设定[:：]|写一?[篇首段封个](?:故事|诗|歌|小说|作文|剧本|独白|情书)",
     re.IGNORECASE,
 )
@@ -129,6 +130,13 @@ _HEADING: Final = re.compile(
     r"|工作经历|教育背景|教育经历|专业技能|自我评价|项目经验|求职意向)\W{0,3}$",
     re.IGNORECASE,
 )
+_FOUND: Final = re.compile(
+    rf"\b(?:saw|found|read|got|came across|look at) (?:this|an?|the)\b.{{0,40}}\b{_THING}\b"
+    rf"|\b(?:this|the) (?:is the )?(?:example|template|sample|{_THING})\b.{{0,40}}[:：]$|\bexample (?:they|he|she|i)\b.*[:：]$"
+    rf"|(?:[看刷翻读]到|收到|[发写贴]来)了?[^。！？]{{0,10}}{_ZH_THING}",
+    re.IGNORECASE,
+)
+"""A line that says that the paragraph below it was found somewhere, or is an example."""
 FEW: Final = 2
 MOST_LINES: Final = 2_000
 
@@ -146,11 +154,21 @@ def said_of(text: str) -> str:
     before, _, last = said.strip().rpartition("\n")
     if (behind.strip() and _ASKED_OF.match(first)) or (_SEVERAL.search(before.strip()) and _ASKED_OF.match(last)):
         return ""
+    said = _without_found(said)
     lines = said.split("\n")
     if said.strip():
         hidden = _shown_lines(lines[:MOST_LINES])
         said = "\n".join(line for number, line in enumerate(lines) if number not in hidden)
     return text if said == text else said
+
+
+def _without_found(said: str) -> str:
+    """Return a text without the paragraph below a line that says that it was found somewhere."""
+    first, _, below = said.partition("\n")
+    if not below.strip() or not _FOUND.search(first.strip()):
+        return said
+    _, _, rest = below.strip("\n").partition("\n\n")
+    return f"{first}\n{rest}"
 
 
 def _without_quoted(found: re.Match[str]) -> str:

@@ -12,7 +12,7 @@ from projections.text.scripts import HAN
 from streams.extraction.evidence.judgement import confirms, denies
 from streams.extraction.own_words.antecedents import of_whom
 from streams.extraction.own_words.cues import in_first_person, is_question, says_nothing
-from streams.extraction.own_words.splitting import clauses, sentences
+from streams.extraction.own_words.splitting import beside, clauses, sentences
 from streams.extraction.rules.finding import Finding, profile
 
 if TYPE_CHECKING:
@@ -44,6 +44,12 @@ _TAILS: Final = (
     "吗",
     "吧",
     "，",
+)
+_OF_YOU: Final = re.compile(r"\byou(?:r|'re)?\b|[你您]", re.IGNORECASE)
+_AND_ASKS: Final = re.compile(
+    r"[,;]? and (?=(?:what|where|how|when|who|which|do|are|is|did|have)\b)|(?<=[吗呢呀啊])[，,]\s?(?=\S)"
+    r"|[，,](?=(?:在|住|是)?(?:哪|多大|几岁|什么|怎么))",
+    re.IGNORECASE,
 )
 FEW: Final = 3
 LONGEST_THING: Final = 30
@@ -155,8 +161,17 @@ def question_before(window: Window, index: int) -> tuple[int | None, str | None]
 
 def _question(text: str) -> str | None:
     """Return the question with which a text ends, or that its last sentence follows."""
-    asked = next((one for one in reversed(sentences(text)[-2:]) if is_question(one)), None)
+    said = sentences(text)[-3:]
+    place = next((n for n in range(len(said) - 1, max(-1, len(said) - 3), -1) if is_question(said[n])), None)
+    asked = None if place is None else said[place]
+    if asked and place and is_question(said[place - 1]) and not _OF_YOU.search(asked):
+        asked = beside(said[place - 1], asked)  # "Any pets? What are they called?"
     return asked if asked is not None and len(asked) <= LONGEST_QUESTION else None
+
+
+def asks_in(question: str) -> list[str]:
+    """Return what a question asks, one thing after the other: "What's your name, and where are you from?" asks two."""
+    return [part for part in _AND_ASKS.split(question) if part.strip()]
 
 
 def answered(asked: str, said: str) -> Answer | None:

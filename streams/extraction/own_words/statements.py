@@ -15,7 +15,7 @@ from projections.text.reminders import asks_for_reminder
 from projections.text.scripts import HAN
 from projections.text.shown import said_of
 from streams.extraction.evidence.speakers import others_of, user_name_of
-from streams.extraction.own_words.answers import answered, field_of, question_before
+from streams.extraction.own_words.answers import answered, asks_in, field_of, question_before
 from streams.extraction.own_words.antecedents import (
     MOST_BACK,
     antecedent,
@@ -224,8 +224,9 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
         field = [] if keys else field_of(sentence)
         keys = keys or field
         said = _before_question(sentence) if is_question(sentence) or asks_for_reminder(sentence) else sentence
-        continues = number == 0 or (number == 1 and _ALSO.match(sentence) is not None)
-        answer = answered(asked, sentence) if asked is not None and continues else None
+        asks = asks_in(asked) if asked else []
+        continues = number < len(asks) or (bool(asks) and number == 1 and _ALSO.match(sentence) is not None)
+        answer = answered(asks[min(number, len(asks) - 1)], sentence) if continues else None
         if answer is not None and not keys:
             keys = list(answer.keys)
             if answer.agrees_to:
