@@ -75,7 +75,8 @@ _PLAYED: Final = re.compile(
     r"(?:^|\b(?:let'?s|please|can we|we(?:'re| are)?|this is an?) )role-?play|\b(?:let'?s pretend"
     r"|pretend (?:that )?(?:i|you|we|to)\b|act as (?:an?|my|the|if)\b"
     r"|you are now an?\b|\b(?:do|play|act out|continue|start) (?:an?|the|this|our) (?:\w+ )?scene\b"
-    r"|\byou(?:'re| are) (?:the|an?) \w+(?: \w+)?,? (?:and )?i(?:'m| am) (?:the|an?|your)\b|imagine (?:that )?(?:i'?m|i am|you'?re|you are)\b|my character\b|in character\b"
+    r"|\byou(?:'re| are) (?:the|an?) \w+(?: \w+)?,? (?:and )?i(?:'m| am) (?:the|an?|your)\b"
+    r"|imagine (?:that )?(?:i'?m|i am|you'?re|you are)\b|my character\b|in character\b"
     r"|write (?:me )?(?:an?|the) (?:story|poem|song|scene|dialogue|essay|speech|letter|bio|monologue)\b)"
     r"|^\*(?=[a-z])[^*\n]{3,80}\*|扮演|角色扮演|演一?[段场出]|演戏|[你我]演|我演的|假装(?:你|我|咱)|假设(?:你|我)是|你现在是一[个名位]"
     r"|设定[:：]|写一?[篇首段封个](?:故事|诗|歌|小说|作文|剧本|独白|情书)",
@@ -132,7 +133,8 @@ _HEADING: Final = re.compile(
 )
 _FOUND: Final = re.compile(
     rf"\b(?:saw|found|read|got|came across|look at) (?:this|an?|the)\b.{{0,40}}\b{_THING}\b"
-    rf"|\b(?:this|the) (?:is the )?(?:example|template|sample|{_THING})\b.{{0,40}}[:：]$|\bexample (?:they|he|she|i)\b.*[:：]$"
+    rf"|\b(?:this|the) (?:is the )?(?:example|template|sample|{_THING})\b.{{0,40}}[:：]$"
+    rf"|\bexample (?:they|he|she|i)\b.*[:：]$"
     rf"|(?:[看刷翻读]到|收到|[发写贴]来)了?[^。！？]{{0,10}}{_ZH_THING}",
     re.IGNORECASE,
 )
