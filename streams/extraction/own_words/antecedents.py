@@ -65,14 +65,6 @@ _SUBJECT_PRONOUN: Final = re.compile(
     r"\W{0,3}(?:[a-z']{1,9},? ){0,2}(?:she|he|they|her|his|their)(?:'s|'re|'ve|'d|'ll)?\b|.{0,4}(?:他们|她们|[他她它])",
     re.IGNORECASE,
 )
-_OPENING: Final = re.compile(
-    r"(?:(?:and|but|so|because|also|well|then|plus|oh|yeah|yes|nah|no|haha|lol|ok|cuz|cos)[, ]{1,2}){0,3}(?:it(?:'?s)?"
-    r"|that(?:'?s)?|this|these|those|its|there|both|one of them|which|who"
-    r"|(?:i|we) (?:\w+ )?(?:lov|lik|hat|enjoy)\w* (?:it|that|them|there))\b"
-    r"|(?:而且|但是?|所以|因为|不过|还有|然后|其实){0,3}(?:那(?!么)|这(?!么)|我.{0,3}(?:喜欢|讨厌|爱)(?:那里|那儿|它|这个)?[。！!]?$)",
-    re.IGNORECASE,
-)
-"""How a sentence begins that speaks of what the one before it tells."""
 _OF_SOMEBODY: Final = re.compile(
     rf"(?:对了|其实|还有)?[，, ]?(?:[我俺咱]们?家?的?)?[^和跟与]{{0,3}}?"
     rf"(?:{_SHE[1]}|{_HE[1]}|{_NEAR[1]}|{_OTHERS[1]}|[他她])"
@@ -93,11 +85,6 @@ def may_be(pronoun: str, person: str) -> bool:
     """Return whether she or he can be somebody that words name."""
     is_woman = pronoun.casefold() in ("she", "her", "她")
     return _PEOPLE["he" if is_woman else "she"].search(person) is None
-
-
-def goes_on(sentence: str) -> bool:
-    """Return whether a sentence begins by speaking of what the one before it tells: "It is big", 那里很美."""
-    return _OPENING.match(sentence) is not None
 
 
 def unnamed(sentence: str) -> str | None:

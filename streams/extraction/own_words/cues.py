@@ -172,6 +172,8 @@ def is_limited(text: str) -> bool:
     return _LIMITED.search(text) is not None
 
 
+_TO_A_DAY: Final = r"(?=周|星期|礼拜|[一二三四五六七八九十\d])"
+"""Behind 改, to what day or hour something is moved."""
 _CHANGES: Final = (
     (
         0.25,
@@ -185,7 +187,7 @@ _CHANGES: Final = (
             r"|got rid of|swapped|dropped|scrapped|ditched|fell through|done with|not happening|returned"
             r"|moved|relocated"
             r"|turned \d|gave birth|switched|changed|adopted|don'?t \w+ (?:\w+ )?now)\b"
-            r"|卖掉?了|不再|不\w{0,6}了|没\w{0,4}了|改(?:成|到|为|学|喝|吃|坐|用|在|(?=周|星期|礼拜|[一二三四五六七八九十\d]))|换(?:成|了|到|掉)|搬(?:到|去"
+            rf"|卖掉?了|不再|不\w{{0,6}}了|没\w{{0,4}}了|改(?:成|到|为|学|喝|吃|坐|用|在|{_TO_A_DAY})|换(?:成|了|到|掉)|搬(?:到|去"
             r"|家|了)|取消|推迟|提前到|延期"
             r"|还清|还给|还了|结束|去世|过世|死了|停了|停掉|走了|退租|关了|分手|和好|戒|退(?:休|掉|了)|辞|离职|满\d+|生了|涨|降|转(?:行|到)"
             r"|黄了|收养|改名|改到|复合|领证|结婚"
@@ -206,7 +208,7 @@ _ENDING: Final = tuple((least, re.compile(pattern, re.IGNORECASE)) for least, pa
 
 _MOVED: Final = re.compile(
     r"\b(?:moved|pushed?|rescheduled?|postponed?|cancel\w*|called off|brought forward|delayed)\b"
-    r"|改(?:到|成|在|约|(?=周|星期|礼拜|[一二三四五六七八九十\d]))|推迟|提前|延期|取消|挪|换到",
+    rf"|改(?:到|成|在|约|{_TO_A_DAY})|推迟|提前|延期|取消|挪|换到",
     re.IGNORECASE,
 )
 _UNCHANGED: Final = re.compile(

@@ -46,7 +46,7 @@ LASTING: Final = 0.25
 LONGEST_TOGETHER: Final = 200
 """Characters of a memory to which a sentence is joined that passes, and does not stand alone."""
 KEPT: Final = 0.4
-"""The least `kept` of what is kept at all: of what says nothing one sentence in four has more."""
+"""The least `kept` of what is kept at all."""
 OF_SPEAKER: Final = 0.1
 """The least `own` of a sentence that fills a key."""
 OF_CLAUSE: Final = 0.6
@@ -153,26 +153,38 @@ class OwnWords(RulesLineage):
             doubtful |= {} if kept.is_lasting else {one.content: kept.is_passing for one in found}
         # Whether a nickname is the user's name depends on the names that are known: those come first.
         proposals.sort(key=lambda one: one.attribute == NICKNAME)
-        proposals, shown = await self._moved_on(window, await self._told_apart(window, _once(proposals)), mends)
+        proposals, known = await self._told_apart(window, _once(proposals))
+        proposals, shown = await self._moved_on(window, proposals, mends, known)
         lasting = (one if one.ends or one.content not in doubtful else _passing(one) for one in proposals)
         kept_ones = tuple(one for one in lasting if one.ends or doubtful.get(one.content, True))
         return Extraction(proposals=kept_ones, dropped=reading.dropped, shown=shown)
 
-    async def _told_apart(self, window: Window, proposals: list[Proposal]) -> list[Proposal]:
-        """Return proposals without the names that the relation tells, and without keys of one of several."""
+    async def _told_apart(
+        self, window: Window, proposals: list[Proposal]
+    ) -> tuple[list[Proposal], Sequence[Known] | None]:
+        """Return proposals without the names that the relation tells, and without keys of one of several.
+
+        With them what is known, where it was asked for.
+        """
         others = [one.about for one in proposals if one.about is not None]
         if not any(map(is_one_of_some, others)):
-            return proposals
-        kept = iter(without_names(others, await self._known(window)))
-        return [one if one.about is None else _of_one(one, one.about, next(kept)) for one in proposals]
+            return proposals, None
+        known = await self._known(window)
+        kept = iter(without_names(others, known))
+        return [one if one.about is None else _of_one(one, one.about, next(kept)) for one in proposals], known
 
     async def _moved_on(
-        self, window: Window, proposals: list[Proposal], mends: Mapping[str, str]
+        self,
+        window: Window,
+        proposals: list[Proposal],
+        mends: Mapping[str, str],
+        recalled: Sequence[Known] | None = None,
     ) -> tuple[list[Proposal], tuple[str, ...]]:
         """Return proposals with what each ends of what is known, where its words say that something has changed.
 
         It ends the nearest statement of the same people that shares a word with it, where that is near enough; `mends`
         has the contents that take a word of an earlier sentence back, with that sentence, whose place they take.
+        `recalled` is what is known, where that was asked for already.
         """
         texts = [mends.get(one.content) or _ASKED.sub("", one.content) for one in proposals]
         changes = [
@@ -182,7 +194,8 @@ class OwnWords(RulesLineage):
         if not any(changes) or window.source_type != "chat":
             return proposals, ()
         said = {one.content for one in proposals}
-        known = [one for one in await self._known(window) if one.text not in said]
+        recalled = await self._known(window) if recalled is None else recalled
+        known = [one for one in recalled if one.text not in said]
         if not known:
             return proposals, ()
         vectors = await self._vectors([one.text for one in known] + texts)

@@ -206,6 +206,7 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
     piece = pieces[index]
     of_another = goes_on_of_another(pieces, index)
     asked_by, asked = question_before(window, index)
+    asks = asks_in(asked) if asked else []
     taken_up = None if asked and _DENIES.match(own) else _taken_up(pieces, index, own)
     liked, told_at = _liked_before(pieces, index)
     told: list[str] = []
@@ -224,7 +225,6 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
         field = [] if keys else field_of(sentence)
         keys = keys or field
         said = _before_question(sentence) if is_question(sentence) or asks_for_reminder(sentence) else sentence
-        asks = asks_in(asked) if asked else []
         continues = number < len(asks) or (bool(asks) and number == 1 and _ALSO.match(sentence) is not None)
         answer = answered(asks[min(number, len(asks) - 1)], sentence) if continues else None
         if answer is not None and not keys:
