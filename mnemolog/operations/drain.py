@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mnemolog.publishing.publisher import Publisher
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
+    from projections.queries.turns.making import TurnVectorMaking
     from schemas.instant import Clock
     from schemas.log import Log
     from schemas.topics import Topic
@@ -46,8 +47,10 @@ class Drain:
         cluster: ScatterGather,
         handled: Callable[[str, int], int],
         clock: Clock,
+        turn_vectors: TurnVectorMaking,
     ) -> None:
         """Take collaborators; `handled` returns the offset before which everything of a topic's partition is done."""
+        self._turn_vectors = turn_vectors
         self._log = log
         self._shards = shards
         self._index_sync = index_sync
@@ -81,6 +84,7 @@ class Drain:
                     await asyncio.sleep(POLL_SECONDS)
                 await fold_with_retry(self._fold)  # what was decided at once is handled before it is folded
                 await self._index_sync.flush()
+                await self._turn_vectors.catch_up()
         except TimeoutError:
             raise DrainTimeout(f"not everything was remembered within {seconds:g} s: drain again") from None
         return await self.counts()

@@ -257,6 +257,8 @@ class Rebuilder:
         await self._shards.fold_processes.fold_all(built.shards, self._advance)
         for shard in (*built.shards, *built.shards):  # twice, so that little is left to fold while all is paused
             await shard.catch_up_in_thread(self._advance)
+        for shard in built.held.values():
+            await self._take_turn_vectors_over(self._shards.at(shard.partition), shard)
         before, after = [], []
         with ExitStack() as opened:
             async with self._pause_folding(built) as live:
@@ -280,6 +282,13 @@ class Rebuilder:
                 for each in pair:
                     each.close()
         return combined(before), combined(after)
+
+    async def _take_turn_vectors_over(self, live: Shard, built: Shard) -> None:
+        """Keep the vectors of turns, which no log has: an embedder would be asked for them again."""
+        for name in live.turn_vectors.owners():
+            self._check_wanted()
+            async with built.folding:
+                built.turn_vectors.take_over(live.turn_vectors, name)
 
     async def _switch_shards(self, plan: RebuildPlan) -> None:
         built = self._built

@@ -559,6 +559,7 @@ class Worker:
             cluster=self.cluster,
             handled=self.handled,
             clock=self.clock,
+            turn_vectors=self.queries.index_search.turn_vectors,
         )
         self.ticks = Ticks(self.commands, self.cluster, self.settings.retention_days)
         self.rebuild = RebuildCoordinator(self.rebuilder, self.cluster, self.shards, self.index_sync)
@@ -589,6 +590,7 @@ class Worker:
             self.deliveries.run,
             self.usage.run,
             self.reembedder.run,
+            self.queries.index_search.turn_vectors.keep_made,
             *(scheduler.run for scheduler in self.tick_schedulers),
         ]
         if not self.settings.is_embedded:  # there may be others

@@ -4,7 +4,7 @@
 2. `search` asks the index, drops hits that are not what the shard has, and joins `filters`, importance and expiry;
    `memory_rows` has what is read of hits as columns, `ranking` fuses the legs into one order, after `centre` has taken
    off what all memories share.
-   `turn_index` finds what was said by its words, `turn_meaning` what was said in another language by its meaning.
+   `turns` finds what was said, by its words and by its meaning.
 3. `context` gathers what an agent reads before its next answer, and `prompt` words it.
 4. `views` and `wake_views` are the JSON that `docs/reference/http.md` describes; `history` and `export` list events,
    memory by memory.

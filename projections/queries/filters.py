@@ -82,13 +82,9 @@ class Filters:
             and (self.min_importance is None or memory.importance >= self.min_importance)
         )
 
-    def accept_turn(self, session_id: str, at: datetime, source: str = CHAT) -> bool:
-        """Return whether a turn of a session passes that was said at an effective time.
-
-        What only memories have keeps it out.
-
-        `source` is chat, or the provenance of a screenshot or an article.
-        """
+    @property
+    def accept_turns(self) -> bool:
+        """Whether a turn may pass: what only memories have keeps it out."""
         of_memories = (
             self.kind,
             self.memory_type,
@@ -97,8 +93,15 @@ class Filters:
             self.min_importance,
             self.condition,
         )
+        return all(wanted is None for wanted in of_memories)
+
+    def accept_turn(self, session_id: str, at: datetime, source: str = CHAT) -> bool:
+        """Return whether a turn of a session passes that was said at an effective time.
+
+        `source` is chat, or the provenance of a screenshot or an article.
+        """
         return (
-            all(wanted is None for wanted in of_memories)
+            self.accept_turns
             and self.session_id in (None, session_id)
             and self.source_type in (None, source)
             and source not in self.exclude_sources

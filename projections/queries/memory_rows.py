@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from projections.queries.filters import Filters
-    from projections.queries.turn_index import TurnMatches
+    from projections.queries.turns.index import TurnMatches
     from projections.state.memory import Memory, UserState
     from schemas.identity import Owner
 

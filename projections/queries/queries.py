@@ -66,7 +66,7 @@ class Queries:
 
     async def close(self) -> None:
         """End what is being made for searches."""
-        await self.index_search.turn_meaning.close()
+        await self.index_search.turn_vectors.close()
 
     async def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
         """Return a user's state; with a past `as_of`, as it was effective then. Others have their turn meanwhile.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from projections.dates.questions import Span
     from projections.index.embedded.bm25 import Mask, Scores
-    from projections.queries.turn_index import Scored, Times
+    from projections.queries.turns.index import Scored, Times
 
     Rows: TypeAlias = NDArray[np.intp]
 
@@ -36,10 +36,12 @@ HUBNESS_WEIGHT = 0.5
 """Of how much nearer than others a memory is to the centre of them all: so much of that is taken off its cosine."""
 DEFAULT_IMPORTANCE = 0.5
 """Of a turn, which nobody has judged."""
-TURN_WEIGHT = 0.7
+TURN_WEIGHT = 0.8
 """What the best turn counts, found by its words alone, where a memory found by everything counts 1."""
 OTHERS_TURN_WEIGHT = 0.56
 """The same for turns that somebody else than the user said."""
+LASTING_WEIGHT = 0.3
+"""So much less a turn counts that says nothing that lasts."""
 SPAN_WEIGHT = 0.45
 """Share of the span of time that a query names, of what was true then as far as its words or its meaning match: so it
 comes before all whose words match as well, however the meaning falls, and not before what alone is asked about. Where
@@ -314,6 +316,7 @@ def turn_scores(
     matches: Scores,
     said_at: Times,
     by_user: Mask,
+    lasting: Scored,
     as_of: datetime,
     span: Span | None = None,
     *,
@@ -322,10 +325,10 @@ def turn_scores(
 ) -> Scored:
     """Return the scores of turns beside memories, 0 to 1; a match is 1 for the turn that matches best.
 
-    `said_at` is in microseconds. A turn fills no slot: where a question asks for one (`has_slots`), the turn's share of
+    `said_at` is in microseconds, `lasting` how surely what each says lasts, 0 to 1. A turn fills no slot: where a question asks for one (`has_slots`), the turn's share of
     it is nothing. `formed` says which have something of the form that it asks for, None where that has no share.
     """
-    fused = np.where(by_user, TURN_WEIGHT, OTHERS_TURN_WEIGHT) * matches
+    fused = np.where(by_user, TURN_WEIGHT, OTHERS_TURN_WEIGHT) * matches * (1.0 - LASTING_WEIGHT * (1.0 - lasting))
     days = np.maximum(0, microseconds(as_of) - said_at) / _MICROSECONDS_A_DAY
     light = IMPORTANCE_WEIGHT * DEFAULT_IMPORTANCE + RECENCY_WEIGHT * 0.5 ** (days / RECENCY_HALF_LIFE_DAYS)
     scores = (1.0 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) * fused + light

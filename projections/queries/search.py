@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from functools import partial, reduce
+from heapq import merge
 from itertools import chain, islice, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
@@ -27,8 +28,9 @@ from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.memory_rows import MemoryRows, MemoryRowsByUser, sees_all
 from projections.queries.ranking import NO_PARTS, POOL, Parts, rank, turn_scores
-from projections.queries.turn_index import MAX_CHARACTERS, TurnIndex, said_by, source_of, spoken, words_of
-from projections.queries.turn_meaning import TurnMeaning
+from projections.queries.turns.index import MAX_CHARACTERS, TurnIndex, said_by, source_of, spoken, words_of
+from projections.queries.turns.making import TurnVectorMaking
+from projections.queries.turns.meaning import TurnMeaning
 from projections.shard.ledger import decisions_in_steps
 from projections.state.memory import FORGOTTEN
 from projections.state.time_travel import state_at
@@ -39,19 +41,19 @@ from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from projections.dates.questions import Span
     from projections.embedding.embedder import Embedder, Vectors
     from projections.embedding.languages import View
     from projections.index.centre import Centre
-    from projections.index.embedded.bm25 import Mask, Scores
+    from projections.index.embedded.bm25 import Scores
     from projections.partitions.shards import Shards
     from projections.profile.slot_asked import SlotAsked
     from projections.queries.ranking import Ranked, Rows
-    from projections.queries.turn_index import Forms, Scored, Times, TurnMatches
-    from projections.queries.turn_meaning import TurnMeanings
+    from projections.queries.turns.index import Scored, TurnMatches
+    from projections.queries.turns.meaning import TurnMeanings
     from projections.shard.observation_lookup import Turn
     from projections.state.memory import Memory, UserState
 
@@ -297,7 +299,7 @@ class IndexSearch:
         makes_turn_vectors: bool = False,
         zone: tzinfo = UTC,
     ) -> None:
-        """`makes_turn_vectors`: turns in another language than a question are found by their meaning.
+        """`makes_turn_vectors`: turns have vectors, and those in another language than a question are found by them.
 
         `zone` is that of users of whom no turn names one.
         """
@@ -308,7 +310,8 @@ class IndexSearch:
         self._questions = QuestionViews(embedder)
         self._turn_index = TurnIndex(shards)
         encoder = partial(multilingual, embedder) if makes_turn_vectors else None
-        self.turn_meaning = TurnMeaning(shards, encoder, self._turn_index.count)
+        self.turn_vectors = TurnVectorMaking(shards, encoder, self._turn_index)
+        self._turn_meaning = TurnMeaning(encoder, self.turn_vectors)
         self._columns = ColumnsByUser()
         self._memory_rows = MemoryRowsByUser()
         self._past_states = asyncio.Semaphore(1)
@@ -378,7 +381,7 @@ class IndexSearch:
             turns = await self._turn_index.matches(owner, words, agent_id, at)
             if views:
                 try:
-                    meanings = await self.turn_meaning.near(owner, turns.words, question.text, agent_id, at)
+                    meanings = await self._turn_meaning.near(owner, turns, question.text, views)
                 except EmbedderUnavailable as error:  # it went away between the two: all is found by words
                     self._questions.missed(error)
                     views = ()
@@ -635,16 +638,12 @@ class IndexSearch:
         A turn is left out where better memories that came from it have the words of the query that it has, or fill the
         slot that the query asks for. So are those that a forgotten memory came from, and those whose text is hidden.
         """
-        limit = question.limit
-        most = limit + sum(len(found.memory.source_ids) for found in memories)
-        turns = self._turns(owner, pool, question.filters, most, hides)
-        both: list[Found | FoundTurn] = [*memories, *turns]
-        # Of equal scores the memory comes first: it is the shorter.
-        both.sort(key=lambda found: (-_score(found), isinstance(found, FoundTurn)))
         chosen: list[Found | FoundTurn] = []
         told: dict[str, list[Found]] = {}
-        for found in both:
-            if len(chosen) == limit:
+        parts: tuple[Iterable[Found | FoundTurn], ...] = (memories, self._turns(owner, pool, question.filters, hides))
+        # Of equal scores the memory comes first: it is the shorter. Turns are read as far as they come to a place.
+        for found in merge(*parts, key=lambda one: -_score(one)):
+            if len(chosen) == question.limit:
                 break
             if isinstance(found, Found):
                 for event_id in found.memory.source_ids:
@@ -669,40 +668,46 @@ class IndexSearch:
             nearest = max((one.ranked.cosine or 0.0 for one in memories), default=0.0)
             return cosine is not None and nearest > TOLD_SHARE * cosine
         if not said and (before := pool.turns.words.before(event_id)) is not None:
-            turn = self._shards.of(owner).observations.told(owner, before)
+            turn = None if (row := pool.turns.words.row(before)) is None else pool.turns.words.told(owner, row)
             said = set(words_of(turn) if turn is not None else ()).intersection(pool.tokens)
         rarity = pool.turns.words.rarity
         weight = sum(rarity(word) for word in said)
         return sum(rarity(word) for word in said & remembered) > TOLD_SHARE * weight
 
-    def _turns(
-        self, owner: Owner, pool: Pool, filters: Filters, limit: int, hides: Callable[[str], bool]
-    ) -> list[FoundTurn]:
-        """Return at most `limit` turns that pass the filters and are neither forgotten nor hidden, best first."""
-        found: list[FoundTurn] = []
-        if pool.turns is None:
-            return found
+    def _turns(self, owner: Owner, pool: Pool, filters: Filters, hides: Callable[[str], bool]) -> Iterator[FoundTurn]:
+        """Yield the turns that pass the filters and are neither forgotten nor hidden, best first."""
+        if pool.turns is None or not filters.accept_turns:
+            return
         observations, memories = self._shards.of(owner).observations, self._shards.state(owner).memories
 
-        def score(matches: Scores, said_at: Times, by_user: Mask, forms: Forms) -> Scored:
-            formed = (forms & pool.forms) > 0 if pool.forms else None
+        words = pool.turns.words
+
+        def score(rows: Rows, matches: Scores) -> Scored:
+            formed = (words.forms()[rows] & pool.forms) > 0 if pool.forms else None
             if formed is not None and not pool.has_formed and not formed.any():
                 formed = None
-            return turn_scores(matches, said_at, by_user, pool.at, pool.span, has_slots=pool.has_slots, formed=formed)
+            return turn_scores(
+                matches,
+                words.times()[rows],
+                words.users()[rows],
+                words.lasting()[rows],
+                pool.at,
+                pool.span,
+                has_slots=pool.has_slots,
+                formed=formed,
+            )
 
-        meant = None if pool.meanings is None else pool.meanings.matches()
+        meanings = pool.meanings
+        meant = None if meanings is None or not meanings.is_between_languages else meanings.matches()
         for ranked in pool.turns.ranked(score, meant):
-            if len(found) == limit:
-                break
-            event_id = ranked.event_id
-            citing = [memories[i] for i in observations.citing(owner, event_id) if i in memories]
-            turn = observations.told(owner, event_id)
-            if turn is None or any(memory.status == FORGOTTEN for memory in citing):
+            citing = [memories[i] for i in observations.citing(owner, ranked.event_id) if i in memories]
+            if any(memory.status == FORGOTTEN for memory in citing):
+                continue
+            if (turn := words.told(owner, ranked.row)) is None:
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
             if filters.accept_turn(turn.message.session_id, said_at, source_of(turn)) and not hides(said_by(turn)):
-                found.append(FoundTurn(owner, turn, ranked.score, ranked.words, ranked.meaning))
-        return found
+                yield FoundTurn(owner, turn, ranked.score, ranked.words, ranked.meaning)
 
     def _cited(self, state: UserState, table: MemoryRows, turns: TurnMatches, meanings: TurnMeanings | None) -> Rows:
         """Return the rows of memories that came from the turns that match best, by their words or by their meaning."""

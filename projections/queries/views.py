@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from projections.queries.turn_index import said_by, source_of
+from projections.queries.turns.index import said_by, source_of
 from projections.state.importance import grade
 from projections.state.provenance import provenance_of
 from schemas.inputs.decoding import effective_time

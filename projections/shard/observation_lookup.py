@@ -99,6 +99,8 @@ class Turn:
 
     message: TurnRecorded
     recorded_at: datetime
+    withholds: bool = False
+    """Whether it asked not to keep something, of which nothing is in the message."""
 
 
 class ObservationLookup:  # noqa: PLR0904 - one for each question
@@ -110,6 +112,8 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
         self._letters = letters
         self._recent: dict[tuple[str, str], Seen] = {}
         """Of the records folded last, those that were the first of their observation: observe asks for each next."""
+        self._heard: dict[str, None] = {}
+        """Owners, as named in the tables, of whom something came since that was asked for last."""
         self.removals = 0
         """How often observations may have been removed: what was read of them before is old."""
 
@@ -118,6 +122,12 @@ class ObservationLookup:  # noqa: PLR0904 - one for each question
         if len(self._recent) + len(folded) > MAX_RECENT:
             self._recent.clear()
         self._recent.update(folded)
+        self._heard.update((name, None) for name, _ in folded)
+
+    def take_heard(self) -> dict[Owner, None]:
+        """Return the users of whom something came since this was asked last."""
+        heard, self._heard = self._heard, {}
+        return {Owner.of_key(name.encode()): None for name in heard}
 
     def forget_recent(self) -> None:
         """Empty the cache: the file does not hold what was folded last."""
@@ -433,4 +443,6 @@ def _kept(turns: Sequence[Turn]) -> list[Turn | None]:
 
 def _with_words(turn: Turn, text: str) -> Turn:
     """Return a turn with other words than it was published with."""
-    return turn if text == turn.message.content else replace(turn, message=replace(turn.message, content=text))
+    if text == turn.message.content:
+        return turn
+    return replace(turn, message=replace(turn.message, content=text), withholds=True)

@@ -1,7 +1,7 @@
-"""Vectors of turns, each with the reply that it got: made when they are first wanted, and again where they are gone.
+"""Vectors of turns, each with the reply that it got: made as turns come, and again where they are gone.
 
 They are no fold of the log, and no digest has them: every one is made of words that the shard holds. They go with those
-words, by erasure and by retention.
+words, by erasure and by retention. A rebuilt shard takes over those of the one before.
 """
 
 from __future__ import annotations
@@ -10,18 +10,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from projections.shard.tables import name_of
+from schemas.identity import Owner
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
     from projections.shard.group_commit import GroupCommit
-    from schemas.identity import Owner
 
 _REMOVE: Final = (
     "delete from turn_vectors where owner=? and event_id=?",
     "delete from turn_vectors where owner=? and reply_id=?",
 )
+_TAKE_OVER: Final = """
+    insert or ignore into turn_vectors select ?1, ?2, ?3, ?4, ?5
+    where exists(select 1 from observations where owner=?1 and event_id=?2 and turn is not null)
+    and (?3 is null or exists(select 1 from observations where owner=?1 and event_id=?3 and turn is not null))
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,34 @@ class TurnVectors:
         rows = [(name_of(owner), one.event_id, one.reply_id, model, one.vector) for one in vectors]
         insert = "insert or replace into turn_vectors values(?,?,?,?,?)"
         self._writes.write(lambda: self._connection.executemany(insert, rows))
+
+    def remove(self, owner: Owner, event_ids: Iterable[str]) -> None:
+        """Remove the vectors of some turns. The caller holds the shard's `folding`. Raises as `put`."""
+        places = [(name_of(owner), event_id) for event_id in event_ids]
+        if places:
+            self._writes.write(lambda: remove_turn_vectors(self._connection, places))
+
+    def owners_lacking(self, model: str) -> list[Owner]:
+        """Return the users who have said more turns than have a vector by an encoder."""
+        names = self._connection.execute(
+            "select owner, count(*) from said where hour is not null group by owner"
+            " having count(*) > (select count(*) from turn_vectors as v where v.owner=said.owner and v.model=?)",
+            (model,),
+        ).fetchall()
+        return [Owner.of_key(name.encode()) for name, _ in names]
+
+    def owners(self) -> list[str]:
+        """Return whose turns have vectors, as named in the tables."""
+        return [name for (name,) in self._connection.execute("select distinct owner from turn_vectors").fetchall()]
+
+    def take_over(self, other: TurnVectors, name: str) -> None:
+        """Keep an owner's vectors of another generation, of turns that are here. The caller holds `folding`.
+
+        Raises as `put`.
+        """
+        query = "select owner, event_id, reply_id, model, vector from turn_vectors where owner=?"
+        rows = other._connection.execute(query, (name,)).fetchall()
+        self._writes.write(lambda: self._connection.executemany(_TAKE_OVER, rows))
 
 
 def remove_turn_vectors(connection: sqlite3.Connection, gone: Iterable[tuple[str, str]]) -> None:

@@ -74,6 +74,12 @@ _NOT_KEEP: Final = tuple(
         r"(?:替我|帮我|给我|请|要)保密|(?:用|看|听|说|聊)完(?:就|了?请?|马上)(?:删|忘)|私下(?:里)?(?:跟你|和你|对你)?说|(?:悄悄|偷偷)(?:地)?(?:跟你|和你|告诉)",
     )
 )
+_MAY_NOT_KEEP: Final = re.compile(
+    r"n'?t\b|\bnot\b|cannot|never|\bno \w|saved|stored|kept|record|keep|leave|between|yourself|forget|ignore|disregard"
+    r"|delete|erase|unsave|pretend|act like|imagine|[别不无勿甭没间知传录密删忘私悄偷]",
+    re.IGNORECASE,
+)
+"""Each request not to keep something has one of these: a sentence with none is looked at no further."""
 _FILLER: Final = re.compile(
     r"\b(?:please|pls|ok|okay|this|that|it|any|of|anywhere|anything|though|just|so|by the way|btw|and|but|or|in|into|to"
     r"|your|wait|next|bit|sentences?|words|hold on|hang on|that's|ah|um|uh|no|yeah"
@@ -250,6 +256,8 @@ _SAYS_SOMETHING: Final = 9
 
 def _request(sentence: str) -> tuple[str, str] | None:
     """Return the words of its own before and behind a request not to keep something, where a sentence has one."""
+    if not _MAY_NOT_KEEP.search(sentence):
+        return None
     found = [match.span() for pattern in _NOT_KEEP for match in pattern.finditer(sentence)]
     if not found or any(pattern.search(sentence) for pattern in _REMEMBER):
         return None

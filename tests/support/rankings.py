@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from projections.index.protocol import Hit, Legs
     from projections.queries.ranking import Ranked
-    from projections.queries.turn_index import Scored
+    from projections.queries.turns.index import Scored
 
 
 class _Fact(NamedTuple):

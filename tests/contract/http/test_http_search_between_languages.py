@@ -10,7 +10,7 @@ from contract.front_door import FrontDoor, front_door, turn
 
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.encrypted_files import open_database
-from projections.queries import turn_meaning
+from projections.queries.turns import meaning as turn_meaning
 from schemas.identity import Owner
 
 if TYPE_CHECKING:

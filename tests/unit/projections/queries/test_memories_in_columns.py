@@ -17,14 +17,14 @@ from support.given import given
 from projections.queries import memory_rows
 from projections.queries.filters import Filters
 from projections.queries.memory_rows import MemoryRows, MemoryRowsByUser
-from projections.queries.turn_index import TurnMatches
+from projections.queries.turns.index import TurnMatches
 from projections.state.memory import Memory, UserState
 from projections.turns import to_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from projections.queries.turn_index import UserWords
+    from projections.queries.turns.index import UserWords
     from schemas.identity import Owner
 
 [TEA] = given(remember("User drinks tea", "c-1")).memories

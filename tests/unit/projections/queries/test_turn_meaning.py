@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support.tables import each
 
-from projections.queries.turn_index import UserWords, spoken
-from projections.queries.turn_meaning import SESSION_SHARE, TurnMeanings, reply_of, with_sessions
-from projections.queries.user_meanings import UserMeanings
+from projections.queries.turns.index import UserWords, spoken
+from projections.queries.turns.meaning import SESSION_SHARE, TurnMeanings, reply_of, with_sessions
+from projections.queries.turns.vectors import UserMeanings
 from projections.shard.observation_lookup import Turn
 from schemas.messages.envelope import Envelope
 from schemas.messages.observations import TurnRecorded

@@ -34,11 +34,12 @@ if TYPE_CHECKING:
 
     from projections.index.embedded.bm25 import Mask, Scores
     from projections.partitions.shards import Shards
-    from projections.queries.user_meanings import UserMeanings
+    from projections.queries.turns.vectors import UserMeanings
     from projections.shard.observation_lookup import Turn
     from projections.shard.shard import Shard
     from schemas.identity import Owner
 
+    Rows: TypeAlias = NDArray[np.intp]
     Times: TypeAlias = NDArray[np.int64]
     Forms: TypeAlias = NDArray[np.uint16]
     Scored: TypeAlias = NDArray[np.float64]
@@ -54,11 +55,16 @@ SMALL_BYTES: Final = 32 << 20
 ANSWER_SHARE: Final = 0.9
 """Of the match of a turn, what the next has at most that is found by it alone: who said the words comes before who
 answered them."""
-MEANING_SHARE: Final = 0.85
-"""Of the match of a turn in another language, as among memories (`ranking.VECTOR_WEIGHT_BETWEEN_LANGUAGES`)."""
 SHOWN_TOPICS: Final = (SCREENSHOTS.name, ARTICLES.name)
 _AT_ONCE: Final = 100
 """Turns read before the event loop has its turn."""
+UNKNOWN: Final = 0.5
+"""How surely something lasts of which nothing tells."""
+MAX_TOLD: Final = 500
+"""Turns of a user whose texts are held after they were found."""
+_BYTES_OF_A_TURN: Final = 1_500
+_WITHDRAWN: Final = 8
+"""Rows before a request not to keep something that it may be about."""
 _BYTES_OF_A_ROW: Final = 255
 _BYTES_OF_A_USER: Final = 5_000
 """Of the arrays and dicts, however few turns there are (measured)."""
@@ -72,6 +78,7 @@ _numbers: Final = count()
 class RankedTurn:
     """A turn's place among those that a search found. Score and matches are 0 to 1."""
 
+    row: int
     event_id: str
     score: float
     words: float
@@ -86,6 +93,8 @@ class TurnMatches:
     scores: Scores
     answered: Scores
     """The same, or that of what was answered to a turn where it is greater."""
+    visible: Mask
+    """Which turns the agent who asks knows, and were said until the instant that is asked about."""
 
     def best(self, most: int) -> list[str]:
         """Return the ids of the turns with the words, those that match best first, at most so many."""
@@ -96,23 +105,21 @@ class TurnMatches:
             rows, scores = rows[kept], scores[kept]
         return [self.words.event_ids[row] for row in rows[np.lexsort((rows, -scores))[:most]].tolist()]
 
-    def ranked(
-        self, score: Callable[[Scores, Times, Mask, Forms], Scored], meant: Scores | None = None
-    ) -> Iterator[RankedTurn]:
+    def ranked(self, score: Callable[[Rows, Scores], Scored], meant: Scores | None = None) -> Iterator[RankedTurn]:
         """Yield the turns with the words, or with the meaning, those with the best score first, the newest of equals.
 
-        `score` has the matches of some turns, when they were said, whether the user said them, and the forms they
-        have; `meant` is how well each row matches by its meaning: of both matches the better one counts, that by
-        meaning with its weight.
+        `score` has some rows and how well these match; `meant` is how well each row matches by its meaning: of both
+        matches the better one counts.
         """
-        found = self.scores if meant is None else np.maximum(self.scores, MEANING_SHARE * meant)
+        found = self.scores if meant is None else np.maximum(self.scores, meant)
         rows = np.flatnonzero(found > 0)
-        matches, said_at, by_user = found[rows], self.words.times()[rows], self.words.users()[rows]
-        scores = score(matches, said_at, by_user, self.words.forms()[rows])
-        for place in np.lexsort((rows, -said_at, -scores)).tolist():
+        scores = score(rows, found[rows])
+        for place in np.lexsort((rows, -self.words.times()[rows], -scores)).tolist():
             row = rows[place]
             meaning = 0.0 if meant is None else float(meant[row])
-            yield RankedTurn(self.words.event_ids[row], float(scores[place]), float(self.scores[row]), meaning)
+            yield RankedTurn(
+                int(row), self.words.event_ids[row], float(scores[place]), float(self.scores[row]), meaning
+            )
 
 
 @dataclass(slots=True)
@@ -153,14 +160,21 @@ class UserWords:
     number: int = field(default_factory=_numbers.__next__)
     """Of these words alone: they are other ones after a removal."""
     meanings: UserMeanings | None = None
-    """The vectors of the turns, where questions in another language were asked."""
+    """The vectors of the turns, as far as they are made."""
+    unmade: set[int] = field(default_factory=set)
+    """The user's rows that have no vector, or one without the reply, or of words that were withdrawn since."""
+    _told: dict[int, tuple[int, Turn | None]] = field(default_factory=dict)
+    """What is kept of rows that were asked for, with the length of their sessions then: a later turn may take it back."""
+    _lengths: dict[int, int] = field(default_factory=dict)
+    """By session, how many rows it has."""
+    _told_bytes: int = 0
 
     @property
     def nbytes(self) -> int:
         """Estimate of the memory in use."""
         vectors = 0 if self.meanings is None else self.meanings.nbytes
         rows = _BYTES_OF_A_ROW * len(self.event_ids)
-        return _BYTES_OF_A_USER + self._bm25.nbytes + self._own.nbytes + rows + vectors
+        return _BYTES_OF_A_USER + self._bm25.nbytes + self._own.nbytes + rows + vectors + self._told_bytes
 
     @property
     def is_current(self) -> bool:
@@ -177,23 +191,56 @@ class UserWords:
         row = len(self.event_ids)
         own = words_of(turn)
         before, words = self._last.get(message.session_id, (_NONE, ()))
+        by_user = message.role == USER_ROLE
         if before != _NONE:
             self.answers[before] = row
+            if not by_user and self.by_user[before]:
+                self.unmade.add(before)
+        if by_user:
+            self.unmade.add(row)
+        if turn.withholds:
+            self.unmade.update(self._user_rows_before(before))
         self._last[message.session_id] = (row, own)
         self._before.append(before)
         if message.role not in SHOWN:  # memories are ranked by the words of turns alone
             self.rows[message.envelope.event_id] = row
         self.event_ids.append(message.envelope.event_id)
-        self.by_user.append(message.role == USER_ROLE)
+        self.by_user.append(by_user)
         self.answers.append(_NONE)
         language = spoken(message.content)
         self._languages.append(self._language_codes.setdefault(language, len(self._language_codes)))
-        self._sessions.append(self._session_codes.setdefault(message.session_id, len(self._session_codes)))
+        session = self._session_codes.setdefault(message.session_id, len(self._session_codes))
+        self._sessions.append(session)
+        self._lengths[session] = self._lengths.get(session, 0) + 1
         self._agents.append(self._codes.setdefault(message.envelope.agent_id, len(self._codes)))
         self._times.append(microseconds(effective_time(message, turn.recorded_at)))
         self._forms.append(forms_of(message.content[:MAX_CHARACTERS]))
         self._bm25.add((*words, *own))
         self._own.add(own)
+
+    def told(self, owner: Owner, row: int) -> Turn | None:
+        """Return what is kept of a row, None where that is nothing."""
+        length = self._lengths[self._sessions[row]]
+        known = self._told.get(row)
+        if known is not None and known[0] == length:
+            return known[1]
+        turn = self.shard.observations.told(owner, self.event_ids[row])
+        if len(self._told) >= MAX_TOLD:
+            self._told.clear()
+            self._told_bytes = 0
+        if known is None:
+            self._told_bytes += _BYTES_OF_A_TURN + (0 if turn is None else 2 * len(turn.message.content))
+        self._told[row] = length, turn
+        return turn
+
+    def _user_rows_before(self, row: int) -> Iterator[int]:
+        """Yield the user's last rows of a session, from one on backwards."""
+        for _ in range(_WITHDRAWN):
+            if row == _NONE:
+                return
+            if self.by_user[row]:
+                yield row
+            row = self._before[row]
 
     def times(self) -> Times:
         """Return when each row was said, in microseconds."""
@@ -202,6 +249,13 @@ class UserWords:
     def users(self) -> Mask:
         """Return which rows the user said."""
         return np.frombuffer(self.by_user, dtype=np.bool_)
+
+    def lasting(self) -> Scored:
+        """Return how surely what each row says lasts, 0 to 1; UNKNOWN where it has no vector that tells."""
+        found = np.full(len(self.event_ids), UNKNOWN)
+        if self.meanings is not None:
+            self.meanings.write_lasting(found)
+        return found
 
     def forms(self) -> Forms:
         """Return the forms that each row has something of, a bit each."""
@@ -233,12 +287,13 @@ class UserWords:
         before = np.frombuffer(self._before, dtype=np.int64)
         answers = np.flatnonzero(~self._own.holding(query) & (before != _NONE))
         scores[answers] = np.minimum(scores[answers], ANSWER_SHARE * scores[before[answers]])
-        scores[~self.visible(agent_id, until)] = 0.0
+        visible = self.visible(agent_id, until)
+        scores[~visible] = 0.0
         if (best := float(scores.max(initial=0.0))) > 0.0:
             scores /= best
         next_turns = np.frombuffer(self.answers, dtype=np.int64)
         answered = np.where(next_turns == _NONE, scores, np.maximum(scores, scores[next_turns]))
-        return TurnMatches(self, scores, answered)
+        return TurnMatches(self, scores, answered, visible)
 
     def visible(self, agent_id: str | None, until: datetime) -> Mask:
         """Return which rows an agent knows and were said until an instant."""
@@ -258,13 +313,30 @@ class TurnIndex:
 
     async def matches(self, owner: Owner, query: Sequence[str], agent_id: str | None, until: datetime) -> TurnMatches:
         """Return how a user's turns match, up to the last that is folded. Raises NotHeld."""
+        return (await self.current(owner)).matches(query, agent_id, until)
+
+    async def current(self, owner: Owner) -> UserWords:
+        """Return a user's words, up to the last turn that is folded. Raises NotHeld."""
         while True:
             words = self._of(owner)
             async with words.reading:
                 await self._read_on(owner, words)
                 self.count(owner, words)
                 if words.is_current and words.shard is self._shards.of(owner):
-                    return words.matches(query, agent_id, until)
+                    return words
+
+    def has(self, owner: Owner) -> bool:
+        """Return whether a user's words are in memory, and may be so still."""
+        words = self._users.peek(owner)
+        return words is not None and words.is_current and words.shard is self._shards.of(owner)
+
+    async def newest(self, owner: Owner, count: int) -> UserWords:
+        """Return the words of a user's newest turns alone, at most so many, without keeping them. Raises NotHeld."""
+        turns = (shard := self._shards.of(owner)).observations
+        words = UserWords(shard, turns.removals, turns.offset_of_newest(owner, count))
+        words.read_to.update((topic, shard.offset(topic)) for topic in SHOWN_TOPICS)
+        await self._read_on(owner, words)
+        return words
 
     def _of(self, owner: Owner) -> UserWords:
         shard = self._shards.of(owner)

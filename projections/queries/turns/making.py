@@ -1,0 +1,205 @@
+"""The vectors of turns are made as turns come, after what somebody waits for, and kept in the shard beside the turns.
+
+A worker looks every second whose turns came, and once after it has a partition whose turns lack a vector. A search
+makes a few that are missing itself. Of each user the newest turns have one, as many as are searched, 520 bytes on disk
+and 2,300 in memory while the user's words are there. A turn that was asked not to be kept has none, and loses it where
+that is asked later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.embedding.stored_vector import NoVector, vector_bytes, vector_of, vectors_of
+from projections.partitions.assignment import NotHeld
+from projections.queries.turns.vectors import UserMeanings
+from projections.shard.errors import ShardUnavailable
+from projections.shard.turn_vectors import TurnVector
+from schemas.disclosure import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from projections.embedding.embedder import Embedder
+    from projections.partitions.shards import Shards
+    from projections.queries.turns.index import TurnIndex, UserWords
+    from projections.shard.shard import Shard
+    from schemas.identity import Owner
+
+EVERY_SECONDS: Final = 1.0
+START_SECONDS: Final = 5.0
+"""After a start, whose first answers are waited for, nothing is caught up for so long."""
+WAIT_SECONDS: Final = 2.0
+"""How long a question waits for vectors that are being made."""
+MOST_AWAITED: Final = 16
+"""Turns without a vector that a question waits for; where more lack one, it goes without."""
+BATCH: Final = 16
+LAST_TURNS: Final = 64
+"""Of a user who was not searched of late, that are read where some came."""
+REPLY_CHARACTERS: Final = 1_000
+"""Of the reply; and of the turn, where it has one."""
+_NONE: Final = -1
+
+log = logging.getLogger("mnemolog.turns")
+
+
+class TurnVectorMaking:
+    """Makes the vectors of turns, one user's at a time where nobody waits."""
+
+    def __init__(self, shards: Shards, encoder: Callable[[], Embedder] | None, turn_index: TurnIndex) -> None:
+        """Take what returns the encoder that serves for all languages; None: no turn gets a vector."""
+        self._shards = shards
+        self._encoder = encoder
+        self._turn_index = turn_index
+        self._making: dict[Owner, asyncio.Task[None]] = {}
+        self._looked_through: dict[Shard, int] = {}
+        """Shards of which all users were looked at since they were opened, and their removals then."""
+        self._catching_up = asyncio.Lock()
+
+    async def keep_made(self) -> None:
+        """Make the vectors of turns as they come, until it is cancelled."""
+        await asyncio.sleep(START_SECONDS)
+        while True:
+            await self.catch_up()
+            await asyncio.sleep(EVERY_SECONDS)
+
+    async def catch_up(self) -> None:
+        """Make what is missing by now; what cannot be made waits."""
+        if self._encoder is None:
+            return
+        async with self._catching_up:
+            model = self._encoder().model
+            for shard in self._shards.all():
+                try:
+                    for owner in self._lacking(shard, model):
+                        words = await self._words(owner, model)
+                        await asyncio.wait([self._task(owner, words)])
+                except NotHeld:  # the partition went to another worker
+                    continue
+
+    async def make_few(self, owner: Owner, words: UserWords) -> bool:
+        """Make what a user's turns lack where it is little, and return whether nothing is missing now."""
+        if self._encoder is None:
+            return False
+        self.of(owner, words, self._encoder().model)
+        if 0 < len(words.unmade) <= MOST_AWAITED:
+            await asyncio.wait([self._task(owner, words)], timeout=WAIT_SECONDS)
+        return not words.unmade
+
+    def of(self, owner: Owner, words: UserWords, model: str) -> UserMeanings:
+        """Return the vectors that a user's turns have by an encoder."""
+        if words.meanings is None or words.meanings.model != model:
+            words.meanings = UserMeanings(model)
+            stored = [one for one in words.shard.turn_vectors.of(owner, model) if words.row(one.event_id) is not None]
+            for one, vector in zip(stored, vectors_of([one.vector for one in stored]), strict=True):
+                words.meanings.put(words.rows[one.event_id], vector)
+            made = {words.rows[one.event_id]: one.reply_id and words.row(one.reply_id) for one in stored}
+            wanted = np.flatnonzero(words.users()).tolist()
+            words.unmade = {row for row in wanted if row not in made or made[row] != reply_of(words, row)}
+            self._turn_index.count(owner, words)
+        return words.meanings
+
+    async def close(self) -> None:
+        """End what is being made."""
+        for making in list(self._making.values()):
+            making.cancel()
+        await asyncio.gather(*self._making.values(), return_exceptions=True)
+
+    def _lacking(self, shard: Shard, model: str) -> list[Owner]:
+        """Return the users of a shard of whom turns came since this was asked last, or may lack a vector."""
+        heard, removals = shard.observations.take_heard(), shard.observations.removals
+        if self._looked_through.get(shard) == removals:
+            return list(heard)
+        open_shards = self._shards.all()
+        self._looked_through = {one: n for one, n in self._looked_through.items() if one in open_shards}
+        self._looked_through[shard] = removals
+        return list(heard | dict.fromkeys(shard.turn_vectors.owners_lacking(model)))
+
+    async def _words(self, owner: Owner, model: str) -> UserWords:
+        """Return a user's words: of one who was not searched of late the last ones, unless more lack a vector."""
+        if not self._turn_index.has(owner):
+            words = await self._turn_index.newest(owner, LAST_TURNS)
+            self.of(owner, words, model)
+            if len(words.unmade) < LAST_TURNS // 2:
+                return words
+        return await self._turn_index.current(owner)
+
+    def _task(self, owner: Owner, words: UserWords) -> asyncio.Task[None]:
+        """Return the making of a user's vectors that goes on, or a new one."""
+        making = self._making.get(owner)
+        if making is None:
+            making = asyncio.create_task(self._make(owner, words))
+            self._making[owner] = making
+            making.add_done_callback(partial(self._end, owner))
+        return making
+
+    def _end(self, owner: Owner, making: asyncio.Task[None]) -> None:
+        del self._making[owner]
+        if not making.cancelled() and (error := making.exception()) is not None:  # whoever folds next meets it too
+            log.error("the vectors of turns are not made: %s", describe(error), exc_info=error)
+
+    async def _make(self, owner: Owner, words: UserWords) -> None:
+        """Make vectors of turns, the newest first, and keep them, until words are erased, or the shard is another's."""
+        if self._encoder is None:
+            return
+        encoder, shard = self._encoder(), words.shard
+        meanings, ids = self.of(owner, words, encoder.model), words.event_ids
+        rows = sorted(words.unmade, reverse=True)
+        for start in range(0, len(rows), BATCH):
+            some = rows[start : start + BATCH]
+            replies = [reply_of(words, row) for row in some]
+            texts = [_text(owner, words, row, reply) for row, reply in zip(some, replies, strict=True)]
+            try:
+                found = iter(await encoder.embed([text for text in texts if text]))
+                stored = [vector_bytes(next(found)) if text else None for text in texts]
+            except (EmbedderUnavailable, EmbedderRefused, NoVector) as error:
+                log.warning("turns without a vector wait: %s", error)
+                return
+            made = list(zip(some, replies, stored, strict=True))
+            async with shard.folding:
+                if not self._is_current(words, shard):
+                    return
+                try:
+                    shard.turn_vectors.put(
+                        owner, meanings.model, [TurnVector(ids[row], _id(ids, reply), v) for row, reply, v in made if v]
+                    )
+                    shard.turn_vectors.remove(owner, [ids[row] for row, _, vector in made if vector is None])
+                except ShardUnavailable as error:  # they are made again after a restart
+                    log.warning("vectors of turns are not kept: %s", error)
+            for row, reply, vector in made:
+                if vector is None:
+                    meanings.remove(row)
+                else:
+                    meanings.put(row, vector_of(vector))
+                if reply == reply_of(words, row):  # else one came meanwhile
+                    words.unmade.discard(row)
+            self._turn_index.count(owner, words)
+
+    def _is_current(self, words: UserWords, shard: Shard) -> bool:
+        return words.is_current and not shard.retired and shard in self._shards.all()
+
+
+def reply_of(words: UserWords, row: int) -> int | None:
+    """Return the row of the reply that somebody else than the user gave next in the session; None without one."""
+    reply = words.answers[row]
+    return None if reply == _NONE or words.by_user[reply] else reply
+
+
+def _id(event_ids: Sequence[str], row: int | None) -> str | None:
+    return None if row is None else event_ids[row]
+
+
+def _text(owner: Owner, words: UserWords, row: int, reply: int | None) -> str | None:
+    """Return what a turn's vector is of; None where nothing of the turn is kept."""
+    turn = words.told(owner, row)
+    if turn is None or not turn.message.content.strip():
+        return None
+    said = turn.message.content
+    answer = None if reply is None else words.told(owner, reply)
+    return said if answer is None else f"{said[:REPLY_CHARACTERS]}\n{answer.message.content[:REPLY_CHARACTERS]}"

@@ -1,0 +1,99 @@
+"""A user's turns as vectors, beside the words by which they are searched (`index.UserWords`)."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from projections.embedding.heads import Heads, load
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from projections.embedding.embedder import Vectors
+    from projections.index.embedded.bm25 import Mask
+
+    Rows: TypeAlias = NDArray[np.int64]
+    Cosines: TypeAlias = NDArray[np.float32]
+
+BUILTIN: Final = "builtin"
+"""The encoder whose vectors the heads know."""
+_BYTES_OF_A_ROW: Final = 150
+_ROOM: Final = 16
+
+
+@dataclass(slots=True)
+class UserMeanings:
+    """One user's turns as vectors, in the order in which they came here."""
+
+    model: str
+    _rows: array[int] = field(default_factory=lambda: array("q"))
+    _table: Vectors = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    """A vector for each of the rows, and room for more."""
+    _places: dict[int, int] = field(default_factory=dict)
+    _lasting: Cosines | None = None
+    """Of each of the rows; None until it is asked for again."""
+
+    def __len__(self) -> int:
+        """Return how many turns have a vector."""
+        return len(self._rows)
+
+    @property
+    def nbytes(self) -> int:
+        """Estimate of the memory in use."""
+        return self._table.nbytes + _BYTES_OF_A_ROW * len(self._rows)
+
+    def put(self, row: int, vector: Vectors) -> None:
+        """Take a row's vector, in the place of the one that it had."""
+        self._lasting = None
+        place = self._places.setdefault(row, len(self._rows))
+        if place == len(self._rows):
+            self._rows.append(row)
+            if place == len(self._table):
+                grown = np.empty((place * 3 // 2 + _ROOM, len(vector)), np.float32)
+                grown[:place] = self._table if place else grown[:0]
+                self._table = grown
+        self._table[place] = vector
+
+    def remove(self, row: int) -> None:
+        """Leave nothing of a row's vector: it is near to no question."""
+        if (place := self._places.get(row)) is not None:
+            self._table[place] = 0.0
+
+    def write_lasting(self, found: NDArray[np.float64]) -> None:
+        """Write by row how surely what a turn says lasts, as far as the vectors tell."""
+        if self.model != BUILTIN or not len(self._rows):  # the heads know no other vectors
+            return
+        if self._lasting is None:
+            self._lasting = _heads().scores("lasting", self._table[: len(self._rows)])
+        found[np.frombuffer(self._rows, np.int64)] = self._lasting
+
+    def cosines(self, vector: Vectors, count: int) -> Cosines:
+        """Return the cosine of each of the user's rows, so many; NaN for those without a vector."""
+        found = np.full(count, np.nan, np.float32)
+        if len(self._rows):
+            found[np.frombuffer(self._rows, np.int64)] = self._table[: len(self._rows)] @ vector
+        return found
+
+    def centred(self, wanted: Mask, cosines: Cosines) -> Cosines:
+        """Return the cosines of some rows less what these have in common; NaN for all others.
+
+        That is as with memories (`projections/index/centre.py`), but all of it.
+        """
+        found = np.full(len(cosines), np.nan, np.float32)
+        rows: Rows = np.frombuffer(self._rows, np.int64)
+        places = np.flatnonzero(wanted[rows])
+        if len(places):
+            table, rows = self._table[places], rows[places]
+            mean = table.mean(axis=0, dtype=np.float64).astype(np.float32)
+            found[rows] = cosines[rows] - (table @ mean - mean @ mean)
+        return found
+
+
+@cache
+def _heads() -> Heads:
+    return load()
