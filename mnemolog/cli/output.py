@@ -18,7 +18,11 @@ _OBEYED: Final = {
     if chr(code) not in "\n\t"
 }
 """What a terminal obeys and does not show, and how it is shown: whoever's words they are, they are only words."""
-BY_WORDS: Final = "the embedder cannot be reached: this was found by words alone"
+DEGRADED: Final = {
+    "semantic": "the embedder cannot be reached: this was found by words alone",
+    "turns": "what some turns mean is not known yet: they were found by their words alone",
+}
+"""What a search had to do without."""
 PIPED_COLUMNS: Final = 200
 """The width of a table that is not shown on a terminal."""
 

@@ -101,14 +101,15 @@ def search(  # noqa: PLR0913 - one for each field of the request
     understand_time: bool | None = None,
     hops: int | None = None,
     app_id: str | None = None,
+    min_relevance: float | None = None,
 ) -> Call[Json]:
-    """Find memories by words and by meaning; returns `{"results": [{"memory": text, "score": …, …}]}`, best first.
+    """Find memories and turns; returns `{"results": [{"memory": text, "relevance": …, …}], "evidence": …}`, best first.
 
     `session_id` leaves out what is of other sessions, `app_id` memories of other applications, and every turn; `about`,
     `speaker` (each in any spelling; "user" is the user) and `attribute` leave out other memories, and every turn.
     `exclude_sources` leaves out what is from there: chat, photo, inferred, manual, import. `include` has `memories`,
-    `turns` (what was said) or both; `hops=2` follows what the best memories name; `understand_time=False` reads "last
-    week" as words. A blank query is refused; it has a default only because its place is after the agent's, as in
+    `turns` (what was said) or, as by default, both; what is less relevant than `min_relevance` is left out; `hops=2`
+    follows what the best memories name; `understand_time=False` reads "last week" as words. A blank query is refused; it has a default only because its place is after the agent's, as in
     PowerMem.
     """
     body = given(
@@ -131,6 +132,7 @@ def search(  # noqa: PLR0913 - one for each field of the request
         understand_time=understand_time,
         hops=hops,
         app_id=app_id,
+        min_relevance=min_relevance,
     )
     # Recalls are counted once for each user and minute, however often they are reported.
     return Call(method="POST", path="/v1/search", body=body, is_repeatable=True, read=whole)

@@ -7,6 +7,8 @@ from typing import Any, Final, get_args
 
 from schemas.vocabulary.words import Category, MemoryType, Scope
 
+NOTHING_KNOWN: Final = "Nothing is known about that."
+"""What a search for a model answers where nothing is relevant."""
 CALLER_FIELDS: Final = ("user_id", "agent_id", "app_id")
 """Whose memory it is, and of which application: said by the request or the URL, never by the model."""
 
@@ -79,18 +81,18 @@ SEARCH: Final = Tool(
         speaker=OF_SPEAKER,
         limit={
             "type": "integer",
-            "description": "How many memories at most.",
+            "description": "How many results at most.",
             "minimum": 1,
             "maximum": 100,
             "default": 5,
         },
         include={
             "type": "array",
-            "description": "turns: what was said, word for word, is searched too.",
+            "description": "memories: what was remembered. turns: what was said, word for word.",
             "items": {"type": "string", "enum": ["memories", "turns"]},
             "minItems": 1,
             "maxItems": 2,
-            "default": ["memories"],
+            "default": ["memories", "turns"],
         },
     ),
 )

@@ -59,7 +59,10 @@ def _tool(
 
 
 class MemoryRetriever(BaseRetriever):
-    """Finds a user's memories, best first: the text is the page content, the other fields are its metadata."""
+    """Finds a user's memories and turns that are relevant, best first.
+
+    The text is the page content, the other fields are its metadata.
+    """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -73,7 +76,7 @@ class MemoryRetriever(BaseRetriever):
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:  # noqa: ARG002
         found = self.client.search(self.user_id, self.agent_id, query, limit=self.limit, filters=self.filters)
-        return [_document(result) for result in found["results"]]
+        return _documents(found)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
@@ -84,9 +87,13 @@ class MemoryRetriever(BaseRetriever):
         answer = await self.async_client.search(
             self.user_id, self.agent_id, query, limit=self.limit, filters=self.filters
         )
-        return [_document(result) for result in answer["results"]]
+        return _documents(answer)
+
+
+def _documents(found: dict[str, Any]) -> list[Document]:
+    return [_document(result) for result in found["results"] if not result["below_line"]]
 
 
 def _document(result: dict[str, Any]) -> Document:
     known = {name: value for name, value in result.items() if name not in ("memory", "content")}
-    return Document(page_content=result["memory"], metadata=known, id=result["memory_id"])
+    return Document(page_content=result["memory"], metadata=known, id=result.get("memory_id") or result["turn_id"])

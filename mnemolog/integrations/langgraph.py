@@ -260,6 +260,7 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
                     limit=limit,
                     recall=False,
                     include_global=False,
+                    include=["memories"],
                     understand_time=False,
                 )
                 scored += [(memory, memory["score"]) for memory in (yield from _asked(call))["results"]]

@@ -156,14 +156,14 @@ class LanguageEmbedder:
                     await self.shared.embed(QUESTIONS[language], urgent=True),
                     await self.shared.embed(STATEMENTS[other]),
                 )
-                far, near = _far_and_near(questions @ statements.T)
-                shared_far, shared_near = _far_and_near(between[0] @ between[1].T)
+                far, near = far_and_near(questions @ statements.T)
+                shared_far, shared_near = far_and_near(between[0] @ between[1].T)
                 scale = (shared_near - shared_far) / max(near - far, 0.01)
                 self._scales[language] = scale, shared_far - scale * far
                 self._lengths[language] = statements.shape[1]
 
 
-def _far_and_near(cosines: Vectors) -> tuple[float, float]:
+def far_and_near(cosines: Vectors) -> tuple[float, float]:
     """Return the mean beside the diagonal and on it."""
     mine = np.eye(len(cosines), dtype=bool)
     return float(cosines[~mine].mean()), float(cosines[mine].mean())

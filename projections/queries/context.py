@@ -11,7 +11,8 @@ from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import in_order
 from projections.profile.visibility import Visibility, visibility_at
 from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES, MemoryContext
-from projections.queries.search import NO_FILTERS, Question
+from projections.queries.search import NO_FILTERS, FoundTurn, Question, answered
+from schemas.vocabulary.words import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from projections.profile.ranked_memories import RankedMemories
     from projections.queries.filters import Filters
     from projections.queries.queries import Queries
-    from projections.queries.search import Found, Pool
+    from projections.queries.search import Found, Pool, SearchResult
     from projections.state.memory import Memory
     from schemas.identity import Owner
     from schemas.vocabulary.words import Tier
@@ -51,6 +52,11 @@ class ContextAsked:
     """Provenances of what is left out."""
     filters: Filters = NO_FILTERS
     """What memories must meet besides, those of the profile too."""
+    with_memories: bool = True
+    """Whether memories are looked for; what the context has without a query it has anyway."""
+    with_turns: bool = True
+    min_relevance: float | None = None
+    """What was found for the query is left out if it is less relevant; None: than the answer's line."""
 
     def meets(self, owner: Owner, at: datetime) -> Callable[[Memory], bool] | None:
         """Return the test that a user's memories must pass at an instant; None where there are no filters."""
@@ -77,13 +83,13 @@ class Contexts:
         await self._queries.state(owner, now)  # first: what is not held here is not worth a vector
         visibility = self._visibility(owner, asked)
         ranked = await self._queries.ranked(owner, now, visibility=visibility)
-        memories: list[Found] = []
         relevant: list[Found] = []
-        by_words = False
+        result: SearchResult[Found | FoundTurn] | None = None
         if asked.query.strip() and asked.tier == "paid" and visibility is not Visibility.NAME_ONLY:
-            memories, relevant, by_words = await self._found(owner, asked, visibility, now)
+            result, relevant = await self._found(owner, asked, visibility, now)
             ranked = self._queries.ranked_now(owner)  # as it is by now: a search waits
         meets = asked.meets(owner, now)
+        found = [] if result is None else result.found
         recent, important = self._in_order(ranked, asked, visibility, now, meets)
         return MemoryContext(
             query=asked.query,
@@ -91,12 +97,13 @@ class Contexts:
             user_profile=self._profile(ranked, owner, asked, visibility, now),
             relevant_episodes=relevant,
             recent_episodes=recent,
-            memories=memories,
+            memories=[one for one in found if not isinstance(one, FoundTurn)],
+            turns=[one for one in found if isinstance(one, FoundTurn)],
+            result=result,
             total_memories=ranked.total(now, asked.agent_id, visibility, asked.exclude_sources, meets=meets),
             most_important=important,
             hides=lambda text: ranked.names_sensitive(text, visibility),
             provenances=ranked.provenances if asked.marked else None,
-            by_words=by_words,
         )
 
     async def profile(self, owner: Owner, agent_id: str | None, now: datetime) -> dict[str, Any] | None:
@@ -137,35 +144,43 @@ class Contexts:
 
     async def _found(
         self, owner: Owner, asked: ContextAsked, visibility: Visibility, now: datetime
-    ) -> tuple[list[Found], list[Found], bool]:
+    ) -> tuple[SearchResult[Found | FoundTurn], list[Found]]:
         """Return what was found for the query, and the episodes that are near enough; as a rule by one search.
 
-        And whether it was found by words alone: which episodes are near is not known then, and there are none.
+        Where it was found by words alone, which episodes are near is not known, and there are none.
         """
         index_search = self._queries.index_search
         views = await index_search.views_if_there(asked.query)
         sees = self._queries.sees(owner, visibility)
 
         filters = replace(asked.filters, agent_id=asked.agent_id, exclude_sources=asked.exclude_sources)
+        question = Question(
+            text=asked.query, filters=filters, limit=asked.top_k, include_global=asked.include_global, with_past=False
+        )
 
-        async def pool(kind: str | None) -> tuple[list[Found], list[Found], Pool]:
-            question = Question(
-                text=asked.query,
-                filters=replace(filters, kind=kind),
-                limit=asked.top_k,
-                include_global=asked.include_global,
-                with_past=False,
-            )
-            found = await index_search.pool(owner, question, views, now=now, sees=sees)
-            near = found.near(EPISODIC, threshold, asked.top_k)
-            return found.best(asked.top_k), near, found
+        async def pool(kind: str | None) -> tuple[Pool, list[Found]]:
+            one = replace(question, filters=replace(filters, kind=kind))
+            found = await index_search.pool(owner, one, views, now=now, sees=sees)
+            return found, found.near(EPISODIC, threshold, asked.top_k)
 
         threshold = self._threshold() if asked.similarity_threshold is None else asked.similarity_threshold
-        memories, relevant, found = await pool(filters.kind)
-        lies_below = filters.kind is None and found.deepest >= threshold
-        if len(relevant) < asked.top_k and lies_below:  # more of them may be below what was found
-            _, relevant, _ = await pool(EPISODIC)
-        return memories, relevant, found.by_words
+        found, relevant = await pool(filters.kind)
+        memories = found.best(asked.top_k) if asked.with_memories else []
+        both: list[Found | FoundTurn] = [*memories]
+        if asked.with_turns:
+            # what was shown is nobody's word, and a context goes to a model as it stands
+            said = replace(filters, exclude_sources=(*asked.exclude_sources, *SHOWN.values()))
+            more = replace(question, filters=said, limit=len(memories) + asked.top_k)
+            both = index_search.with_turns(owner, found, memories, more, self._hides(owner, visibility))
+        result = answered(found, both)
+        result = result.least(result.line if asked.min_relevance is None else asked.min_relevance)
+        if len(relevant) < asked.top_k and filters.kind is None and found.deepest >= threshold:
+            _, relevant = await pool(EPISODIC)  # more of them may be below what was found
+        return result, relevant
+
+    def _hides(self, owner: Owner, visibility: Visibility) -> Callable[[str], bool]:
+        ranked = self._queries.ranked_now(owner)
+        return lambda text: ranked.names_sensitive(text, visibility)
 
     def _in_order(
         self,

@@ -15,7 +15,7 @@ from schemas.text import on_one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from projections.queries.search import Found
+    from projections.queries.search import Found, FoundTurn, SearchResult
     from projections.state.memory import Memory
     from schemas.vocabulary.words import Tier
 
@@ -76,8 +76,10 @@ class MemoryContext:
     """Tells of a text of the conversation whether it is not to be seen."""
     provenances: Mapping[str, str] | None = None
     """Where the memories of the profile are from, by id; None where lines are not to be marked."""
-    by_words: bool = False
-    """Whether `memories` were found by words alone, because the embedder was away."""
+    turns: Sequence[FoundTurn] = ()
+    """What was said that was found for the query."""
+    result: SearchResult[Found | FoundTurn] | None = None
+    """What was found for the query, memories and turns; None where nothing was looked for."""
 
     @property
     def _spell(self) -> Callable[[str, str], str]:

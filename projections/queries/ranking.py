@@ -316,19 +316,21 @@ def turn_scores(
     matches: Scores,
     said_at: Times,
     by_user: Mask,
-    lasting: Scored,
     as_of: datetime,
     span: Span | None = None,
     *,
+    lasting: Scored | None = None,
     has_slots: bool = False,
     formed: Mask | None = None,
 ) -> Scored:
     """Return the scores of turns beside memories, 0 to 1; a match is 1 for the turn that matches best.
 
-    `said_at` is in microseconds, `lasting` how surely what each says lasts, 0 to 1. A turn fills no slot: where a question asks for one (`has_slots`), the turn's share of
-    it is nothing. `formed` says which have something of the form that it asks for, None where that has no share.
+    `said_at` is in microseconds, `lasting` how surely what each says lasts, 0 to 1; None has no share. A turn fills no
+    slot: where a question asks for one (`has_slots`), the turn's share of it is nothing. `formed` says which have something of the form that it asks for, None where that has no share.
     """
-    fused = np.where(by_user, TURN_WEIGHT, OTHERS_TURN_WEIGHT) * matches * (1.0 - LASTING_WEIGHT * (1.0 - lasting))
+    fused = np.where(by_user, TURN_WEIGHT, OTHERS_TURN_WEIGHT) * matches
+    if lasting is not None:
+        fused *= 1.0 - LASTING_WEIGHT * (1.0 - lasting)
     days = np.maximum(0, microseconds(as_of) - said_at) / _MICROSECONDS_A_DAY
     light = IMPORTANCE_WEIGHT * DEFAULT_IMPORTANCE + RECENCY_WEIGHT * 0.5 ** (days / RECENCY_HALF_LIFE_DAYS)
     scores = (1.0 - IMPORTANCE_WEIGHT - RECENCY_WEIGHT) * fused + light

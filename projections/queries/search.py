@@ -18,6 +18,7 @@ from projections.dates.questions import named_span
 from projections.dates.reader import may_name_time
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.embedding.question_views import QuestionViews
+from projections.embedding.reference_scale import ReferenceScale
 from projections.embedding.serving import is_outdated, multilingual, views_of
 from projections.embedding.stored_vector import vector_of
 from projections.index.centre import centre_of
@@ -28,6 +29,7 @@ from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.memory_rows import MemoryRows, MemoryRowsByUser, sees_all
 from projections.queries.ranking import NO_PARTS, POOL, Parts, rank, turn_scores
+from projections.queries.relevance import Measured, load
 from projections.queries.turns.index import MAX_CHARACTERS, TurnIndex, said_by, source_of, spoken, words_of
 from projections.queries.turns.making import TurnVectorMaking
 from projections.queries.turns.meaning import TurnMeaning
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from projections.partitions.shards import Shards
     from projections.profile.slot_asked import SlotAsked
     from projections.queries.ranking import Ranked, Rows
+    from projections.queries.relevance import Evidence
     from projections.queries.turns.index import Scored, TurnMatches
     from projections.queries.turns.meaning import TurnMeanings
     from projections.shard.observation_lookup import Turn
@@ -124,6 +127,25 @@ class SearchResult(Generic[FoundT]):
     found: list[FoundT]
     by_words: bool
     """Whether words alone were searched for, because the embedder was away."""
+    relevance: Sequence[float]
+    """Of each, 0 to 1."""
+    line: float
+    """What is less relevant is no evidence."""
+    evidence: Evidence
+    lacks_turns: bool = False
+    """Whether some turns took part by their words alone, because their vectors are still being made."""
+
+    @property
+    def rated(self) -> list[tuple[FoundT, float]]:
+        """Each with its relevance."""
+        return list(zip(self.found, self.relevance, strict=True))
+
+    def least(self, relevance: float) -> SearchResult[FoundT]:
+        """Return it without what is less relevant."""
+        kept = [place for place, one in enumerate(self.relevance) if one >= relevance]
+        return replace(
+            self, found=[self.found[place] for place in kept], relevance=[self.relevance[place] for place in kept]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +247,10 @@ class Pool:
     """The forms that the query asks for, a bit each."""
     by_words: bool = False
     """Whether nothing was searched by its meaning, because the embedder was away."""
+    language: str | None = None
+    """Of the query."""
+    scale: tuple[float, float] = (1.0, 0.0)
+    """Of the encoder's cosines, to those that relevance is told by."""
 
     @property
     def has_slots(self) -> bool:
@@ -235,6 +261,13 @@ class Pool:
     def has_formed(self) -> bool:
         """Whether a memory has something of the form that the query asks for."""
         return self.parts.formed is not None and bool(self.parts.formed.any())
+
+    def share_of(self, text: str) -> float:
+        """Return what of the weight of the query's words stands in a text."""
+        held = set(tokens(text[:MAX_CHARACTERS])).intersection(self.tokens)
+        rarity: Callable[[str], float] = (lambda _: 1.0) if self.turns is None else self.turns.words.rarity
+        total = sum(map(rarity, self.tokens))
+        return sum(map(rarity, held)) / total if total else 0.0
 
     def best(self, limit: int, min_score: float = 0.0) -> list[Found]:
         """Return at most `limit` memories, best first."""
@@ -308,6 +341,7 @@ class IndexSearch:
         self._index_sync = index_sync
         self._embedder = embedder
         self._questions = QuestionViews(embedder)
+        self._scale = ReferenceScale()
         self._turn_index = TurnIndex(shards)
         encoder = partial(multilingual, embedder) if makes_turn_vectors else None
         self.turn_vectors = TurnVectorMaking(shards, encoder, self._turn_index)
@@ -420,6 +454,8 @@ class IndexSearch:
             asked.slot,
             forms,
             not views,
+            spoken(question.text),
+            await self._scale.of(multilingual(self._embedder)) if views else (1.0, 0.0),
         )
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
@@ -690,9 +726,9 @@ class IndexSearch:
                 matches,
                 words.times()[rows],
                 words.users()[rows],
-                words.lasting()[rows],
                 pool.at,
                 pool.span,
+                lasting=words.lasting()[rows],
                 has_slots=pool.has_slots,
                 formed=formed,
             )
@@ -748,6 +784,44 @@ class IndexSearch:
         if not is_past:
             return await self._index_sync.search(owner, asked)
         return await search_state(owner, state, lambda: self._shards.of(owner).ledger, self._shards.encoding, asked)
+
+
+def answered(pool: Pool, found: list[FoundT]) -> SearchResult[FoundT]:
+    """Return the answer with what a search found, and how relevant that is."""
+    values = measured(pool, found)
+    relevance = load().of(values)
+    line = load().line(relevance, values.texts)
+    lacks_turns = pool.meanings is not None and not pool.meanings.is_complete
+    evidence = load().evidence(relevance, line)
+    return SearchResult(found, pool.by_words, relevance.tolist(), line, evidence, lacks_turns)
+
+
+def measured(pool: Pool, found: Sequence[Found | FoundTurn]) -> Measured:
+    """Return what tells how relevant results of a search are."""
+    cosines, shares, between = [], [], []
+    for one in found:
+        event_ids: Sequence[str]
+        if isinstance(one, FoundTurn):
+            event_ids, cosine, content = [one.turn.message.envelope.event_id], None, one.turn.message.content
+        else:
+            event_ids, cosine, content = one.memory.source_ids, one.ranked.cosine, one.memory.content
+        near = [cosine, *(pool.meanings.said(event_id) for event_id in event_ids)] if pool.meanings else [cosine]
+        cosines.append(max((known for known in near if known is not None), default=np.nan))
+        rows = [] if pool.turns is None else [row for i in event_ids if (row := pool.turns.words.place(i)) is not None]
+        rows = [row for row in rows if pool.turns is not None and row < len(pool.turns.shares)]
+        shares.append(pool.share_of(content) if pool.turns is None or not rows else max(pool.turns.shares[rows]))
+        between.append(spoken(content) not in (None, pool.language))
+    of_turns = pool.meanings.cosines if pool.meanings is not None else np.empty(0)
+    best = np.fmax.reduce(np.concatenate((pool.parts.cosines, of_turns)), initial=np.nan)
+    scale, shift = pool.scale
+    return Measured(
+        scale * np.array(cosines, np.float64) + shift,
+        np.array(shares, np.float64),
+        np.array(between, np.bool_),
+        scale * float(best) + shift,
+        max(float(pool.turns.shares.max(initial=0.0)) if pool.turns is not None else 0.0, max(shares, default=0.0)),
+        max(len(pool.memories), 0 if pool.turns is None else int(pool.turns.visible.sum())),
+    )
 
 
 def _once(found: list[Candidates]) -> list[Candidates]:

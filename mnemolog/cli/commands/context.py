@@ -6,7 +6,7 @@ import typer
 
 from mnemolog.cli.invocation import command
 from mnemolog.cli.options import AGENT, APP, FILTER, USER
-from mnemolog.cli.output import BY_WORDS, Output
+from mnemolog.cli.output import DEGRADED, Output
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Tier
 
@@ -52,8 +52,8 @@ async def context(  # noqa: PLR0913 - one for each option
     if output.as_json:
         output.json(found)
         return
-    if "degraded" in found:
-        output.say(BY_WORDS)
+    for part in found.get("degraded", ()):
+        output.say(DEGRADED[part])
     parts = [found["prompt"].strip(), found["block"], *([found["message"]] if found["memories"] else [])]
     parts.append("\n".join(f"{turn['role']}: {turn['content']}" for turn in found["working_memory"]))
     if any(parts):

@@ -6,12 +6,13 @@ import typer
 
 from mnemolog.cli.invocation import command
 from mnemolog.cli.options import ABOUT, AGENT, APP, AS_OF, FILTER, ONE_ATTRIBUTE, SPEAKER, USER
-from mnemolog.cli.output import BY_WORDS, Output
+from mnemolog.cli.output import DEGRADED, Output
 from mnemolog.client.client import AsyncClient
 
 QUERY = Annotated[str, typer.Argument(help="What to look for, in any words.")]
 LIMIT = Annotated[int, typer.Option("--limit", "-n", min=1, max=100)]
-TURNS = Annotated[bool, typer.Option("--turns", help="Also find what was said, whether it was remembered or not.")]
+TURNS = Annotated[bool | None, typer.Option("--turns/--no-turns", help="Only what was said; or memories alone.")]
+MIN_RELEVANCE = Annotated[float, typer.Option("--min-relevance", min=0, max=1, help="Leave out what is less relevant.")]
 HOPS = Annotated[
     int, typer.Option("--hops", min=1, max=2, help="2: what the best memories are about is looked for too.")
 ]
@@ -37,12 +38,13 @@ async def search(  # noqa: PLR0913 - one for each option
     limit: LIMIT = 5,
     filters: FILTER = None,
     as_of: AS_OF = None,
-    turns: TURNS = False,
+    turns: TURNS = None,
+    min_relevance: MIN_RELEVANCE = 0.0,
     hops: HOPS = 1,
     recall: RECALL = False,
 ) -> None:
-    """Find memories by words and by meaning. Looking does not change them, unless --recall says so."""
-    include = ["memories", "turns"] if turns else None
+    """Find memories and what was said. Looking does not change them, unless --recall says so."""
+    include = None if turns is None else ["turns"] if turns else ["memories"]
     found = await client.search(
         user,
         agent,
@@ -57,14 +59,17 @@ async def search(  # noqa: PLR0913 - one for each option
         include=include,
         app_id=app,
         hops=None if hops == 1 else hops,
+        min_relevance=min_relevance or None,
     )
     if output.as_json:
         output.json(found)
         return
-    if "degraded" in found:
-        output.say(BY_WORDS)
+    for part in found.get("degraded", ()):
+        output.say(DEGRADED[part])
+    if found["results"] and found["evidence"] == "none":
+        output.say("nothing here is likely to be about that")
     output.table(
-        ("score", "memory", "category", "importance", "id"),
+        ("relevance", "memory", "category", "importance", "id"),
         [_row(hit) for hit in found["results"]],
         f"nothing found for user {user} (--user)",
     )
@@ -73,7 +78,7 @@ async def search(  # noqa: PLR0913 - one for each option
 def _row(hit: dict[str, Any]) -> tuple[object, ...]:
     """Return the cells of a memory or of a turn; what is true no more says so."""
     if hit["kind"] == "turn":
-        return hit["score"], hit["memory"], "said", "", hit["turn_id"]
+        return hit["relevance"], hit["memory"], "said", "", hit["turn_id"]
     until = f" (until {hit['valid_to'][:10]})" if hit.get("valid_to") else ""
     over = until or (f" ({hit['status']})" if hit["status"] != "active" else "")
-    return hit["score"], f"{hit['memory']}{over}", hit["category"], hit["importance"], hit["memory_id"]
+    return hit["relevance"], f"{hit['memory']}{over}", hit["category"], hit["importance"], hit["memory_id"]

@@ -27,7 +27,7 @@ from starlette.types import Receive, Scope, Send
 from mnemolog.http.bounds.bodies import MAX_SMALL_BODY_BYTES
 from mnemolog.http.mcp.tools import OF_MCP, READING, RoutedTool, line
 from mnemolog.http.own_routes import Answered, Requested, ask
-from mnemolog.http.tool_definitions import ADD, CALLER_FIELDS, SEARCH
+from mnemolog.http.tool_definitions import ADD, CALLER_FIELDS, NOTHING_KNOWN, SEARCH
 from schemas.identity import derived_id
 from schemas.messages.observations import APP_ID
 from schemas.text import on_one_line
@@ -158,4 +158,4 @@ def _add_text(status: int, memory: dict[str, Any]) -> str:
 def _search_text(results: dict[str, Any]) -> str:
     """Return the results as text: a line for each memory or turn, with its day and where it is from."""
     lines = [line(found) for found in results["results"]]
-    return "\n".join(lines) or f"Nothing is remembered about this. {ADD.name} remembers something."
+    return "\n".join(lines) or f"{NOTHING_KNOWN} {ADD.name} remembers something."

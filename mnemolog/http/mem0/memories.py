@@ -212,6 +212,7 @@ class Memories:
             "query": query,
             "limit": limit,
             "include_global": False,
+            "include": ["memories"],
             **({} if threshold is None else {"min_score": threshold}),
             **({"as_of": _end_of(body["reference_date"])} if body.get("reference_date") is not None else {}),
         }

@@ -15,6 +15,7 @@ from mnemolog.http.models.requests import (
     Included,
     Instant,
     KnownAt,
+    MinRelevance,
     Query,
     SearchFilters,
     Shallow,
@@ -60,7 +61,8 @@ class Context(Body):
     recall: bool = True
     marked: Annotated[bool, Field(description="whether each line says where it is from")] = False
     exclude_sources: ExcludedSources = Field(default_factory=list)
-    include: Included = ["memories"]  # noqa: RUF012 - pydantic copies it
+    include: Included = ["memories", "turns"]  # noqa: RUF012 - pydantic copies it
+    min_relevance: MinRelevance | None = None
 
 
 class Greeting(Body):

@@ -30,9 +30,13 @@ class Context(Shape):
     prompt: str
     block: str
     message: str
-    turns: list[TurnResult] | None = None
-    """What was said that matches the query, best first; only where `include` has turns."""
-    degraded: list[Literal["semantic"]] | None = None
+    turns: list[TurnResult]
+    """What was said that is relevant to the query and that no memory of the answer says, best first."""
+    evidence: Literal["strong", "weak", "none"] | None = None
+    """As of a search; absent where nothing was looked for, as are the next two."""
+    line: float | None = None
+    relevance_version: str | None = None
+    degraded: list[Literal["semantic", "turns"]] | None = None
     """As of a search: what was found for the query was found without; absent otherwise."""
 
 

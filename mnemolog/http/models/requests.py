@@ -333,6 +333,11 @@ Included = Annotated[
     Field(min_length=1, max_length=2, description="what is looked for: memories, and turns as they were said"),
 ]
 
+MinRelevance = Annotated[
+    Unit,
+    Field(description="what is less relevant is left out; by default what is below the line of the answer"),
+]
+
 
 class Search(Body):
     """A question to the memories of a user."""
@@ -354,7 +359,8 @@ class Search(Body):
     known_at: KnownAt = None
     recall: bool = True
     exclude_sources: ExcludedSources = Field(default_factory=list)
-    include: Included = ["memories"]  # noqa: RUF012 - pydantic copies it
+    include: Included = ["memories", "turns"]  # noqa: RUF012 - pydantic copies it
+    min_relevance: Annotated[Unit, Field(description="what is less relevant is left out")] = 0.0
     hops: Annotated[int, Field(ge=1, le=2, description="2: what the best memories are about is looked for too")] = 1
     understand_time: Annotated[bool, Field(description="what was true at a time that the query names comes first")] = (
         True

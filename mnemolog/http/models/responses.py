@@ -111,6 +111,10 @@ class TurnResult(Shape):
     memory: str
     score: float
     scores: TurnScores
+    relevance: float
+    """As of a memory."""
+    below_line: bool | None = None
+    """As of a memory; absent in a context."""
     user_id: str
     agent_id: str | None
     session_id: str
@@ -132,14 +136,27 @@ class Result(DatedMemory):
     scores: Scores
     cosine: float | None
     """How near its meaning is to the query's, -1 to 1, comparable between users of one encoder; null if unknown."""
+    relevance: float
+    """The share of results with this number that are about the query, 0 to 1: it means the same for every user."""
+    below_line: bool | None = None
+    """Whether contexts and tools leave it out; absent in a context, which has none such."""
 
 
 class Results(Shape):
     """What a search found, best first."""
 
     results: list[Result | TurnResult]
-    degraded: list[Literal["semantic"]] | None = None
-    """The parts of the scores that could not be had, because the embedder could not be reached; absent otherwise."""
+    evidence: Literal["strong", "weak", "none"]
+    """Whether anything that was found is likely to be about the query."""
+    line: float
+    """The relevance below which contexts and tools leave a result of this answer out."""
+    relevance_version: str
+    """Of the model that tells the relevance: numbers of different versions are not compared."""
+    note: str | None = None
+    """What a tool tells the model where nothing is relevant; absent otherwise."""
+    degraded: list[Literal["semantic", "turns"]] | None = None
+    """Parts of the scores that could not be had: the embedder could not be reached (`semantic`), or the vectors of some
+    turns are still being made (`turns`); absent otherwise."""
 
 
 class AcceptedEvent(Shape):

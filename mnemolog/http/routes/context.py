@@ -12,17 +12,16 @@ from mnemolog.http.models import context_responses as shapes
 from mnemolog.http.models.context_requests import Context, Greeting
 from mnemolog.http.permissions import OF_USERS, reads
 from mnemolog.http.routes.agents import fold_turns, recent_turns
-from mnemolog.http.routes.search import degraded, result
+from mnemolog.http.routes.search import degraded, id_of, result, told
 from mnemolog.http.routing import answer, routes
 from mnemolog.http.tracing import note_found
 from mnemolog.log.deadline import suspend_deadline
 from projections.queries.context import ContextAsked
 from projections.queries.filters import Filters
 from projections.queries.prompt import MemoryContext
-from projections.queries.search import Found, Question
+from projections.queries.search import Found
 from projections.queries.views import memory_view
 from schemas.identity import Owner, derived_id
-from schemas.vocabulary.words import SHOWN
 
 router = routes("agents", "/v1", OF_USERS)
 NAMES: Final = frozenset({"role", "event_id", "session_id", "agent_id", "occurred_at", "recorded_at"})
@@ -58,35 +57,20 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
         "similarity_threshold",
         "marked",
         "exclude_sources",
+        "min_relevance",
     )
+    include = {f"with_{name}": name in body.include for name in ("memories", "turns")}
     with worker.metrics.timed("query"), suspend_deadline():  # the query is embedded, perhaps far away
-        asked = ContextAsked(**{n: getattr(body, n) for n in names}, filters=Filters(**scoped))
+        asked = ContextAsked(**{n: getattr(body, n) for n in names}, **include, filters=Filters(**scoped))
         memory_context = await worker.contexts.context(owner, asked, now)
-    worker.metrics.counted("query", "found" if memory_context.memories else "nothing")
+    worker.metrics.counted("query", "found" if memory_context.memories or memory_context.turns else "nothing")
     note_found(body.query, [*memory_context.memories, *memory_context.relevant_episodes])
     if body.recall:
         _note_recalls(worker.recalls, owner, [*memory_context.memories, *memory_context.relevant_episodes], now)
-    view, by_words = _context_view(owner, memory_context, working, now), memory_context.by_words
-    if "turns" in body.include and body.query.strip() and body.tier == "paid":
-        question = Question(
-            text=body.query,
-            # what was shown is nobody's word, and a context goes to a model as it stands
-            filters=Filters(
-                agent_id=body.agent_id,
-                exclude_sources=(*body.exclude_sources, *SHOWN.values()),
-                **scoped,
-            ),
-            limit=body.top_k,
-            include_global=False,
-        )
-        visibility = worker.contexts.visibility(owner, body.agent_id, body.intimacy)
-        with suspend_deadline():
-            said = await worker.queries.search_said(
-                owner, question, now=now, with_memories=False, visibility=visibility
-            )
-        view["turns"] = [result(found, now) for found in said.found]
-        by_words |= said.by_words
-    return answer(view | degraded(worker, by_words=by_words))
+    view = _context_view(owner, memory_context, working, now)
+    if memory_context.result is None:
+        return answer(view)
+    return answer(view | told(memory_context.result) | degraded(worker, memory_context.result))
 
 
 @router.post("/greeting", response_model=shapes.Greeting)
@@ -108,6 +92,7 @@ def _note_recalls(recalls: Recalls, owner: Owner, results: list[Found], now: dat
 
 
 def _context_view(owner: Owner, context: MemoryContext, working: list[dict[str, Any]], at: datetime) -> dict[str, Any]:
+    relevance = {id_of(one): value for one, value in context.result.rated} if context.result is not None else {}
     return {
         "user_profile": context.user_profile,
         "relevant_episodes": [
@@ -116,7 +101,8 @@ def _context_view(owner: Owner, context: MemoryContext, working: list[dict[str, 
         ],
         "recent_episodes": [memory_view(owner, memory, at) for memory in context.recent_episodes],
         "working_memory": [turn for turn in working if not context.hides("\n".join(_texts(turn)))],
-        "memories": [result(found, at) for found in context.memories],
+        "memories": [result(found, at, relevance[id_of(found)]) for found in context.memories],
+        "turns": [result(found, at, relevance[id_of(found)]) for found in context.turns],
         "total_memories": context.total_memories,
         "prompt": context.prompt,
         "block": context.block,

@@ -14,6 +14,7 @@ from mnemolog.http.routing import answer, routes, takes_long
 from mnemolog.http.tracing import note_found
 from mnemolog.worker.worker import Worker
 from projections.queries.filters import Filters
+from projections.queries.relevance import load
 from projections.queries.search import Found, FoundTurn, Question, SearchResult
 from projections.queries.validity import dated_view
 from projections.queries.views import turn_view
@@ -28,9 +29,18 @@ NO_MEMORIES: Final[Mapping[str, Memory]] = {}
 @reads
 @takes_long
 async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Response:
-    """Find memories by words and by meaning, and turns by their words; importance and recency weigh lightly.
+    """Find memories and turns by words and by meaning; importance and recency weigh lightly.
 
-    While the embedder cannot be reached it finds by words alone, and `degraded` says so.
+    `relevance` says how likely each is about the question, `evidence` whether anything is. While the embedder cannot be
+    reached it finds by words alone, and `degraded` says so.
+    """
+    return await found(body, worker, tenant, least=body.min_relevance)
+
+
+async def found(body: Search, worker: Worker, tenant: str, *, least: float | None, note: str = "") -> Response:
+    """Return what a search finds that is at least so relevant; None: as the line of the answer.
+
+    `note` is what the answer says where that is nothing.
     """
     now, owner = worker.clock.now(), Owner(tenant, body.user_id)
     at = body.as_of or now
@@ -56,9 +66,9 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
             understand_time=body.understand_time,
             hops=body.hops,
         )
-        results: SearchResult[Any]
         await worker.shards.load(owner)
         visibility = worker.contexts.visibility(owner, body.agent_id)
+        results: SearchResult[Any]
         if "turns" in body.include:
             with_memories = "memories" in body.include
             results = await worker.queries.search_said(
@@ -66,6 +76,7 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
             )
         else:
             results = await worker.queries.search(owner, question, now=now, visibility=visibility)
+        results = results.least(results.line if least is None else least)
     worker.metrics.counted("query", "found" if results.found else "nothing")
     note_found(body.query, results.found)
     # A search of the past is no recall, and global memories have no user whose recall it would be.
@@ -73,26 +84,42 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
     if body.recall and shown and at >= now:
         worker.recalls.note(owner, shown, now)
     known = worker.shards.state(owner).memories
-    shape = {"results": [result(found, at, known) for found in results.found]}
-    return answer(shape | degraded(worker, by_words=results.by_words))
+    views = [
+        result(one, at, relevance, known) | {"below_line": relevance < results.line} for one, relevance in results.rated
+    ]
+    noted = {"note": note} if note and not views else {}
+    return answer({"results": views} | told(results) | noted | degraded(worker, results))
 
 
-def degraded(worker: Worker, *, by_words: bool) -> dict[str, list[str]]:
+def told(results: SearchResult[Any]) -> dict[str, Any]:
+    """Return what an answer says about all that was found: whether it is evidence, and by which line and model."""
+    return {"evidence": results.evidence, "line": results.line, "relevance_version": load().version}
+
+
+def degraded(worker: Worker, results: SearchResult[Any]) -> dict[str, list[str]]:
     """Return what an answer says about a search that had to do without a part of its scores, and count it."""
-    if not by_words:
-        return {}
-    worker.metrics.searched_by_words()
-    return {"degraded": ["semantic"]}
+    if results.by_words:
+        worker.metrics.searched_by_words()
+    parts = [name for name, lacks in (("semantic", results.by_words), ("turns", results.lacks_turns)) if lacks]
+    return {"degraded": parts} if parts else {}
 
 
-def result(found: Found | FoundTurn, at: datetime, memories: Mapping[str, Memory] = NO_MEMORIES) -> dict[str, Any]:
+def id_of(found: Found | FoundTurn) -> str:
+    """Return the id of a memory or of a turn that was found."""
+    return found.memory.memory_id if isinstance(found, Found) else found.turn.message.envelope.event_id
+
+
+def result(
+    found: Found | FoundTurn, at: datetime, relevance: float, memories: Mapping[str, Memory] = NO_MEMORIES
+) -> dict[str, Any]:
     """Return a memory or a turn that was found, with its scores, as it is shown at an instant.
 
     `memories` are the user's: what superseded a memory says until when that was true.
     """
     if isinstance(found, FoundTurn):
-        return turn_view(found)
+        return turn_view(found) | {"relevance": relevance}
     view, ranked = dated_view(found.owner, found.memory, memories, at), found.ranked
     scores = {name: getattr(ranked, name) for name in ("semantic", "keyword", "importance", "recency")}
     ours = {"memory_id": view["memory_id"], "memory": view["content"], "score": ranked.score, "scores": scores}
+    ours["relevance"] = relevance
     return ours | {"cosine": ranked.cosine} | view

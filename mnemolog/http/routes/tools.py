@@ -18,6 +18,7 @@ from mnemolog.http.models.requests import (
     Content,
     Id,
     Included,
+    MinRelevance,
     Question,
     Search,
     SpokenBy,
@@ -26,7 +27,7 @@ from mnemolog.http.models.requests import (
 from mnemolog.http.permissions import DESCRIPTION, OF_TOOLS, default_user, needs, reads
 from mnemolog.http.routes import memories, search
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
-from mnemolog.http.tool_definitions import TOOLS
+from mnemolog.http.tool_definitions import NOTHING_KNOWN, TOOLS
 from schemas.inputs.input_events import DEFAULT_USER
 from schemas.vocabulary.words import Category, MemoryType, Scope
 
@@ -67,7 +68,8 @@ class MemorySearch(Body):
     speaker: SpokenBy | None = None
     scope: Literal["all", "global", "personal"] = "all"
     limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5
-    include: Included = ["memories"]  # noqa: RUF012 - pydantic copies it
+    include: Included = ["memories", "turns"]  # noqa: RUF012 - pydantic copies it
+    min_relevance: MinRelevance | None = None
 
 
 @router.get("", response_model=Tools, operation_id="told_v1_tools_get")  # its published name
@@ -97,9 +99,12 @@ async def memory_add(
 @reads
 @takes_long
 async def memory_search(body: MemorySearch, worker: CurrentWorker, caller: Caller, tenant: Tenant) -> Response:
-    """Find what a model looks for: answers as `POST /v1/search`, and is a recall as that is."""
-    fields = body.model_dump() | {"user_id": _user(body, caller)}
-    return await search.search(Search(**fields), worker, tenant)
+    """Find what a model looks for: answers as `POST /v1/search`, and is a recall as that is.
+
+    What is below the line of the answer is left out; `note` says so where nothing is left.
+    """
+    fields = body.model_dump(exclude={"min_relevance"}) | {"user_id": _user(body, caller)}
+    return await search.found(Search(**fields), worker, tenant, least=body.min_relevance, note=NOTHING_KNOWN)
 
 
 def _user(body: MemoryAdd | MemorySearch, caller: Principal) -> str:

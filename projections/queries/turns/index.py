@@ -93,6 +93,8 @@ class TurnMatches:
     scores: Scores
     answered: Scores
     """The same, or that of what was answered to a turn where it is greater."""
+    shares: Scores
+    """What of the weight of the query's words stands in each turn that is visible, or in the one before, 0 to 1."""
     visible: Mask
     """Which turns the agent who asks knows, and were said until the instant that is asked about."""
 
@@ -150,6 +152,8 @@ class UserWords:
     _session_codes: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     """The row of each turn; screenshots and articles have none here."""
+    _places: dict[str, int] = field(default_factory=dict)
+    """The same with screenshots and articles."""
     _before: array[int] = field(default_factory=lambda: array("q"))
     """Each row's last turn in its session."""
     _last: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
@@ -164,7 +168,7 @@ class UserWords:
     unmade: set[int] = field(default_factory=set)
     """The user's rows that have no vector, or one without the reply, or of words that were withdrawn since."""
     _told: dict[int, tuple[int, Turn | None]] = field(default_factory=dict)
-    """What is kept of rows that were asked for, with the length of their sessions then: a later turn may take it back."""
+    """What is kept of rows that were asked for, with the length of their sessions then: later turns may take it back."""
     _lengths: dict[int, int] = field(default_factory=dict)
     """By session, how many rows it has."""
     _told_bytes: int = 0
@@ -185,6 +189,14 @@ class UserWords:
         """Return the row of a turn, None for what is not among them."""
         return self.rows.get(event_id)
 
+    def place(self, event_id: str) -> int | None:
+        """Return the row of a turn, a screenshot or an article, None for what is not among them."""
+        return self._places.get(event_id)
+
+    def answered(self, row: int) -> int | None:
+        """Return the row before one in its session, None where there is none."""
+        return None if self._before[row] == _NONE else self._before[row]
+
     def add(self, turn: Turn) -> None:
         """Add the next turn of the log."""
         message = turn.message
@@ -204,6 +216,7 @@ class UserWords:
         self._before.append(before)
         if message.role not in SHOWN:  # memories are ranked by the words of turns alone
             self.rows[message.envelope.event_id] = row
+        self._places[message.envelope.event_id] = row
         self.event_ids.append(message.envelope.event_id)
         self.by_user.append(by_user)
         self.answers.append(_NONE)
@@ -283,17 +296,17 @@ class UserWords:
 
     def matches(self, query: Sequence[str], agent_id: str | None, until: datetime) -> TurnMatches:
         """Return how the turns match that an agent knows and that were said until an instant."""
-        scores = self._bm25.scores(query)
+        scores, shares = self._bm25.scores(query), self._bm25.shares(query)
         before = np.frombuffer(self._before, dtype=np.int64)
         answers = np.flatnonzero(~self._own.holding(query) & (before != _NONE))
         scores[answers] = np.minimum(scores[answers], ANSWER_SHARE * scores[before[answers]])
         visible = self.visible(agent_id, until)
-        scores[~visible] = 0.0
+        scores[~visible] = shares[~visible] = 0.0
         if (best := float(scores.max(initial=0.0))) > 0.0:
             scores /= best
         next_turns = np.frombuffer(self.answers, dtype=np.int64)
         answered = np.where(next_turns == _NONE, scores, np.maximum(scores, scores[next_turns]))
-        return TurnMatches(self, scores, answered, visible)
+        return TurnMatches(self, scores, answered, shares, visible)
 
     def visible(self, agent_id: str | None, until: datetime) -> Mask:
         """Return which rows an agent knows and were said until an instant."""

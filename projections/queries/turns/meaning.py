@@ -56,6 +56,15 @@ class TurnMeanings:
         row = self.words.row(event_id)
         return None if row is None or np.isnan(self.cosines[row]) else float(self.cosines[row])
 
+    def said(self, event_id: str) -> float | None:
+        """Return the cosine of a turn, of a reply that of the turn that it answers; None where there is none."""
+        row = self.words.place(event_id)
+        if row is not None and not self.words.by_user[row]:
+            row = self.words.answered(row)
+        if row is None or row >= len(self.cosines) or np.isnan(self.cosines[row]):
+            return None
+        return float(self.cosines[row])
+
     def best(self) -> Iterator[str]:
         """Yield the ids of the turns in another language, the nearest first."""
         rows = np.flatnonzero(~np.isnan(self.scores))
@@ -84,7 +93,7 @@ class TurnMeaning:
         self._making = making
 
     async def near(self, owner: Owner, turns: TurnMatches, question: str, views: Sequence[View]) -> TurnMeanings | None:
-        """Return how near the turns are that are searched; None where there are none, or none has a vector.
+        """Return how near the turns are that are searched; None where there are none, or none is to have a vector.
 
         Raises EmbedderUnavailable, EmbedderRefused.
         """
@@ -98,8 +107,6 @@ class TurnMeaning:
         cosines = meanings.cosines(vector, len(words.event_ids))
         cosines[count:] = np.nan  # others may have read on meanwhile
         cosines[:count][~turns.visible] = np.nan
-        if np.isnan(cosines).all():
-            return None
         scores = meanings.centred(words.in_other_languages(language), cosines)
         rows = np.flatnonzero(~np.isnan(scores))
         if len(rows):
