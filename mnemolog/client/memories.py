@@ -108,9 +108,9 @@ def search(  # noqa: PLR0913 - one for each field of the request
     `session_id` leaves out what is of other sessions, `app_id` memories of other applications, and every turn; `about`,
     `speaker` (each in any spelling; "user" is the user) and `attribute` leave out other memories, and every turn.
     `exclude_sources` leaves out what is from there: chat, photo, inferred, manual, import. `include` has `memories`,
-    `turns` (what was said) or, as by default, both; what is less relevant than `min_relevance` is left out; `hops=2`
-    follows what the best memories name; `understand_time=False` reads "last week" as words. A blank query is refused; it has a default only because its place is after the agent's, as in
-    PowerMem.
+    `turns` (what was said) or, as by default, both. What is less relevant than `min_relevance` is left out. `hops=2`
+    follows what the best memories name; `understand_time=False` reads "last week" as words. A blank query is refused;
+    it has a default only because its place is after the agent's, as in PowerMem.
     """
     body = given(
         user_id=user_id,

@@ -173,10 +173,12 @@ class Contexts:
             more = replace(question, filters=said, limit=len(memories) + asked.top_k)
             both = index_search.with_turns(owner, found, memories, more, self._hides(owner, visibility))
         result = answered(found, both)
-        result = result.least(result.line if asked.min_relevance is None else asked.min_relevance)
+        least = result.line if asked.min_relevance is None else asked.min_relevance
         if len(relevant) < asked.top_k and filters.kind is None and found.deepest >= threshold:
-            _, relevant = await pool(EPISODIC)  # more of them may be below what was found
-        return result, relevant
+            found, relevant = await pool(EPISODIC)  # more of them may be below what was found
+        if asked.similarity_threshold is None:
+            relevant = answered(found, relevant).least(least).found
+        return result.least(least), relevant
 
     def _hides(self, owner: Owner, visibility: Visibility) -> Callable[[str], bool]:
         ranked = self._queries.ranked_now(owner)

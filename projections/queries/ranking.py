@@ -325,8 +325,9 @@ def turn_scores(
 ) -> Scored:
     """Return the scores of turns beside memories, 0 to 1; a match is 1 for the turn that matches best.
 
-    `said_at` is in microseconds, `lasting` how surely what each says lasts, 0 to 1; None has no share. A turn fills no
-    slot: where a question asks for one (`has_slots`), the turn's share of it is nothing. `formed` says which have something of the form that it asks for, None where that has no share.
+    `said_at` is in microseconds. `lasting` is how surely what each says lasts, 0 to 1; None has no share. A turn fills
+    no slot: where a question asks for one (`has_slots`), the turn's share of it is nothing. `formed` says which have
+    something of the form that it asks for, None where that has no share.
     """
     fused = np.where(by_user, TURN_WEIGHT, OTHERS_TURN_WEIGHT) * matches
     if lasting is not None:

@@ -687,6 +687,8 @@ class IndexSearch:
             elif found.score < question.min_score or self._is_told(owner, pool, found, told):
                 continue
             chosen.append(found)
+        if pool.turns is not None:
+            self._turn_index.count(owner, pool.turns.words)
         return chosen
 
     def _is_told(self, owner: Owner, pool: Pool, found: FoundTurn, told: Mapping[str, list[Found]]) -> bool:

@@ -59,9 +59,13 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
         "exclude_sources",
         "min_relevance",
     )
-    include = {f"with_{name}": name in body.include for name in ("memories", "turns")}
     with worker.metrics.timed("query"), suspend_deadline():  # the query is embedded, perhaps far away
-        asked = ContextAsked(**{n: getattr(body, n) for n in names}, **include, filters=Filters(**scoped))
+        asked = ContextAsked(
+            **{n: getattr(body, n) for n in names},
+            filters=Filters(**scoped),
+            with_memories="memories" in body.include,
+            with_turns="turns" in body.include,
+        )
         memory_context = await worker.contexts.context(owner, asked, now)
     worker.metrics.counted("query", "found" if memory_context.memories or memory_context.turns else "nothing")
     note_found(body.query, [*memory_context.memories, *memory_context.relevant_episodes])

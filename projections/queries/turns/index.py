@@ -168,7 +168,7 @@ class UserWords:
     unmade: set[int] = field(default_factory=set)
     """The user's rows that have no vector, or one without the reply, or of words that were withdrawn since."""
     _told: dict[int, tuple[int, Turn | None]] = field(default_factory=dict)
-    """What is kept of rows that were asked for, with the length of their sessions then: later turns may take it back."""
+    """What is kept of rows that were asked for, and how long their sessions were: later turns may take it back."""
     _lengths: dict[int, int] = field(default_factory=dict)
     """By session, how many rows it has."""
     _told_bytes: int = 0

@@ -10,12 +10,14 @@ from contract.front_door import FrontDoor, front_door, turn
 
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.encrypted_files import open_database
-from projections.queries.turns import meaning as turn_meaning
+from projections.queries.turns import making
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from pathlib import Path
+
+    from projections.embedding.embedder import Vectors
 
 WORDS = {"车站": "station", "小提琴": "violin", "猫": "cat", "名字": "name", "练": "practise"}
 BOTH = ["memories", "turns"]
@@ -88,13 +90,11 @@ async def test_vectors_of_turns_count_in_what_is_kept_of_a_user_once_they_are_th
     """They take ten times as much as the words; who asks once and never again would leave them uncounted."""
     await talk(door, "counted")
     await search(door, "counted", "station")
-    index_search = door.worker.queries.index_search
-    await index_search.turn_meaning.settle()
-    kept = index_search._turn_index._users
+    kept = door.worker.queries.index_search._turn_index._users
     words = kept.peek(Owner("default", "counted"))
     assert words is not None
     assert words.meanings is not None
-    assert (len(words.meanings.vectors), kept.nbytes) == (3, words.nbytes)
+    assert (len(words.meanings), kept.nbytes) == (3, words.nbytes)
 
 
 async def test_a_turn_is_found_by_its_own_meaning_and_by_that_of_its_reply(door: FrontDoor):
@@ -106,12 +106,12 @@ async def test_a_turn_is_found_by_its_own_meaning_and_by_that_of_its_reply(door:
     assert await first(door, "zh", "violin practise") == "c-3"
 
 
-async def test_a_turn_in_the_language_of_the_question_has_no_vector(door: FrontDoor, tmp_path: Path):
+async def test_a_turn_in_the_language_of_the_question_is_not_found_by_its_meaning(door: FrontDoor, tmp_path: Path):
     await say(door, "en", ("e-1", "Is it far?"), ("e-2", "The station is near.", "assistant"))
     [found] = await search(door, "en", "station")
     assert found["scores"]["semantic"] == 0
     assert await search(door, "en", "violin") == []
-    assert vectors(tmp_path) == []
+    assert vectors(tmp_path) == [("e-1", "e-2")]
 
 
 async def test_a_memory_is_found_by_what_was_replied_to_it(door: FrontDoor):
@@ -170,17 +170,24 @@ async def test_a_reply_that_comes_later_is_in_the_vector_then(door: FrontDoor, t
     assert vectors(tmp_path) == [("c-1", None), ("c-3", "c-4")]
 
 
+def urgent_only(door: FrontDoor) -> Callable[..., Awaitable[Vectors]]:
+    """Return an encoder that knows questions, and is away for all else."""
+    embed = door.embedder.embed
+
+    async def embeds(texts: Sequence[str], *, urgent: bool = False) -> Vectors:
+        if not urgent:
+            raise EmbedderUnavailable("away")
+        return await embed(texts, urgent=True)
+
+    return embeds
+
+
 async def test_without_an_encoder_turns_are_found_by_words_and_get_their_vectors_when_it_is_back(
     door: FrontDoor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    await talk(door, "zh")
-
-    async def fails(*_: object, **__: object) -> None:
-        raise EmbedderUnavailable("away")
-
     embed = door.embedder.embed
-    urgent_only = lambda texts, *, urgent=False: embed(texts, urgent=True) if urgent else fails()  # noqa: E731
-    monkeypatch.setattr(door.embedder, "embed", urgent_only)
+    monkeypatch.setattr(door.embedder, "embed", urgent_only(door))
+    await talk(door, "zh")
     assert await search(door, "zh", "station") == []
     assert "c-4" in [one["turn_id"] for one in await search(door, "zh", "小提琴")]
     monkeypatch.setattr(door.embedder, "embed", embed)
@@ -193,29 +200,31 @@ async def test_an_encoder_that_goes_away_within_a_search_leaves_it_to_the_words_
 ):
     await talk(door, "zh")
     assert await first(door, "zh", "station") == "c-1"
-    embed, questions = door.embedder.embed, list[str]()
+    asked = {"user_id": "zh", "query": "station", "include": BOTH, "recall": False}
 
-    async def once(texts: list[str], *, urgent: bool = False) -> object:
-        questions.extend(texts)
-        if len(questions) > 1:
-            raise EmbedderUnavailable("away")
-        return await embed(texts, urgent=urgent)
+    async def outdated(*_: object) -> None:
+        raise EmbedderUnavailable("away")
 
-    monkeypatch.setattr(door.embedder, "embed", once)
-    answer = await door.post("/v1/search", {"user_id": "zh", "query": "station", "include": BOTH, "recall": False})
-    assert (answer.status_code, answer.json()) == (200, {"results": [], "degraded": ["semantic"]})
-    assert questions == ["station", "station"]
+    monkeypatch.setattr(door.worker.queries.index_search._turn_meaning, "near", outdated)
+    answer = (await door.post("/v1/search", asked)).json()
+    assert (answer["results"], answer["evidence"], answer["degraded"]) == ([], "none", ["semantic"])
 
 
-async def test_while_many_turns_have_no_vector_none_of_them_is_preferred(
+async def test_while_many_turns_have_no_vector_a_search_goes_without_and_says_so(
     door: FrontDoor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(turn_meaning, "MOST_AWAITED", 2)
-    await talk(door, "zh")
-    assert await search(door, "zh", "station") == []
-    await door.worker.queries.index_search.turn_meaning.settle()
-    assert len(vectors(tmp_path)) == 3
-    assert await first(door, "zh", "station") == "c-1"
+    monkeypatch.setattr(making, "MOST_AWAITED", 2)
+    embed = door.embedder.embed
+    with monkeypatch.context() as away:
+        away.setattr(door.embedder, "embed", urgent_only(door))
+        await talk(door, "zh")
+    assert door.embedder.embed == embed
+    answer = (await door.post("/v1/search", {"user_id": "zh", "query": "station", "recall": False})).json()
+    assert (answer["results"], answer["degraded"]) == ([], ["turns"])
+    await say(door, "zh", ("c-7", "还有呢？"))
+    assert len(vectors(tmp_path)) == 4
+    answer = (await door.post("/v1/search", {"user_id": "zh", "query": "station", "recall": False})).json()
+    assert (answer["results"][0]["turn_id"], "degraded" in answer) == ("c-1", False)
 
 
 async def test_what_an_agent_does_not_know_is_not_found_by_its_meaning_either(door: FrontDoor):

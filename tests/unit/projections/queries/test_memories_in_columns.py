@@ -53,7 +53,7 @@ class Words:
 
 def turns(words: Words, *answered: float) -> TurnMatches:
     scores = np.array(answered, np.float32)
-    return TurnMatches(cast("UserWords", words), scores, scores)
+    return TurnMatches(cast("UserWords", words), scores, scores, scores, scores > 0)
 
 
 def test_a_memory_that_the_state_has_not_has_no_row():

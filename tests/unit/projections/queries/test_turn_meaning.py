@@ -10,7 +10,8 @@ import pytest
 from support.tables import each
 
 from projections.queries.turns.index import UserWords, spoken
-from projections.queries.turns.meaning import SESSION_SHARE, TurnMeanings, reply_of, with_sessions
+from projections.queries.turns.making import reply_of
+from projections.queries.turns.meaning import SESSION_SHARE, TurnMeanings, with_sessions
 from projections.queries.turns.vectors import UserMeanings
 from projections.shard.observation_lookup import Turn
 from schemas.messages.envelope import Envelope
@@ -81,49 +82,70 @@ def test_a_reply_is_what_somebody_else_says_next_in_the_session():
         ("a", "user", "四"),
         ("a", "user", "五"),
     )
-    assert [reply_of(words, row) for row in range(5)] == [2, -1, -1, -1, -1]
+    assert [reply_of(words, row) for row in range(5)] == [2, None, None, None, None]
+
+
+def add(words: UserWords, role: str, content: str, *, withholds: bool = False) -> None:
+    """Add what was said next in session a."""
+    at = NOON + timedelta(hours=1)
+    envelope = Envelope(
+        event_id=f"t{len(words.event_ids)}", tenant="default", user_id="u", occurred_at=at, recorded_at=at
+    )
+    message = TurnRecorded(envelope=envelope, session_id="a", role=role, content=content)
+    words.add(Turn(message, at, withholds))
 
 
 def test_a_turn_lacks_its_vector_until_its_reply_is_in_it():
-    words = words_of(("a", "user", "一"), ("a", "user", "二"))
-    meanings = UserMeanings("m")
+    words = words_of(("a", "user", "一"), ("a", "user", "二"), ("b", "assistant", "三"))
+    assert words.unmade == {0, 1}
+    words.unmade.clear()
+    add(words, "assistant", "三")
+    assert words.unmade == {1}
+    words.unmade.clear()
+    add(words, "assistant", "四")
+    assert words.unmade == set()
 
-    def lacking() -> list[int]:
-        return meanings.lacking({row: reply_of(words, row) for row in (1, 0)})
 
-    assert lacking() == [1, 0]
-    meanings.add(0, -1, axis(0))
-    meanings.add(1, -1, axis(1))
-    assert lacking() == []
-    at = NOON + timedelta(hours=1)
-    envelope = Envelope(event_id="t2", tenant="default", user_id="u", occurred_at=at, recorded_at=at)
-    words.add(Turn(TurnRecorded(envelope=envelope, session_id="a", role="assistant", content="三"), at))
-    assert lacking() == [1]
-    meanings.add(1, 2, axis(2))
-    meanings.add(1, 2, axis(2))
-    assert lacking() == []
-    assert len(meanings.vectors) == 2
+def test_what_was_said_before_a_request_not_to_keep_it_is_looked_at_again():
+    words = words_of(("a", "user", "一"), ("b", "user", "二"), ("a", "assistant", "三"))
+    words.unmade.clear()
+    add(words, "user", "", withholds=True)
+    assert words.unmade == {0, 3}
 
 
 def test_what_all_turns_have_in_common_tells_none_of_them_apart():
     meanings = UserMeanings("m")
     common = (axis(0) + axis(1)) / np.float32(np.sqrt(2))
     for row, vector in enumerate((axis(0), axis(0), common)):
-        meanings.add(row, -1, vector)
-    rows, cosines, centred = meanings.near(np.array([0, 1, 2]), common)
-    assert rows.tolist() == [0, 1, 2]
-    assert cosines.tolist() == pytest.approx([0.7071, 0.7071, 1.0], abs=1e-4)
+        meanings.put(row, vector)
+    cosines = meanings.cosines(common, 4)
+    assert cosines.tolist() == pytest.approx([0.7071, 0.7071, 1.0, np.nan], abs=1e-4, nan_ok=True)
+    centred = meanings.centred(np.array([True, True, True, True]), cosines)
     assert centred[0] == centred[1]
-    hubness = centred - cosines
+    hubness = (centred - cosines)[:3]
     assert hubness.mean() == pytest.approx(0, abs=1e-6)
     assert hubness[0] < 0 < hubness[2]
 
 
-def test_rows_without_a_vector_are_no_hits():
+def test_rows_without_a_vector_are_no_hits_and_one_that_was_removed_is_near_to_nothing():
     meanings = UserMeanings("m")
-    assert [len(part) for part in meanings.near(np.array([0, 1]), axis(0))] == [0, 0, 0]
-    meanings.add(1, -1, axis(1))
-    assert meanings.near(np.array([0, 1]), axis(1))[0].tolist() == [1]
+    assert np.isnan(meanings.cosines(axis(0), 2)).all()
+    meanings.put(1, axis(1))
+    meanings.put(1, axis(2))
+    assert (len(meanings), meanings.cosines(axis(2), 2)[1]) == (1, 1.0)
+    meanings.remove(0)
+    meanings.remove(1)
+    assert meanings.cosines(axis(2), 2)[1] == 0.0
+
+
+def test_only_the_built_in_encoders_vectors_tell_what_lasts():
+    lasting, meaning = np.full(2, 0.5), np.eye(1, 512, dtype=np.float32)[0]
+    for model in ("m", "builtin"):
+        meanings = UserMeanings(model)
+        meanings.write_lasting(lasting)
+        meanings.put(1, meaning)
+        meanings.write_lasting(lasting)
+        assert (lasting[0], lasting[1] == 0.5) == (0.5, model == "m")
 
 
 def test_the_best_turn_of_a_session_speaks_for_the_others():
@@ -135,6 +157,7 @@ def test_the_best_turn_of_a_session_speaks_for_the_others():
 def test_matches_are_between_the_farthest_and_the_nearest():
     scores = np.array([0.1, np.nan, 0.3], np.float32)
     meanings = TurnMeanings(THREE, scores, scores)
+    assert meanings.is_between_languages
     assert meanings.matches().tolist() == pytest.approx([0, 0, 1])
     assert list(meanings.best()) == ["t2", "t0"]
     assert meanings.evidence(["t0", "t1", "unknown"]) == pytest.approx(0.1)
