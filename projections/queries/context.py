@@ -10,8 +10,10 @@ from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import in_order
 from projections.profile.visibility import Visibility, visibility_at
-from projections.queries.prompt import FREE_ATTRIBUTES, FREE_EPISODES, MemoryContext
+from projections.queries.prompt import EPISODIC, FREE_ATTRIBUTES, FREE_EPISODES, MAX_TOKENS, MemoryContext
 from projections.queries.search import NO_FILTERS, FoundTurn, Question, answered
+from projections.state.provenance import provenance_of
+from projections.text.measure import measure
 from schemas.vocabulary.words import SHOWN
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.profile.ranked_memories import RankedMemories
+    from projections.queries.context_text import Language
     from projections.queries.filters import Filters
     from projections.queries.queries import Queries
     from projections.queries.search import Found, Pool, SearchResult
@@ -31,7 +34,6 @@ FULL_INTIMACY: Final = 100.0
 SOON: Final = timedelta(days=14)
 LATELY: Final = timedelta(days=30)
 MOST_NEWS: Final = 3
-EPISODIC: Final = "episodic"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,10 @@ class ContextAsked:
     with_memories: bool = True
     """Whether memories are looked for; what the context has without a query it has anyway."""
     with_turns: bool = True
+    max_tokens: int = MAX_TOKENS
+    """Of the context's `text`."""
+    language: Language | None = None
+    """Of `text`; None: the user's."""
     min_relevance: float | None = None
     """What was found for the query is left out if it is less relevant; None: than the answer's line."""
 
@@ -102,6 +108,9 @@ class Contexts:
             result=result,
             total_memories=ranked.total(now, asked.agent_id, visibility, asked.exclude_sources, meets=meets),
             most_important=important,
+            coming=[] if asked.tier == "free" else self._coming(ranked, owner, asked, visibility, now),
+            language=asked.language or self._language(owner, asked),
+            max_tokens=asked.max_tokens,
             hides=lambda text: ranked.names_sensitive(text, visibility),
             provenances=ranked.provenances if asked.marked else None,
         )
@@ -179,6 +188,24 @@ class Contexts:
         if asked.similarity_threshold is None:
             relevant = answered(found, relevant).least(least).found
         return result.least(least), relevant
+
+    def _coming(
+        self, ranked: RankedMemories, owner: Owner, asked: ContextAsked, visibility: Visibility, now: datetime
+    ) -> list[Memory]:
+        """Return the plans of the next two weeks that the context shows."""
+        zone, meets = self._queries.zone_of(owner), asked.meets(owner, now)
+        plans = ranked.coming(now, now + SOON, asked.agent_id, visibility, MOST_NEWS, zone=zone)
+        return [
+            plan
+            for plan in plans
+            if provenance_of(plan) not in asked.exclude_sources and (meets is None or meets(plan))
+        ]
+
+    def _language(self, owner: Owner, asked: ContextAsked) -> Language:
+        """Return the language that a user writes, by what was counted; of one who wrote nothing the query's."""
+        usage = self._queries.turn_statistics(owner).usage(owner, asked.agent_id)
+        is_chinese = 2 * usage.chinese_turns > usage.turns if usage.turns else measure(asked.query).is_chinese
+        return "zh" if is_chinese else "en"
 
     def _hides(self, owner: Owner, visibility: Visibility) -> Callable[[str], bool]:
         ranked = self._queries.ranked_now(owner)

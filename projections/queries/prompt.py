@@ -8,13 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from projections.queries.context_text import ContextLines
+from projections.queries.filters import CHAT
+from projections.queries.turns.index import said_by
 from projections.state.importance import grade
 from projections.state.provenance import marked, provenance_of
+from schemas.instant import instant, shown_day
 from schemas.text import on_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from projections.queries.context_text import Language
     from projections.queries.search import Found, FoundTurn, SearchResult
     from projections.state.memory import Memory
     from schemas.vocabulary.words import Tier
@@ -22,6 +27,8 @@ if TYPE_CHECKING:
 FREE_ATTRIBUTES: Final = ("user_name", "birthday")
 FREE_EPISODES: Final = 3
 """What free users get (Luna): the basics, and the newest episodes."""
+EPISODIC: Final = "episodic"
+MAX_TOKENS: Final = 800
 UNKNOWN: Final = "未知"
 PROFILE_SECTION: Final = """
 === 🧑💼 用户信息 ===
@@ -80,10 +87,35 @@ class MemoryContext:
     """What was said that was found for the query."""
     result: SearchResult[Found | FoundTurn] | None = None
     """What was found for the query, memories and turns; None where nothing was looked for."""
+    coming: Sequence[Memory] = ()
+    """Plans of the next two weeks, the soonest first."""
+    language: Language = "en"
+    """Of the user, in which `text` is."""
+    max_tokens: int = MAX_TOKENS
+    """Of `text`."""
 
     @property
     def _spell(self) -> Callable[[str, str], str]:
         return plain if self.provenances is None else marked
+
+    @property
+    def text(self) -> str:
+        """What a model is told of the user, in plain words: the one of these that is ours. Empty without anything."""
+
+        def line(memory: Memory) -> str:
+            has_day = memory.kind == EPISODIC or memory.occurred_at > memory.formed_at
+            day = f"{shown_day(str(instant(memory.occurred_at)), instant(memory.formed_at))} " if has_day else ""
+            return f"- {day}{self._spell(memory.content, provenance_of(memory))}"
+
+        said = (f"- {str(instant(one.said_at))[:10]} {self._spell(said_by(one.turn), CHAT)}" for one in self.turns)
+        lines = ContextLines(
+            profile=self.user_profile,
+            coming=list(map(line, self.coming)),
+            important=list(map(line, self.most_important)),
+            relevant=[line(found.memory) for found in self.memories],
+            said=list(said),
+        )
+        return lines.text(self.language, self.max_tokens)
 
     @property
     def prompt(self) -> str:

@@ -116,6 +116,11 @@ class FoundTurn:
     semantic: float
     """The same of its meaning; 0 where it is in the question's language."""
 
+    @property
+    def said_at(self) -> datetime:
+        """When it was said, by its effective time."""
+        return effective_time(self.turn.message, self.turn.recorded_at)
+
 
 FoundT = TypeVar("FoundT", bound="Found | FoundTurn")
 

@@ -1,7 +1,8 @@
-"""The measure of one turn: its sentences and words, whether it is Chinese, and the hour of the day it was said in."""
+"""The measure of a text: its sentences and words, whether it is Chinese, about how many tokens it is; and its hour."""
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 _HAN: Final = "\u3400-\u9fff\uf900-\ufaff"
 _WORD: Final = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+(?:['’][^\W{_HAN}]+)*")
 _SENTENCE_END: Final = re.compile(r"[。！？!?…\n]+|\.(?=\s|$)")
+_CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef]")
+_LETTERS_A_TOKEN: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,12 @@ def measure(text: str) -> TurnMeasure:
     han = sum(len(word) == 1 and "\u3400" <= word <= "\ufaff" for word in words)
     sentences = sum(1 for part in _SENTENCE_END.split(text) if _WORD.search(part))
     return TurnMeasure(max(1, sentences), len(words), 2 * han > len(words))
+
+
+def rough_tokens(text: str) -> int:
+    """Return about how many tokens a text is: one for each Chinese, Japanese or Korean character, or four letters."""
+    characters = len(_CJK.findall(text))
+    return characters + math.ceil((len(text) - characters) / _LETTERS_A_TOKEN)
 
 
 def hour_of(effective: datetime, metadata: str) -> int:

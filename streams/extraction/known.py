@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from typing import TYPE_CHECKING, Final
 
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
@@ -13,6 +11,7 @@ from projections.profile.visibility import NAME, Topics, Visibility, about_topic
 from projections.shard.errors import ShardUnavailable
 from projections.state.memory import ACTIVE
 from projections.text.analyser import terms
+from projections.text.measure import rough_tokens
 from schemas.identity import Owner
 from schemas.vocabulary.attributes import is_single
 from streams.extraction.model.examples import KNOWN
@@ -33,14 +32,6 @@ MOST: Final = 200
 """Memories that are looked at for one window."""
 _CHARACTERS: Final = 2_000
 """Of what the user says, by which memories are looked for."""
-_CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef]")
-_LETTERS_A_TOKEN: Final = 4
-
-
-def rough_tokens(text: str) -> int:
-    """Return about how many tokens a text is: one for each Chinese, Japanese or Korean character, or four letters."""
-    characters = len(_CJK.findall(text))
-    return characters + math.ceil((len(text) - characters) / _LETTERS_A_TOKEN)
 
 
 def within(known: Iterable[Known], tokens: int) -> list[Known]:

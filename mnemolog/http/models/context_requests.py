@@ -25,6 +25,7 @@ from mnemolog.http.models.requests import (
 from schemas.vocabulary.words import Tier
 
 MAX_WORKING_MEMORY = 1_000
+MAX_TOKENS = 100_000
 MAX_DAYS_AHEAD = 366
 
 
@@ -63,6 +64,10 @@ class Context(Body):
     exclude_sources: ExcludedSources = Field(default_factory=list)
     include: Included = ["memories", "turns"]  # noqa: RUF012 - pydantic copies it
     min_relevance: MinRelevance | None = None
+    lang: Annotated[Literal["auto", "zh", "en"], Field(description="of `text`; auto: in which the user writes")] = (
+        "auto"
+    )
+    max_tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS, description="about how many `text` takes at most")] = 800
 
 
 class Greeting(Body):

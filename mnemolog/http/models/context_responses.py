@@ -30,6 +30,8 @@ class Context(Shape):
     prompt: str
     block: str
     message: str
+    text: str
+    """What a model is told, in plain words: about the user, what lies ahead, what matters, what fits the query."""
     turns: list[TurnResult]
     """What was said that is relevant to the query and that no memory of the answer says, best first."""
     evidence: Literal["strong", "weak", "none"] | None = None

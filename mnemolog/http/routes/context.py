@@ -58,11 +58,13 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
         "marked",
         "exclude_sources",
         "min_relevance",
+        "max_tokens",
     )
     with worker.metrics.timed("query"), suspend_deadline():  # the query is embedded, perhaps far away
         asked = ContextAsked(
             **{n: getattr(body, n) for n in names},
             filters=Filters(**scoped),
+            language=None if body.lang == "auto" else body.lang,
             with_memories="memories" in body.include,
             with_turns="turns" in body.include,
         )
@@ -111,6 +113,7 @@ def _context_view(owner: Owner, context: MemoryContext, working: list[dict[str, 
         "prompt": context.prompt,
         "block": context.block,
         "message": context.message,
+        "text": context.text,
     }
 
 

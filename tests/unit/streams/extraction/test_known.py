@@ -12,8 +12,9 @@ from support.workbench import CharacterEmbedder, Workbench
 
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.profile.visibility import Visibility
+from projections.text.measure import rough_tokens
 from schemas.topics import INBOX
-from streams.extraction.known import KnownMemories, rough_tokens, within
+from streams.extraction.known import KnownMemories, within
 from streams.extraction.protocol import Known
 
 if TYPE_CHECKING:
