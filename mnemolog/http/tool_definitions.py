@@ -94,6 +94,12 @@ SEARCH: Final = Tool(
             "maxItems": 2,
             "default": ["memories", "turns"],
         },
+        min_relevance={
+            "type": "number",
+            "description": "Leave out what is less likely than this to be about it; left out, what is unlikely.",
+            "minimum": 0,
+            "maximum": 1,
+        },
     ),
 )
 TOOLS: Final = (ADD, SEARCH)

@@ -16,7 +16,7 @@ from schemas.text import on_one_line
 from schemas.vocabulary.attributes import LISTS, MAPS, SINGLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     Language: TypeAlias = Literal["zh", "en"]
@@ -61,6 +61,8 @@ class ContextLines:
     """What there is to say, a line each, in the order of its worth within its part."""
 
     profile: Mapping[str, Any] | None
+    spell: Callable[[str, str], str]
+    """Returns a value of the profile, by its attribute, as it is shown."""
     coming: Sequence[str]
     important: Sequence[str]
     relevant: Sequence[str]
@@ -68,7 +70,13 @@ class ContextLines:
 
     def text(self, language: Language, max_tokens: int) -> str:
         """Return the parts that have something to say, within so many tokens; empty where nothing is known."""
-        parts = (_profile_lines(self.profile, language), self.coming, self.important, self.relevant, self.said)
+        parts = (
+            _profile_lines(self.profile, self.spell, language),
+            self.coming,
+            self.important,
+            self.relevant,
+            self.said,
+        )
         room = _Room(max_tokens)
         kept: list[list[str]] = [[] for _ in parts]
         for place in (0, 3, 4, 1, 2):
@@ -102,19 +110,24 @@ def _are_same(words: frozenset[str], others: frozenset[str]) -> bool:
     return len(words & others) >= SAME * max(1, min(len(words), len(others))) and len(words) <= len(others)
 
 
-def _profile_lines(profile: Mapping[str, Any] | None, language: Language) -> list[str]:
+def _profile_lines(
+    profile: Mapping[str, Any] | None, spell: Callable[[str, str], str], language: Language
+) -> list[str]:
     if profile is None:
         return []
-    names = dict.fromkeys((*FIRST, *SINGLE, *LISTS))
-    values = {name: profile[name] for name in names} | {
-        name: [f"{label} {date}" for label, date in profile[name].items()] for name in MAPS
-    }
     comma, colon = ("、", "：") if language == "zh" else (", ", ": ")
+    found = {name: _listed(profile[name]) for name in dict.fromkeys((*FIRST, *SINGLE, *LISTS))}
+    found |= {name: [f"{label} {date}" for label, date in profile[name].items()] for name in MAPS}
+    found |= {name: _listed(value) for name, value in profile["other"].items()}
     return [
-        on_one_line(f"- {_label(name, language)}{colon}{value if isinstance(value, str) else comma.join(value)}")
-        for name, value in (values | profile["other"]).items()
-        if value
+        on_one_line(f"- {_label(name, language)}{colon}{comma.join(spell(name, value) for value in values)}")
+        for name, values in found.items()
+        if values
     ]
+
+
+def _listed(value: str | Sequence[str] | None) -> Sequence[str]:
+    return [value] if isinstance(value, str) else value or ()
 
 
 def _label(name: str, language: Language) -> str:

@@ -110,12 +110,20 @@ class MemoryContext:
         said = (f"- {str(instant(one.said_at))[:10]} {self._spell(said_by(one.turn), CHAT)}" for one in self.turns)
         lines = ContextLines(
             profile=self.user_profile,
+            spell=self._profile_value,
             coming=list(map(line, self.coming)),
             important=list(map(line, self.most_important)),
             relevant=[line(found.memory) for found in self.memories],
             said=list(said),
         )
         return lines.text(self.language, self.max_tokens)
+
+    def _profile_value(self, attribute: str, value: str) -> str:
+        """Return a value of the profile, marked where lines are, by the memory that it is of."""
+        sources = (self.user_profile or {}).get("sources", {})
+        known = sources.get(attribute) or sources.get("other", {}).get(attribute) or {}
+        of_value = known if isinstance(known, str) else known.get(value) or known.get(value.rpartition(" ")[0])
+        return _spelt(value, of_value, self.provenances)
 
     @property
     def prompt(self) -> str:

@@ -28,6 +28,8 @@ FILE: Final = Path(__file__).with_name("relevance.json")
 CASES: Final = ("within", "between", "words")
 """Which model tells: text and question in one language, in two, or the meaning is not known."""
 FEATURES: Final = ("cosine", "share", "best_cosine", "best_share", "texts")
+SLOT_RELEVANCE: Final = 0.9
+"""At least, of what fills the slot that a question asks for: so often the rules for questions are right."""
 DIGITS: Final = 4
 _MEAN_TEXTS: Final = 8.0
 
@@ -47,6 +49,8 @@ class Measured:
     best_share: float
     texts: int
     """How many the user has."""
+    slots: Scored | None = None
+    """How well each fills the slot that the question asks for, 0 to 1; None where it asks for none."""
 
     def features(self) -> Scored:
         """Return the features, shape (results, FEATURES)."""
@@ -89,6 +93,8 @@ class Relevance:
             rows = cases == number
             weights = self._weights[case]
             found[rows] = 1.0 / (1.0 + np.exp(-(features[rows] @ weights[:-1] + weights[-1])))
+        if measured.slots is not None:
+            found = np.maximum(found, SLOT_RELEVANCE * measured.slots)
         return np.round(found, DIGITS)
 
     def line(self, relevance: Scored, texts: int) -> float:

@@ -828,6 +828,7 @@ def measured(pool: Pool, found: Sequence[Found | FoundTurn]) -> Measured:
         scale * float(best) + shift,
         max(float(pool.turns.shares.max(initial=0.0)) if pool.turns is not None else 0.0, max(shares, default=0.0)),
         max(len(pool.memories), 0 if pool.turns is None else int(pool.turns.visible.sum())),
+        np.array([one.ranked.slot if isinstance(one, Found) else 0.0 for one in found]) if pool.has_slots else None,
     )
 
 

@@ -79,7 +79,14 @@ async def test_sessions_become_memories_by_themselves(door: FrontDoor):
     await door.post("/v1/admin/drain")
     listed = (await door.get("/v1/memories", user_id="wired")).json()["items"]
     assert [(one["attribute"], one["value"], one["session_id"]) for one in listed] == [("city", "Berlin", "s-wired")]
-    found = await tool(door, "memory_search", user_id="wired", query="Where does he live? Berlin?", scope="personal")
+    found = await tool(
+        door,
+        "memory_search",
+        user_id="wired",
+        query="Where does he live? Berlin?",
+        scope="personal",
+        include=["memories"],
+    )
     assert [one["memory_id"] for one in found["results"]] == [listed[0]["memory_id"]]
 
 
@@ -89,7 +96,7 @@ async def test_retrieval_finds_single_memories_and_not_the_words_of_sessions(doo
         words = f"Well, zeppelins, you know. Number {number}."
         await door.post("/v1/events", turn(f"z-{number}", words, user_id="raw", session_id=session, role="assistant"))
     await door.post("/v1/admin/drain")
-    assert await retrieved(door, "raw", "zeppelins", scope="personal") == []
+    assert await retrieved(door, "raw", "zeppelins", scope="personal", include=["memories"]) == []
     for number, session in enumerate(("s-one", "s-two")):
         turns = (await door.get(f"/v1/sessions/{session}/turns", user_id="raw")).json()["items"]
         assert [one["event_id"] for one in turns] == [f"z-{number}"]

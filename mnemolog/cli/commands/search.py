@@ -11,7 +11,7 @@ from mnemolog.client.client import AsyncClient
 
 QUERY = Annotated[str, typer.Argument(help="What to look for, in any words.")]
 LIMIT = Annotated[int, typer.Option("--limit", "-n", min=1, max=100)]
-TURNS = Annotated[bool | None, typer.Option("--turns/--no-turns", help="Only what was said; or memories alone.")]
+TURNS = Annotated[bool, typer.Option("--turns/--no-turns", help="Whether to find what was said, too.")]
 MIN_RELEVANCE = Annotated[float, typer.Option("--min-relevance", min=0, max=1, help="Leave out what is less relevant.")]
 HOPS = Annotated[
     int, typer.Option("--hops", min=1, max=2, help="2: what the best memories are about is looked for too.")
@@ -38,13 +38,13 @@ async def search(  # noqa: PLR0913 - one for each option
     limit: LIMIT = 5,
     filters: FILTER = None,
     as_of: AS_OF = None,
-    turns: TURNS = None,
+    turns: TURNS = True,
     min_relevance: MIN_RELEVANCE = 0.0,
     hops: HOPS = 1,
     recall: RECALL = False,
 ) -> None:
     """Find memories and what was said. Looking does not change them, unless --recall says so."""
-    include = None if turns is None else ["turns"] if turns else ["memories"]
+    include = None if turns else ["memories"]
     found = await client.search(
         user,
         agent,
@@ -69,7 +69,7 @@ async def search(  # noqa: PLR0913 - one for each option
     if found["results"] and found["evidence"] == "none":
         output.say("nothing here is likely to be about that")
     output.table(
-        ("relevance", "memory", "category", "importance", "id"),
+        ("likely", "memory", "category", "importance", "id"),
         [_row(hit) for hit in found["results"]],
         f"nothing found for user {user} (--user)",
     )
@@ -78,7 +78,7 @@ async def search(  # noqa: PLR0913 - one for each option
 def _row(hit: dict[str, Any]) -> tuple[object, ...]:
     """Return the cells of a memory or of a turn; what is true no more says so."""
     if hit["kind"] == "turn":
-        return hit["relevance"], hit["memory"], "said", "", hit["turn_id"]
+        return f"{hit['relevance']:.0%}", hit["memory"], "said", "", hit["turn_id"]
     until = f" (until {hit['valid_to'][:10]})" if hit.get("valid_to") else ""
     over = until or (f" ({hit['status']})" if hit["status"] != "active" else "")
-    return hit["relevance"], f"{hit['memory']}{over}", hit["category"], hit["importance"], hit["memory_id"]
+    return f"{hit['relevance']:.0%}", f"{hit['memory']}{over}", hit["category"], hit["importance"], hit["memory_id"]

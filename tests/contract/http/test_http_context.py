@@ -72,7 +72,9 @@ async def test_the_block_is_evatars_lines_by_importance_then_last_access(door: F
 
 async def test_the_message_is_powermems_template_around_the_query(door: FrontDoor):
     await door.remember("User likes hiking", "message")
-    assert (await context_of(door, "message", "What {should} I do?", include_global=False))["message"] == (
+    assert (await context_of(door, "message", "What {should} I do?", include_global=False, min_relevance=0))[
+        "message"
+    ] == (
         "Here's what I remember from our past conversations that might be relevant:\n\n"
         "Memorise:\n- User likes hiking\n\n\n"
         "Now the user is asking: What {should} I do?\n\n"
@@ -93,6 +95,11 @@ async def test_of_an_unknown_user_nothing_is_told_but_the_query(door: FrontDoor)
         "prompt": "",
         "block": "",
         "message": "你好",
+        "text": "",
+        "turns": [],
+        "evidence": "none",
+        "line": found["line"],
+        "relevance_version": found["relevance_version"],
     }
 
 

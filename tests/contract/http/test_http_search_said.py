@@ -83,8 +83,8 @@ async def test_a_turn_is_not_hidden_by_a_memory_that_says_something_else(
     assert became["memory_ids"], "a memory came from the turn"
     texts = [result["memory"] for result in await search(door, user_id, query)]
     assert any(answer in text for text in texts), texts
-    context = (await door.post("/v1/context", {"user_id": user_id, "query": query, "include": BOTH})).json()
-    assert any(answer in turn["content"] for turn in context["turns"])
+    context = (await door.post("/v1/context", {"user_id": user_id, "query": query})).json()
+    assert any(answer in one["content"] for one in context["memories"] + context["turns"])
 
 
 async def test_who_said_the_word_comes_before_who_answered_it(door: FrontDoor):
@@ -235,13 +235,13 @@ async def test_a_second_hop_finds_what_the_first_memory_is_about(door: FrontDoor
     assert two[1] == "Bernd builds violins"
 
 
-async def test_a_context_and_a_models_tool_have_turns_where_they_are_asked_for(door: FrontDoor):
+async def test_a_context_and_a_models_tool_have_turns_unless_they_are_left_out(door: FrontDoor):
     await say(door, "c-1", "The narwhal swam past?", "asked", agent_id="luna")
     body = {"user_id": "asked", "query": "narwhal", "agent_id": "luna"}
-    assert "turns" not in (await door.post("/v1/context", body)).json()
-    told = (await door.post("/v1/context", body | {"include": BOTH})).json()
+    assert (await door.post("/v1/context", body | {"include": ["memories"]})).json()["turns"] == []
+    told = (await door.post("/v1/context", body)).json()
     assert [turn["turn_id"] for turn in told["turns"]] == ["c-1"]
-    assert (await door.post("/v1/context", body | {"include": BOTH, "tier": "free"})).json().get("turns") is None
+    assert (await door.post("/v1/context", body | {"tier": "free"})).json()["turns"] == []
     found = (await door.post("/v1/tools/memory_search", body | {"include": ["turns"]})).json()["results"]
     assert ids(found) == ["c-1"]
 
