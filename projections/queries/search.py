@@ -882,7 +882,7 @@ def _hubness(found: Candidates, centres: list[tuple[Rows, Centre]]) -> Scored | 
 
 def _meant(found: Candidates, question: str, meanings: TurnMeanings | None) -> Scored | None:
     """Return how near an owner's memories in other languages than the question's are, by their turns."""
-    if meanings is None or found.owner.is_global:
+    if meanings is None or found.owner.is_global or not meanings.is_between_languages:
         return None
     language = spoken(question)
     near = [

@@ -166,12 +166,22 @@ class UserWords:
     meanings: UserMeanings | None = None
     """The vectors of the turns, as far as they are made."""
     unmade: set[int] = field(default_factory=set)
-    """The user's rows that have no vector, or one without the reply, or of words that were withdrawn since."""
+    """The user's rows that have no vector, or one without the reply."""
+    doubtful: set[int] = field(default_factory=set)
+    """Rows that a later turn may have asked not to keep, as long as nobody looked."""
     _told: dict[int, tuple[int, Turn | None]] = field(default_factory=dict)
     """What is kept of rows that were asked for, and how long their sessions were: later turns may take it back."""
+    _withheld: set[int] = field(default_factory=set)
+    """The sessions in which the user asked not to keep something."""
+    _is_whole: bool = False
+    """Whether the oldest turns are read too: a request before a turn may be about it."""
     _lengths: dict[int, int] = field(default_factory=dict)
     """By session, how many rows it has."""
     _told_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        """Take in whether the oldest turns are among these."""
+        self._is_whole = self.reached == _NONE
 
     @property
     def nbytes(self) -> int:
@@ -211,7 +221,7 @@ class UserWords:
         if by_user:
             self.unmade.add(row)
         if turn.withholds:
-            self.unmade.update(self._user_rows_before(before))
+            self.doubtful.update(self._user_rows_before(before))
         self._last[message.session_id] = (row, own)
         self._before.append(before)
         if message.role not in SHOWN:  # memories are ranked by the words of turns alone
@@ -225,6 +235,8 @@ class UserWords:
         session = self._session_codes.setdefault(message.session_id, len(self._session_codes))
         self._sessions.append(session)
         self._lengths[session] = self._lengths.get(session, 0) + 1
+        if turn.withholds:
+            self._withheld.add(session)
         self._agents.append(self._codes.setdefault(message.envelope.agent_id, len(self._codes)))
         self._times.append(microseconds(effective_time(message, turn.recorded_at)))
         self._forms.append(forms_of(message.content[:MAX_CHARACTERS]))
@@ -237,7 +249,9 @@ class UserWords:
         known = self._told.get(row)
         if known is not None and known[0] == length:
             return known[1]
-        turn = self.shard.observations.told(owner, self.event_ids[row])
+        observations, event_id = self.shard.observations, self.event_ids[row]
+        is_plain = self._is_whole and self._sessions[row] not in self._withheld
+        turn = observations.turn(owner, event_id) if is_plain else observations.told(owner, event_id)
         if len(self._told) >= MAX_TOLD:
             self._told.clear()
             self._told_bytes = 0

@@ -88,7 +88,7 @@ class TurnVectorMaking:
         if self._encoder is None:
             return False
         self.of(owner, words, self._encoder().model)
-        if 0 < len(words.unmade) <= MOST_AWAITED:
+        if words.doubtful or 0 < len(words.unmade) <= MOST_AWAITED:
             await asyncio.wait([self._task(owner, words)], timeout=WAIT_SECONDS)
         return not words.unmade
 
@@ -150,6 +150,8 @@ class TurnVectorMaking:
             return
         encoder, shard = self._encoder(), words.shard
         meanings, ids = self.of(owner, words, encoder.model), words.event_ids
+        words.unmade |= {row for row in words.doubtful if _text(owner, words, row, None) is None}
+        words.doubtful.clear()
         rows = sorted(words.unmade, reverse=True)
         for start in range(0, len(rows), BATCH):
             some = rows[start : start + BATCH]

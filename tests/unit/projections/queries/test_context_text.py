@@ -26,7 +26,7 @@ KNOWN: dict[str, Any] = {
 }
 
 
-def lines(**more: Any) -> ContextLines:  # noqa: ANN401 - any part
+def lines(**more: Any) -> ContextLines:
     parts: dict[str, Any] = {"profile": None, "coming": [], "important": [], "relevant": [], "said": []}
     return ContextLines(spell=lambda _, value: value, **(parts | more))
 

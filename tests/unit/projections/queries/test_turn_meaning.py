@@ -110,7 +110,7 @@ def test_what_was_said_before_a_request_not_to_keep_it_is_looked_at_again():
     words = words_of(("a", "user", "一"), ("b", "user", "二"), ("a", "assistant", "三"))
     words.unmade.clear()
     add(words, "user", "", withholds=True)
-    assert words.unmade == {0, 3}
+    assert (words.unmade, words.doubtful) == ({3}, {0})
 
 
 def test_what_all_turns_have_in_common_tells_none_of_them_apart():

@@ -1,0 +1,132 @@
+"""Vectors of turns are made as turns come, outlive a rebuild, and go with the words they are of."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, closing
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from contract.front_door import FrontDoor, front_door, turn
+
+from projections.encrypted_files import open_database
+from projections.queries.turns import making
+from schemas.instant import instant
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+
+@pytest.fixture
+async def door(tmp_path: Path) -> AsyncIterator[FrontDoor]:
+    async with front_door(tmp_path) as door:
+        yield door
+
+
+@asynccontextmanager
+async def started(folder: Path) -> AsyncIterator[FrontDoor]:
+    async with front_door(folder) as door:
+        yield door
+
+
+async def say(door: FrontDoor, *said: tuple[str, str], user_id: str = "u1", **more: object) -> None:
+    """Publish what a user says in one session, and have all of it done."""
+    assert (
+        await door.post("/v1/events", [turn(name, words, user_id=user_id, **more) for name, words in said])
+    ).status_code == 202
+    assert (await door.post("/v1/admin/drain")).status_code == 200
+
+
+def vectors(folder: Path) -> set[str]:
+    """Return the turns that have a vector on disk, in the live generation and others."""
+    found: set[str] = set()
+    for path in folder.glob("shards/**/*.sqlite"):
+        with closing(open_database(path, "ro")) as connection:
+            found |= {name for (name,) in connection.execute("select event_id from turn_vectors")}
+    return found
+
+
+async def test_they_are_made_without_a_search(door: FrontDoor, tmp_path: Path):
+    await say(door, ("t-1", "Is the ferry late?"), ("t-2", "And the bus?"))
+    assert vectors(tmp_path) == {"t-1", "t-2"}
+
+
+async def test_what_was_said_while_they_were_not_made_is_caught_up_after_a_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(making.TurnVectorMaking, "catch_up", never)
+        async with started(tmp_path) as door:
+            await say(door, *((f"t-{number}", f"Is the ferry {number} late?") for number in range(100)))
+        assert vectors(tmp_path) == set()
+    async with started(tmp_path) as door:
+        await door.post("/v1/admin/drain")
+    assert len(vectors(tmp_path)) == 100
+
+
+async def never(_: making.TurnVectorMaking) -> None:
+    """Make nothing."""
+
+
+async def test_of_a_user_who_was_not_searched_only_the_last_turns_are_read(
+    door: FrontDoor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    await say(door, *((f"t-{number}", f"Is the ferry {number} late?") for number in range(10)))
+    monkeypatch.setattr(making, "LAST_TURNS", 4)
+    turn_index = door.worker.queries.index_search._turn_index
+    turn_index._users.clear()
+    await say(door, ("t-10", "And the bus?"))
+    assert len(vectors(tmp_path)) == 11
+    assert len(turn_index._users) == 0
+
+
+async def test_a_rebuild_keeps_them_and_makes_none_again(door: FrontDoor, tmp_path: Path):
+    await say(door, ("t-1", "Is the ferry late?"), ("t-2", "And the bus?"))
+    made = list(door.embedder.embedded)
+    assert (await door.post("/v1/admin/rebuild", {})).json()["equal"]
+    await door.post("/v1/admin/drain")
+    found = (await door.post("/v1/search", {"user_id": "u1", "query": "ferry", "recall": False})).json()
+    assert ("degraded" in found, door.embedder.embedded) == (False, made)
+    assert vectors(tmp_path) == {"t-1", "t-2"}
+
+
+async def test_what_was_asked_not_to_keep_never_has_one(door: FrontDoor, tmp_path: Path):
+    await say(door, ("t-1", "Off the record, I was fired."), ("t-2", "Is the ferry late?"))
+    assert vectors(tmp_path) == {"t-2"}
+
+
+async def test_what_is_taken_back_later_loses_it(door: FrontDoor, tmp_path: Path):
+    await say(door, ("t-1", "I was fired from the bakery."))
+    assert vectors(tmp_path) == {"t-1"}
+    await say(door, ("t-2", "Please don't save that."))
+    assert vectors(tmp_path) == set()
+    found = (await door.post("/v1/search", {"user_id": "u1", "query": "bakery", "recall": False})).json()
+    assert [one for one in found["results"] if one["kind"] == "turn"] == []
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_an_erased_user_has_none_and_what_is_said_afterwards_has_one(
+    door: FrontDoor,
+    tmp_path: Path,
+    again: bool,  # noqa: FBT001 - a case
+):
+    await say(door, ("t-1", "Is the ferry late?"))
+    await say(door, ("o-1", "Is the bus late?"), user_id="other")
+    assert (await door.http.delete("/v1/users/u1")).status_code == 200
+    if again:
+        assert (await door.post("/v1/admin/rebuild", {})).json()["equal"]
+    assert vectors(tmp_path) == {"o-1"}
+    await say(door, ("t-2", "Is the tram late?"))
+    assert vectors(tmp_path) == {"o-1", "t-2"}
+
+
+async def test_they_go_with_an_erased_memory_and_with_retention(door: FrontDoor, tmp_path: Path):
+    await say(door, ("t-1", "I live in Lisbon."), ("t-2", "Is the ferry late?"), session_id="one")
+    [memory] = (await door.get("/v1/memories", user_id="u1")).json()["items"]
+    erased = await door.http.delete(f"/v1/memories/{memory['memory_id']}", params={"forever": "true"})
+    assert erased.status_code == 200, erased.text
+    assert vectors(tmp_path) == {"t-2"}
+    until = instant(door.clock.now() + timedelta(days=31))
+    await door.post("/v1/admin/ticks", {"policy": "retention", "as_of": until, "force": True})
+    assert vectors(tmp_path) == set()
