@@ -55,6 +55,8 @@ KEYWORD_WEIGHT_WITH_HOP = 0.4
 """In the place of those beside turns, where there is a second hop: what is only related shares fewer words."""
 SLOT_WEIGHT = 0.5
 """Share of the slot where a question asks for one that is filled: what fills it comes before all that does not."""
+NAMED_WEIGHT = 0.5
+"""Share of what a query names letter by letter, of what has it: that comes before all that does not."""
 FORM_WEIGHT = 0.25
 """Share of the form that a question asks for, such as an address or a price, of what has something of that form."""
 IMPORTANCE_WEIGHT = 0.02
@@ -137,6 +139,8 @@ class Parts:
     """What its keyword leg found."""
     formed: Mask | None = None
     """The memories that have something of the form that the query asks for."""
+    named: Mask | None = None
+    """The memories that have what the query names letter by letter; None where neither a memory nor a turn has it."""
 
     def among(self, rows: Rows) -> Parts:
         """Return some rows, as if there were no others."""
@@ -167,7 +171,7 @@ def _one_column(
     name: str, both: tuple[Scored | Mask | None, Scored | Mask | None], counts: tuple[int, int]
 ) -> Scored | Mask:
     """Return a part of two tables as one column; where one has none of it, as it is where nothing is known."""
-    nothing: float = {"hubness": 0.0, "then": False, "formed": False}.get(name, np.nan)
+    nothing: float = {"hubness": 0.0, "then": False, "formed": False, "named": False}.get(name, np.nan)
     return np.concatenate(
         [np.full(count, nothing) if one is None else one for one, count in zip(both, counts, strict=True)]
     )
@@ -281,6 +285,8 @@ class _Scoring:
             scores = _shared(scores, SLOT_WEIGHT, self.slots[rows])
         if self._formed is not None:
             scores = _shared(scores, FORM_WEIGHT, self._formed[rows])
+        if (named := self._parts.named) is not None:
+            scores = _shared(scores, NAMED_WEIGHT, named[rows].astype(np.float64))
         return scores
 
 
@@ -322,12 +328,14 @@ def turn_scores(
     lasting: Scored | None = None,
     has_slots: bool = False,
     formed: Mask | None = None,
+    named: Mask | None = None,
 ) -> Scored:
     """Return the scores of turns beside memories, 0 to 1; a match is 1 for the turn that matches best.
 
     `said_at` is in microseconds. `lasting` is how surely what each says lasts, 0 to 1; None has no share. A turn fills
     no slot: where a question asks for one (`has_slots`), the turn's share of it is nothing. `formed` says which have
-    something of the form that it asks for, None where that has no share.
+    something of the form that it asks for, `named` which have what it names letter by letter; None where that has no
+    share.
     """
     fused = np.where(by_user, TURN_WEIGHT, OTHERS_TURN_WEIGHT) * matches
     if lasting is not None:
@@ -342,6 +350,8 @@ def turn_scores(
         scores = (1.0 - SPAN_WEIGHT) * scores + SPAN_WEIGHT * then * matches
     if formed is not None:
         scores = (1.0 - FORM_WEIGHT) * scores + FORM_WEIGHT * formed
+    if named is not None:
+        scores = (1.0 - NAMED_WEIGHT) * scores + NAMED_WEIGHT * named
     return np.asarray(scores, dtype=np.float64)
 
 

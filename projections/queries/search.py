@@ -38,6 +38,7 @@ from projections.state.memory import FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
 from projections.text.forms import forms_asked, forms_of
+from projections.text.literals import holds, literals_in
 from projections.turns import in_turns
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Embedder, Vectors
     from projections.embedding.languages import View
     from projections.index.centre import Centre
-    from projections.index.embedded.bm25 import Scores
+    from projections.index.embedded.bm25 import Mask, Scores
     from projections.partitions.shards import Shards
     from projections.profile.slot_asked import SlotAsked
     from projections.queries.ranking import Ranked, Rows
@@ -254,6 +255,8 @@ class Pool:
     """Whether nothing was searched by its meaning, because the embedder was away."""
     language: str | None = None
     """Of the query."""
+    named: Mask | None = None
+    """The turns that have what the query names letter by letter, as `parts.named`."""
     scale: tuple[float, float] = (1.0, 0.0)
     """Of the encoder's cosines, to those that relevance is told by."""
 
@@ -445,6 +448,7 @@ class IndexSearch:
             )
             for some in found
         ]
+        parts, named = _named(literals_in(question.text), found, parts, turns)
         pool = Pool(
             list(chain.from_iterable(repeat(some.owner, len(some.memories)) for some in found)),
             list(chain.from_iterable(some.memories for some in found)),
@@ -460,6 +464,7 @@ class IndexSearch:
             forms,
             not views,
             spoken(question.text),
+            named,
             await self._scale.of(multilingual(self._embedder)) if views else (1.0, 0.0),
         )
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
@@ -736,6 +741,7 @@ class IndexSearch:
                 pool.at,
                 pool.span,
                 lasting=words.lasting()[rows],
+                named=None if pool.named is None else pool.named[rows],
                 has_slots=pool.has_slots,
                 formed=formed,
             )
@@ -868,6 +874,19 @@ def _shares(
         then=then,
         formed=formed,
     )
+
+
+def _named(
+    literals: tuple[str, ...], found: Sequence[Candidates], parts: list[Parts], turns: TurnMatches | None
+) -> tuple[list[Parts], Mask | None]:
+    """Return the parts with the memories that have what a query names letter by letter, and the turns that have it."""
+    if not literals:
+        return parts, None
+    held = [np.array([holds(one.content, literals) for one in some.memories], np.bool_) for some in found]
+    said = None if turns is None else turns.words.named(literals)[: len(turns.visible)] & turns.visible
+    if not any(mask.any() for mask in held) and (said is None or not said.any()):
+        return parts, None
+    return [replace(one, named=mask) for one, mask in zip(parts, held, strict=True)], said
 
 
 def _hubness(found: Candidates, centres: list[tuple[Rows, Centre]]) -> Scored | None:

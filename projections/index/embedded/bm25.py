@@ -135,6 +135,13 @@ class RowsOfTokens:
             held[np.concatenate(found)[::2]] = True
         return held
 
+    def holding_all(self, tokens: Sequence[str]) -> Mask:
+        """Return which rows have every one of the tokens."""
+        held = np.ones(self._count, dtype=np.bool_)
+        for token in dict.fromkeys(tokens):
+            held &= self.holding((token,))
+        return held
+
 
 def _idf(rows: int, holding: int) -> float:
     return math.log(1 + (rows - holding + 0.5) / (holding + 0.5))

@@ -284,6 +284,10 @@ class UserWords:
             self.meanings.write_lasting(found)
         return found
 
+    def named(self, literals: Sequence[str]) -> Mask:
+        """Return which rows have every word of what a query names letter by letter."""
+        return self._own.holding_all([token for literal in literals for token in tokens(literal)])
+
     def forms(self) -> Forms:
         """Return the forms that each row has something of, a bit each."""
         return np.frombuffer(self._forms, dtype=np.uint16)

@@ -296,3 +296,20 @@ async def test_a_memory_of_the_form_that_is_asked_for_has_a_quarter_of_the_score
         score = 0.97 * fused + 0.02 * parts["importance"] + 0.01 * parts["recency"]
         share = score if formed is None else 0.75 * score + 0.25 * (one["memory"] == formed)
         assert one["score"] == pytest.approx(share, abs=1e-6)
+
+
+@pytest.mark.parametrize(("query", "first"), [("order 100821?", "n-1"), ('who said "the red door"', "n-3")])
+async def test_what_has_letter_by_letter_what_a_query_names_comes_first(door: FrontDoor, query: str, first: str):
+    user_id = f"named-{first}"
+    await door.remember("the order of the phone number 01008215 is who said so", user_id)
+    await say(door, f"{user_id}-1", "Is 100821 there yet?", user_id, session_id="one")
+    await say(door, f"{user_id}-2", "Who said red, and what door is in order?", user_id, session_id="two")
+    await say(door, f"{user_id}-3", "It was the red door?", user_id, session_id="three")
+    assert ids(await search(door, user_id, query))[0] == f"{user_id}{first[1:]}"
+
+
+async def test_a_memory_with_what_a_query_names_comes_before_others(door: FrontDoor):
+    await door.remember("the order of phones, order by order", "code")
+    await door.remember("waits for 100821", "code")
+    found = await search(door, "code", "Where is my order 100821?", include=["memories"])
+    assert found[0]["content"] == "waits for 100821"
