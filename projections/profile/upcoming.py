@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, tzinfo
-from typing import TYPE_CHECKING, Final
+from datetime import UTC, date, timedelta, tzinfo
+from typing import TYPE_CHECKING, Final, Literal
 
 from projections.dates.yearly import YearlyDay, yearly_day
 from projections.state.memory import ACTIVE
@@ -12,7 +12,7 @@ from schemas.inputs.zone import at_midnight, local, local_time
 from schemas.vocabulary.attributes import name_and_date, plain_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from projections.state.memory import Memory
@@ -21,6 +21,8 @@ BIRTHDAY: Final = "birthday"
 IMPORTANT: Final = "important_dates"
 ANNIVERSARY: Final = "anniversary"
 SCHEDULE: Final = "schedule"
+_DAY: Final = timedelta(days=1)
+"""More than a day of a zone and one of UTC lie apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +57,28 @@ def upcoming(
     return sorted(found, key=lambda one: (one.day, one.kind, one.memory.memory_id))
 
 
+def when(memory: Memory, as_of: datetime, zone_of: Callable[[], tzinfo]) -> Literal["upcoming", "past"] | None:
+    """Return whether a plan's day lies ahead of an instant or has passed; None for no plan.
+
+    `zone_of` returns the zone of the days, and is asked for plans only.
+    """
+    if memory.category != SCHEDULE and memory.occurred_at + _DAY <= memory.formed_at:
+        return None
+    at = local_time(memory.occurred_at, zone := zone_of())
+    if not _is_plan(memory, at):
+        return None
+    return "upcoming" if at.date() >= local(as_of, zone).date() else "past"
+
+
+def _is_plan(memory: Memory, at: datetime) -> bool:
+    return at > memory.formed_at or (at_midnight(memory.occurred_at) and memory.category == SCHEDULE)
+
+
 def _plans(memories: Iterable[Memory], today: date, zone: tzinfo) -> Iterator[Ahead]:
     for memory in memories:
-        at, is_day = local_time(memory.occurred_at, zone), at_midnight(memory.occurred_at)
-        is_plan = at > memory.formed_at or (is_day and memory.category == SCHEDULE)
-        if at.date() >= today and is_plan:
-            hour = None if is_day else memory.occurred_at
+        at = local_time(memory.occurred_at, zone)
+        if at.date() >= today and _is_plan(memory, at):
+            hour = None if at_midnight(memory.occurred_at) else memory.occurred_at
             yield Ahead(day=at.date(), at=hour, kind="plan", name=None, years=None, memory=memory)
 
 

@@ -280,6 +280,7 @@ def _body(world: World, asked: Request, document: dict[str, Any], about: About) 
     body: dict[str, Any] = {"user_id": user, "agent_id": agent, "scope": about.scope, "session_id": SHARED_SESSION}
     body |= {"query": "the garden", "content": "likes tea", "event_ids": events, "importance": 0.5}
     body |= {"include": ["memories", "turns"], "messages": [{"role": "user", "content": "hello"}]}
+    body |= {"min_relevance": 0}  # or a context had nothing that could be another's
     body |= {"due_at": "2090-01-01", "every_seconds": 86_400, "end_session": False, "text": "look"}
     body |= {"encoder": world.door.worker.reembedder.active}
     body |= {"questions": [{"user_id": user, "query": "the garden", "expected": memories}]}

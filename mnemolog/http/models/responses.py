@@ -140,6 +140,8 @@ class Result(DatedMemory):
     """The share of results with this number that are about the query, 0 to 1: it means the same for every user."""
     below_line: bool | None = None
     """Whether contexts and tools leave it out; absent in a context, which has none such."""
+    when: Literal["upcoming", "past"] | None = None
+    """Whether a plan lies ahead of the question's time, by the user's days; absent where it is no plan."""
 
 
 class Results(Shape):

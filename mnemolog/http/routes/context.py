@@ -1,7 +1,8 @@
 """Context and greeting: what an agent asks for before it speaks."""
 
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Callable, Iterator
+from datetime import datetime, tzinfo
+from functools import partial
 from typing import Any, Final
 
 from fastapi import Response
@@ -73,7 +74,7 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
     note_found(body.query, [*memory_context.memories, *memory_context.relevant_episodes])
     if body.recall:
         _note_recalls(worker.recalls, owner, [*memory_context.memories, *memory_context.relevant_episodes], now)
-    view = _context_view(owner, memory_context, working, now)
+    view = _context_view(owner, memory_context, working, now, partial(worker.queries.zone_of, owner))
     if memory_context.result is None:
         return answer(view)
     return answer(view | told(memory_context.result) | degraded(worker, memory_context.result))
@@ -97,7 +98,9 @@ def _note_recalls(recalls: Recalls, owner: Owner, results: list[Found], now: dat
         recalls.note(owner, shown, now)
 
 
-def _context_view(owner: Owner, context: MemoryContext, working: list[dict[str, Any]], at: datetime) -> dict[str, Any]:
+def _context_view(
+    owner: Owner, context: MemoryContext, working: list[dict[str, Any]], at: datetime, zone_of: Callable[[], tzinfo]
+) -> dict[str, Any]:
     relevance = {id_of(one): value for one, value in context.result.rated} if context.result is not None else {}
     return {
         "user_profile": context.user_profile,
@@ -107,8 +110,8 @@ def _context_view(owner: Owner, context: MemoryContext, working: list[dict[str, 
         ],
         "recent_episodes": [memory_view(owner, memory, at) for memory in context.recent_episodes],
         "working_memory": [turn for turn in working if not context.hides("\n".join(_texts(turn)))],
-        "memories": [result(found, at, relevance[id_of(found)]) for found in context.memories],
-        "turns": [result(found, at, relevance[id_of(found)]) for found in context.turns],
+        "memories": [result(found, at, relevance[id_of(found)], zone_of) for found in context.memories],
+        "turns": [result(found, at, relevance[id_of(found)], zone_of) for found in context.turns],
         "total_memories": context.total_memories,
         "prompt": context.prompt,
         "block": context.block,

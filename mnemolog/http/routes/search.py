@@ -1,7 +1,8 @@
 """Search over HTTP: memories of a user and global ones; the memories that an agent is shown are noted as recalls."""
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Callable, Mapping
+from datetime import datetime, tzinfo
+from functools import partial
 from typing import Any, Final
 
 from fastapi import Response
@@ -13,6 +14,7 @@ from mnemolog.http.permissions import OF_USERS, reads
 from mnemolog.http.routing import answer, routes, takes_long
 from mnemolog.http.tracing import note_found
 from mnemolog.worker.worker import Worker
+from projections.profile.upcoming import when
 from projections.queries.filters import Filters
 from projections.queries.relevance import load
 from projections.queries.search import Found, FoundTurn, Question, SearchResult
@@ -83,9 +85,10 @@ async def found(body: Search, worker: Worker, tenant: str, *, least: float | Non
     shown = [f.memory.memory_id for f in results.found if isinstance(f, Found) and not f.owner.is_global]
     if body.recall and shown and at >= now:
         worker.recalls.note(owner, shown, now)
-    known = worker.shards.state(owner).memories
+    known, zone = worker.shards.state(owner).memories, partial(worker.queries.zone_of, owner)
     views = [
-        result(one, at, relevance, known) | {"below_line": relevance < results.line} for one, relevance in results.rated
+        result(one, at, relevance, zone, known) | {"below_line": relevance < results.line}
+        for one, relevance in results.rated
     ]
     noted = {"note": note} if note and not views else {}
     return answer({"results": views} | told(results) | noted | degraded(worker, results))
@@ -110,11 +113,16 @@ def id_of(found: Found | FoundTurn) -> str:
 
 
 def result(
-    found: Found | FoundTurn, at: datetime, relevance: float, memories: Mapping[str, Memory] = NO_MEMORIES
+    found: Found | FoundTurn,
+    at: datetime,
+    relevance: float,
+    zone_of: Callable[[], tzinfo],
+    memories: Mapping[str, Memory] = NO_MEMORIES,
 ) -> dict[str, Any]:
     """Return a memory or a turn that was found, with its scores, as it is shown at an instant.
 
-    `memories` are the user's: what superseded a memory says until when that was true.
+    `memories` are the user's: what superseded a memory says until when that was true. `zone_of` returns the zone
+    of the user's days.
     """
     if isinstance(found, FoundTurn):
         return turn_view(found) | {"relevance": relevance}
@@ -122,4 +130,6 @@ def result(
     scores = {name: getattr(ranked, name) for name in ("semantic", "keyword", "importance", "recency")}
     ours = {"memory_id": view["memory_id"], "memory": view["content"], "score": ranked.score, "scores": scores}
     ours["relevance"] = relevance
+    if planned := when(found.memory, at, zone_of):
+        ours["when"] = planned
     return ours | {"cosine": ranked.cosine} | view

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from contract.front_door import FrontDoor, context_of, front_door, turn
+
+from schemas.instant import instant
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -83,3 +86,13 @@ async def test_include_narrows_a_context(door: FrontDoor):
 
 async def test_a_context_without_a_query_says_nothing_of_evidence(door: FrontDoor):
     assert "evidence" not in await context_of(door, "u1")
+
+
+async def test_a_plan_says_whether_it_lies_ahead_of_the_question(door: FrontDoor):
+    day = door.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    await door.remember("dentist in the old town", category="schedule", occurred_at=instant(day))
+    asked = {"include": ["memories"], "limit": 1}
+    assert (await search(door, "dentist old town", **asked))["results"][0]["when"] == "upcoming"
+    door.clock.ahead = timedelta(days=9)
+    assert (await search(door, "dentist old town", **asked))["results"][0]["when"] == "past"
+    assert "when" not in (await search(door, "red bicycle", **asked))["results"][0]
