@@ -18,7 +18,6 @@ from projections.dates.questions import named_span
 from projections.dates.reader import may_name_time
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.embedding.question_views import QuestionViews
-from projections.embedding.reference_scale import ReferenceScale
 from projections.embedding.serving import is_outdated, multilingual, views_of
 from projections.embedding.stored_vector import vector_of
 from projections.index.centre import centre_of
@@ -29,6 +28,7 @@ from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.memory_rows import MemoryRows, MemoryRowsByUser, sees_all
 from projections.queries.ranking import NO_PARTS, POOL, Parts, rank, turn_scores
+from projections.queries.reference_scale import ReferenceScale
 from projections.queries.relevance import Measured, load
 from projections.queries.turns.index import MAX_CHARACTERS, TurnIndex, said_by, source_of, spoken, words_of
 from projections.queries.turns.making import TurnVectorMaking

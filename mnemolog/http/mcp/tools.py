@@ -123,7 +123,7 @@ def _history(history: Answer) -> str:
 
 
 def _context(context: Answer) -> str:
-    return "\n\n".join(part for part in (context["prompt"], context["block"]) if part) or "Nothing is remembered."
+    return str(context["text"]) or "Nothing is known."
 
 
 def _profile(profile: Answer) -> str:
