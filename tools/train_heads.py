@@ -1,9 +1,10 @@
 """Fits the heads of the built-in encoder to labelled sentences, and writes `projections/embedding/heads.bin`.
 
-`tests/data/heads/turns.jsonl` has turns of chats, each sentence with its kind (`lasting`, `experience`: what happened
-and a friend would bring up weeks later, `passing` or `nothing`) and whether it stands `alone`; `kinds.jsonl` has
-single sentences with their kind. `lasting` and `kept` are fitted to both, `alone` to the sentences of turns that say
-something. `own` is fitted to the sentences of `tests/data/sentences*.jsonl` that fill a slot of the speaker's, and to
+`tests/data/heads/turns.jsonl` has turns of chats, with the question before some, each sentence with its kind
+(`lasting`, `experience`: what happened and a friend would bring up weeks later, `passing` or `nothing`) and whether it
+stands `alone`; `kinds.jsonl` has single sentences with their kind. `lasting` and `kept` are fitted to both, `alone` to
+the sentences of turns that say something, the heads of answers to first sentences behind a question, `over` to
+`changes.jsonl`: sentences, and whether what was so until now is over by what they say. `own` is fitted to the sentences of `tests/data/sentences*.jsonl` that fill a slot of the speaker's, and to
 `frames.json`: statements in frames in which they are the speaker's, or somebody else's, supposed, quoted or asked.
 
 The weights are rounded, so that every run on any machine writes the same bytes. It prints how many of the sentences
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from projections.embedding.embedder import unit_vectors
-from projections.embedding.heads import FILE, HEADS, SCALE
+from projections.embedding.heads import ANSWER_HEADS, FILE, HEADS, SCALE
 from projections.embedding.use.encoder import loaded
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ RIDGE: Final = 1.0
 STEPS: Final = 12
 BATCH: Final = 64
 PARTS: Final = 5
+LASTING: Final = ("lasting", "experience")
 
 
 def labelled() -> list[tuple[str, list[dict[str, Any]]]]:
@@ -40,12 +42,22 @@ def labelled() -> list[tuple[str, list[dict[str, Any]]]]:
     return [(row["text"], row["facts"] if "facts" in row else row["expect"]) for row in rows]
 
 
+def rows_of(name: str) -> list[dict[str, Any]]:
+    """Return the lines of a file of labels."""
+    return [json.loads(line) for line in (DATA / "heads" / f"{name}.jsonl").read_text("utf-8").splitlines()]
+
+
 def of_kinds() -> list[tuple[str, str, bool | None]]:
     """Return sentences with their kind, and whether they stand alone; those of one turn behind each other."""
-    read = {name: (DATA / "heads" / f"{name}.jsonl").read_text("utf-8").splitlines() for name in ("kinds", "turns")}
-    kinds = [(row["text"], row["kind"], None) for row in map(json.loads, read["kinds"])]
-    turns = (one for row in map(json.loads, read["turns"]) for one in row["sentences"])
+    kinds = [(row["text"], row["kind"], None) for row in rows_of("kinds")]
+    turns = (one for row in rows_of("turns") for one in row["sentences"])
     return [*kinds, *((one["text"], one["kind"], one["alone"]) for one in turns)]
+
+
+def answers() -> list[tuple[str, str, str]]:
+    """Return questions with the first sentence behind each, and its kind."""
+    asked = ((row["question"], row["sentences"][0]) for row in rows_of("turns") if "question" in row)
+    return [(question, first["text"], first["kind"]) for question, first in asked]
 
 
 def framed() -> list[tuple[str, bool]]:
@@ -102,20 +114,26 @@ def main() -> None:
     plain = fills | np.array([not facts for _, facts in rows])
     kinds = of_kinds()
     of_kind = vectors_of([text for text, _, _ in kinds])
-    lasts = np.array([kind in ("lasting", "experience") for _, kind, _ in kinds])
+    lasts = np.array([kind in LASTING for _, kind, _ in kinds])
     says = np.array([kind != "nothing" for _, kind, _ in kinds])
     alone = np.array([bool(is_alone) for _, _, is_alone in kinds])
     of_turns = says & np.array([is_alone is not None for _, _, is_alone in kinds])
     frames = framed()
     own = np.concatenate([np.array([is_own for _, is_own in frames]), fills[plain]])
+    said = answers()
+    to_questions = np.hstack([vectors_of([text for _, text, _ in said]), vectors_of([asked for asked, _, _ in said])])
+    changes = rows_of("changes")
     sets = {
         "lasting": (of_kind, lasts),
         "kept": (of_kind, says),
         "own": (np.concatenate([vectors_of([text for text, _ in frames]), vectors[plain]]), own),
         "alone": (of_kind[of_turns], alone[of_turns]),
+        "over": (vectors_of([row["text"] for row in changes]), np.array([row["ends"] for row in changes])),
+        "lasting of answers": (to_questions, np.array([kind in LASTING for _, _, kind in said])),
+        "kept of answers": (to_questions, np.array([kind != "nothing" for _, _, kind in said])),
     }
     found = []
-    for name in HEADS:
+    for name in (*HEADS, *(f"{head} of answers" for head in ANSWER_HEADS)):
         inputs, wanted = sets[name]
         weights = np.round(fitted(inputs, wanted.astype(np.float64)) * SCALE)
         part = np.arange(len(wanted)) * PARTS // len(wanted)

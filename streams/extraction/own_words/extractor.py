@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from projections.dates.wording import without_time
 from projections.embedding.embedder import EmbedderUnavailable
+from projections.embedding.heads import ANSWER_HEADS
 from projections.profile.attribute_values import fault_of
 from projections.profile.upcoming import SCHEDULE
 from projections.text.analyser import terms
-from projections.text.scripts import is_read
+from projections.text.scripts import HAN, is_read
 from schemas.vocabulary.attributes import NICKNAME, STATES
 from schemas.vocabulary.facts import subject_of
 from streams.extraction.event_importance import episode_importance, newest_intimacy
@@ -44,7 +45,11 @@ if TYPE_CHECKING:
 LASTING: Final = 0.25
 """The least `lasting` of what is kept for long."""
 LONGEST_TOGETHER: Final = 200
-"""Characters of a memory to which a sentence is joined that passes, and does not stand alone."""
+"""Characters of a memory to which a sentence is joined that passes, or is short."""
+SURE: Final = 0.8
+"""The least `alone` of a short sentence that is a memory of its own beside another one."""
+SHORT: Final = 48
+"""The width of a sentence that tells little without those beside it. A Chinese character is two wide."""
 KEPT: Final = 0.4
 """The least `kept` of what is kept at all."""
 OF_SPEAKER: Final = 0.1
@@ -231,30 +236,42 @@ class OwnWords(RulesLineage):
             raise Outage(f"the built-in encoder is away: {error}") from error
 
     async def _scored(self, statements: Sequence[Statement]) -> list[_Kept]:
-        texts = [text for one in statements for text in _as_read(one)]
-        if not texts:
+        kept = []
+        for one, heard in zip(statements, await self._heard(statements), strict=True):
+            score = heard.lasting
+            carries = one.behind is not None and heard.alone < ALONE
+            lives = one.before is not None or bool(one.lives_from) or carries
+            found = one if lives or one.is_certain or heard.own >= OF_SPEAKER else replace(one, keys=())
+            if one.behind is not None and carries and not one.keys:
+                found = _carrying(found, one.behind)
+            if unnamed(one.said) and not (found.before or found.asked or in_first_person(one.said)):
+                score, found = min(score, SHORT_LIVED), replace(found, is_brief=True)  # of whom is not known
+            kept.append(_Kept(found, score, alone=heard.alone, says_something=heard.kept >= KEPT, beside=one.behind))
+        await self._by_clauses([one for one in kept if one.statement.asks or not one.is_lasting])
+        return kept
+
+    async def _heard(self, statements: Sequence[Statement]) -> list[_Heard]:
+        """Return what the heads tell of statements."""
+        if not statements:
             return []
-        distinct = list(dict.fromkeys(texts))
+        read = [_as_read(one) for one in statements]
+        questions = [one.question or "" for one in statements]
+        distinct = list(dict.fromkeys([*(text for texts in read for text in texts), *questions]))
         vectors = await self._vectors(distinct)
-        lasting, own, says, stands = (
+        at = {text: place for place, text in enumerate(distinct)}
+        lasting, own, kept, alone = (
             dict(zip(distinct, self._heads.scores(head, vectors).tolist(), strict=True))
             for head in ("lasting", "own", "kept", "alone")
         )
-        kept = []
-        for one, alone, asked in zip(statements, texts[::2], texts[1::2], strict=True):
-            score = lasting[alone] if one.before else max(lasting[alone], lasting[asked])
-            carries = one.behind is not None and stands[alone] < ALONE
-            lives = one.before is not None or bool(one.lives_from) or carries
-            is_own = lives or one.is_certain or max(own[alone], own[asked]) >= OF_SPEAKER
-            says_something = max(says[alone], says[asked]) >= KEPT
-            read = one if is_own else replace(one, keys=())
-            if one.behind is not None and carries and not one.keys:
-                read = _carrying(read, one.behind)
-            if unnamed(one.said) and not (read.before or read.asked or in_first_person(one.said)):
-                score, read = min(score, SHORT_LIVED), replace(read, is_brief=True)  # of whom is not known
-            kept.append(_Kept(read, score, says_something=says_something))
-        await self._by_clauses([one for one in kept if one.statement.asks or not one.is_lasting])
-        return kept
+        pair = vectors[[at[said] for said, _ in read]], vectors[[at[question] for question in questions]]
+        answers = zip(*(self._heads.scores_of_answers(head, *pair).tolist() for head in ANSWER_HEADS), strict=True)
+        found = []
+        for one, (said, whole), answer in zip(statements, read, answers, strict=True):
+            lasts, says = answer if one.question else (lasting[said], kept[said])
+            if one.means:
+                lasts, says = max(lasts, lasting[whole]), max(says, kept[whole])
+            found.append(_Heard(lasting=lasts, kept=says, own=max(own[said], own[whole]), alone=alone[said]))
+        return found
 
     async def _by_clauses(self, doubtful: Sequence[_Kept]) -> None:
         """Have sentences last of which one clause surely does, whatever else they say or ask for."""
@@ -281,11 +298,26 @@ def _as_read(one: Statement) -> tuple[str, str]:
     return alone, one.means or f"{one.asked or ''} {alone}".strip()
 
 
+def _width(text: str) -> int:
+    """Return how wide a text is: a Chinese character says as much as two letters and more."""
+    return len(text) + len(HAN.findall(text))
+
+
 def _carrying(one: Statement, behind: str) -> Statement:
     """Return a statement with what stands before it: the question that it answers, or a sentence of its turn."""
     if one.behind_at is None:
         return replace(one, before=behind)
     return replace(one, asked=behind, lives_from=(*one.lives_from, one.behind_at))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heard:
+    """What the heads tell of a statement, each from 0 to 1."""
+
+    lasting: float
+    kept: float
+    own: float
+    alone: float
 
 
 @dataclass(slots=True)
@@ -296,6 +328,10 @@ class _Kept:
     score: float
     text: str = ""
     says_something: bool = True
+    alone: float = 1.0
+    """How surely it is understood alone."""
+    beside: str | None = None
+    """The sentence before it in its turn, or the question."""
     has: set[str] = field(default_factory=set)
     """The sentences that it has: what lives from one of them belongs to it."""
 
@@ -336,12 +372,13 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
             continue
         last = found[-1] if found else None
         one.text, one.has = statement.text, {statement.text}
-        if statement.before is not None:
-            is_behind = last is not None and statement.before in last.has and last.statement.piece == statement.piece
+        before = statement.before or one.beside
+        if before is not None:
+            is_behind = last is not None and before in last.has and last.statement.piece == statement.piece
             if last is not None and is_behind and _fits(last, one):
                 last.text = beside(last.text, statement.text)
                 last.has |= one.has
-                last.score = max(last.score, one.score)
+                last.score, last.alone = max(last.score, one.score), one.alone
                 merged = last.statement
                 last.statement = replace(
                     merged,
@@ -353,6 +390,7 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
                     is_joined=True,
                 )
                 continue
+        if statement.before is not None:
             is_of_turn = not statement.lives_from
             carried = statement.before if is_of_turn else f"({statement.before})"
             one.text = beside(carried, statement.text)
@@ -366,7 +404,10 @@ def _fits(last: _Kept, one: _Kept) -> bool:
     is_short = len(last.text) + len(one.statement.text) <= LONGEST_TOGETHER
     first, then = last.statement.keys, one.statement.keys
     is_free = not first or not then or all(key.about for key in (*first, *then))
-    return (one.is_lasting or is_short) and is_free
+    if one.statement.before is not None:
+        return is_free and (one.is_lasting or is_short)
+    is_terse = min(_width(last.statement.said), _width(one.statement.said)) <= SHORT
+    return is_free and is_short and is_terse and last.is_lasting and one.is_lasting and min(last.alone, one.alone) < SURE
 
 
 def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
