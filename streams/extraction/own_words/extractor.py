@@ -7,11 +7,12 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
+import numpy as np
+
 from projections.dates.wording import without_time
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.embedding.heads import ANSWER_HEADS
 from projections.profile.attribute_values import fault_of
-from projections.profile.upcoming import SCHEDULE
 from projections.text.analyser import terms
 from projections.text.scripts import HAN, is_read
 from schemas.vocabulary.attributes import NICKNAME, STATES
@@ -19,15 +20,15 @@ from schemas.vocabulary.facts import subject_of
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.own_words.antecedents import leaves_out_whom, of_whom, unnamed, with_stand_in
 from streams.extraction.own_words.cues import (
+    FEW_TERMS,
     asks_for_something,
     category_of,
-    change_in,
     denies_value,
     in_first_person,
-    is_moved,
+    words_of,
 )
 from streams.extraction.own_words.others import is_one_of_some, of_relation, without_names
-from streams.extraction.own_words.splitting import beside, clauses
+from streams.extraction.own_words.splitting import beside, clauses, parts_of
 from streams.extraction.protocol import Extraction, Outage, Proposal
 from streams.extraction.request import know_nothing, when
 from streams.extraction.rules_lineage import RulesLineage
@@ -56,8 +57,12 @@ OF_SPEAKER: Final = 0.1
 """The least `own` of a sentence that fills a key."""
 OF_CLAUSE: Final = 0.6
 """The least `lasting` of a clause that has its whole sentence kept for long."""
-NEAR: Final = 0.45
-"""The cosine of two statements that need no more than a character, or a relative, in common to be about the same."""
+CHANGE: Final = 0.1
+"""The least `over` of a sentence whose clauses are looked at for what is over."""
+CHANGED: Final = 0.5
+"""The least `over` of a sentence that is kept for it where it ends something, however little it says."""
+ENDED: Final = 0.42
+"""How surely a statement ends another one that it ends."""
 OF_MENDED: Final = 0.5
 """The least cosine of a sentence of which a word is taken back, and the memory of it."""
 ALONE: Final = 0.6
@@ -69,8 +74,6 @@ _USER: Final = re.compile(r"^(?:User|用户)")
 _ASKED: Final = re.compile(r"^(?:[^:()]{1,40}: )?\([^()]{1,200}\) ")
 """The question before an answer, and the speaker before it."""
 log = logging.getLogger("mnemolog")
-_COMMON: Final = frozenset("我你他她的了在是不有就都也和去来上下一个这那没")
-"""Characters that say nothing of what two sentences are about."""
 _FIRST_DATE: Final = re.compile(r"第一次约会|\bfirst date\b", re.IGNORECASE)
 
 
@@ -117,6 +120,15 @@ class OwnWords(RulesLineage):
         """Return one with the same rules that finds what is known by another function."""
         return OwnWords(self._reader, self._embed, self._heads, known_of)
 
+    def behind(self, decided: Callable[[], Awaitable[None]]) -> OwnWords:
+        """Return one that waits, before it asks what is known, until what was read before is decided."""
+
+        async def known_of(window: Window) -> Sequence[Known]:
+            await decided()
+            return await self._known_of(window)
+
+        return self.knowing(known_of)
+
     async def fact_of(self, window: Window) -> FactRead:
         """Return what a window of one piece says, whether or not it lasts. Raises Outage and Rejected.
 
@@ -133,13 +145,14 @@ class OwnWords(RulesLineage):
         if len(found) != 1:
             return FactRead(occurred_on=day)
         [fact], statement = found, kept[0].statement
-        ended, _ = await self._moved_on(window, [replace(fact, content=statement.said)], {})
+        fact = replace(fact, content=statement.said)
+        ended, _ = await self._moved_on(window, [fact], {}, {fact.content: kept[0].over})
         ends = ended[0].ends or await self._denied(window, fact, statement.said)
         return FactRead(attribute=fact.attribute, value=fact.value, occurred_on=day, ends=ends)
 
     async def _denied(self, window: Window, fact: Proposal, text: str) -> tuple[str, ...]:
         """Return what fills the same list as a fact that says of it that it is no longer so: "spaces, not tabs"."""
-        if fact.attribute is None or change_in(text) is None:
+        if fact.attribute is None:
             return ()
         same = (one for one in await self._known(window) if one.attribute == fact.attribute and one.about is None)
         return tuple(one.memory_id for one in same if one.value and denies_value(text, one.value))
@@ -151,15 +164,17 @@ class OwnWords(RulesLineage):
         mends: dict[str, str] = {}
         proposals: list[Proposal] = []
         doubtful: dict[str, bool] = {}
+        over: dict[str, float] = {}
         for kept in _joined(scored):
             found = _proposals(kept, window)
             proposals += found
+            over |= {one.content: kept.over for one in found}
             mends |= {one.content: kept.statement.mends for one in found[:1] if kept.statement.mends}
             doubtful |= {} if kept.is_lasting else {one.content: kept.is_passing for one in found}
         # Whether a nickname is the user's name depends on the names that are known: those come first.
         proposals.sort(key=lambda one: one.attribute == NICKNAME)
         proposals, known = await self._told_apart(window, _once(proposals))
-        proposals, shown = await self._moved_on(window, proposals, mends, known)
+        proposals, shown = await self._moved_on(window, proposals, mends, over, known)
         lasting = (one if one.ends or one.content not in doubtful else _passing(one) for one in proposals)
         kept_ones = tuple(one for one in lasting if one.ends or doubtful.get(one.content, True))
         return Extraction(proposals=kept_ones, dropped=reading.dropped, shown=shown)
@@ -183,42 +198,52 @@ class OwnWords(RulesLineage):
         window: Window,
         proposals: list[Proposal],
         mends: Mapping[str, str],
+        over: Mapping[str, float],
         recalled: Sequence[Known] | None = None,
     ) -> tuple[list[Proposal], tuple[str, ...]]:
-        """Return proposals with what each ends of what is known, where its words say that something has changed.
+        """Return proposals with what each ends of what is known.
 
-        It ends the nearest statement of the same people that shares a word with it, where that is near enough; `mends`
-        has the contents that take a word of an earlier sentence back, with that sentence, whose place they take.
-        `recalled` is what is known, where that was asked for already.
+        `over` has how surely the sentences of each content say that something is over. `mends` has the contents that
+        take a word of an earlier sentence back, with that sentence, whose place they take. `recalled` is what is known,
+        where that was asked for already.
         """
-        texts = [mends.get(one.content) or _ASKED.sub("", one.content) for one in proposals]
-        changes = [
-            ((OF_MENDED, text) if one.attribute is None else None) if one.content in mends else _what_ends(one, text)
-            for one, text in zip(proposals, texts, strict=True)
-        ]
-        if not any(changes) or window.source_type != "chat":
+        now = window.pieces[-1].said_at
+        changes = {
+            n: parts_of(without_time(mends.get(one.content) or _ASKED.sub("", one.content), now))
+            for n, one in enumerate(proposals)
+            if _is_change(one, over.get(one.content, 0.0)) or (one.content in mends and one.attribute is None)
+        }
+        if not changes or window.source_type != "chat":
             return proposals, ()
         said = {one.content for one in proposals}
         recalled = await self._known(window) if recalled is None else recalled
         known = [one for one in recalled if one.text not in said]
         if not known:
             return proposals, ()
-        vectors = await self._vectors([one.text for one in known] + texts)
-        at = window.pieces[-1].said_at
-        of_known = [set(terms(without_time(one.text, at))) for one in known]
-        cosines = vectors[len(known) :] @ vectors[: len(known)].T
-        ended = []
-        for one, text, change, row in zip(proposals, texts, changes, cosines, strict=True):
-            near, named = change or (None, "")
-            words = set(terms(without_time(named, at)))
-            nearest_first = row.argsort()[::-1] if words and len(terms(text)) > 1 else ()
-            alike = [n for n in nearest_first if _may_end(one, text, known[n], words & of_known[n], float(row[n]))]
-            if near is not None and alike and row[alike[0]] >= near:
-                nearest = known[alike[0]]
-                same = (known[n] for n in alike if known[n] is nearest or known[n].is_of_same_turns(nearest))
-                ended.append(replace(one, ends=tuple(each.memory_id for each in same)))
+        texts = list(
+            dict.fromkeys([*(one.text for one in known), *(part for parts in changes.values() for part in parts)])
+        )
+        vectors = await self._vectors(texts)
+        at = {text: place for place, text in enumerate(texts)}
+        of_known = vectors[[at[one.text] for one in known]]
+        ended = list(proposals)
+        for n, parts in changes.items():
+            one, of_parts = proposals[n], vectors[[at[part] for part in parts]]
+            scores = self._heads.scores("over", of_parts)
+            if one.content in mends:
+                cosines = of_known @ of_parts[0]
+                ends = (cosines >= OF_MENDED) & (cosines == cosines.max())
             else:
-                ended.append(one)
+                cosines = np.maximum(of_known @ of_parts[0], of_known @ of_parts[scores.argmax()])
+                words = words_of(parts[0])
+                shared = np.array([not words.isdisjoint(words_of(without_time(each.text, now))) for each in known])
+                ends = self._heads.scores_of_endings(float(scores.max()), cosines, shared) >= ENDED
+            ids = tuple(
+                other.memory_id
+                for other, is_ended in zip(known, ends, strict=True)
+                if is_ended and _may_end(one, parts[0], other)
+            )
+            ended[n] = replace(one, ends=ids)
         return ended, tuple(one.memory_id for one in known)
 
     async def _known(self, window: Window) -> Sequence[Known]:
@@ -246,7 +271,12 @@ class OwnWords(RulesLineage):
                 found = _carrying(found, one.behind)
             if unnamed(one.said) and not (found.before or found.asked or in_first_person(one.said)):
                 score, found = min(score, SHORT_LIVED), replace(found, is_brief=True)  # of whom is not known
-            kept.append(_Kept(found, score, alone=heard.alone, says_something=heard.kept >= KEPT, beside=one.behind))
+            says_something = heard.kept >= KEPT
+            kept.append(
+                _Kept(
+                    found, score, says_something=says_something, alone=heard.alone, over=heard.over, beside=one.behind
+                )
+            )
         await self._by_clauses([one for one in kept if one.statement.asks or not one.is_lasting])
         return kept
 
@@ -263,14 +293,16 @@ class OwnWords(RulesLineage):
             dict(zip(distinct, self._heads.scores(head, vectors).tolist(), strict=True))
             for head in ("lasting", "own", "kept", "alone")
         )
+        over = self._heads.scores("over", vectors[[at[said] for said, _ in read]]).tolist()
         pair = vectors[[at[said] for said, _ in read]], vectors[[at[question] for question in questions]]
         answers = zip(*(self._heads.scores_of_answers(head, *pair).tolist() for head in ANSWER_HEADS), strict=True)
         found = []
-        for one, (said, whole), answer in zip(statements, read, answers, strict=True):
+        for one, (said, whole), answer, is_over in zip(statements, read, answers, over, strict=True):
             lasts, says = answer if one.question else (lasting[said], kept[said])
             if one.means:
                 lasts, says = max(lasts, lasting[whole]), max(says, kept[whole])
-            found.append(_Heard(lasting=lasts, kept=says, own=max(own[said], own[whole]), alone=alone[said]))
+            is_own = max(own[said], own[whole])
+            found.append(_Heard(lasting=lasts, kept=says, own=is_own, alone=alone[said], over=is_over))
         return found
 
     async def _by_clauses(self, doubtful: Sequence[_Kept]) -> None:
@@ -318,6 +350,7 @@ class _Heard:
     kept: float
     own: float
     alone: float
+    over: float
 
 
 @dataclass(slots=True)
@@ -330,6 +363,8 @@ class _Kept:
     says_something: bool = True
     alone: float = 1.0
     """How surely it is understood alone."""
+    over: float = 0.0
+    """How surely it says that something is over."""
     beside: str | None = None
     """The sentence before it in its turn, or the question."""
     has: set[str] = field(default_factory=set)
@@ -354,7 +389,7 @@ class _Kept:
     @property
     def is_change(self) -> bool:
         """Whether it is worth keeping where it ends something that is known, however little it says."""
-        return self.says_something and change_in(self.statement.said) is not None
+        return self.says_something and self.over >= CHANGED
 
     @property
     def is_kept(self) -> bool:
@@ -378,7 +413,7 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
             if last is not None and is_behind and _fits(last, one):
                 last.text = beside(last.text, statement.text)
                 last.has |= one.has
-                last.score, last.alone = max(last.score, one.score), one.alone
+                last.score, last.alone, last.over = max(last.score, one.score), one.alone, max(last.over, one.over)
                 merged = last.statement
                 last.statement = replace(
                     merged,
@@ -407,7 +442,9 @@ def _fits(last: _Kept, one: _Kept) -> bool:
     if one.statement.before is not None:
         return is_free and (one.is_lasting or is_short)
     is_terse = min(_width(last.statement.said), _width(one.statement.said)) <= SHORT
-    return is_free and is_short and is_terse and last.is_lasting and one.is_lasting and min(last.alone, one.alone) < SURE
+    return (
+        is_free and is_short and is_terse and last.is_lasting and one.is_lasting and min(last.alone, one.alone) < SURE
+    )
 
 
 def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
@@ -475,14 +512,11 @@ def _forbids(window: Window, text: str, key: Finding | None = None) -> bool:
     return window.policy.forbids(text, category=category, attribute=attribute, value=value) is not None
 
 
-def _what_ends(one: Proposal, text: str) -> tuple[float, str] | None:
-    """Return how near a statement must be that a proposal ends, and the words that name what ended.
-
-    Keys of the user end none, nor do plans that move nothing.
-    """
-    if (one.attribute is not None and one.about is None) or one.memory_type != "long_term":
-        return None
-    return change_in(text) if one.category != SCHEDULE or is_moved(text) else None
+def _is_change(one: Proposal, over: float) -> bool:
+    """Return whether a proposal may end what is known: keys of the user do so by themselves, and what passes never."""
+    says_what = len(terms(one.content)) >= FEW_TERMS
+    is_free = one.attribute is None or one.about is not None
+    return over >= CHANGE and says_what and is_free and one.memory_type == "long_term"
 
 
 def _of_one(one: Proposal, about: str, kept: str | None) -> Proposal:
@@ -490,21 +524,15 @@ def _of_one(one: Proposal, about: str, kept: str | None) -> Proposal:
     return replace(one, about=kept) if kept else replace(one, about=of_relation(about)[0], attribute=None, value=None)
 
 
-def _may_end(one: Proposal, text: str, known: Known, shared: set[str], cosine: float) -> bool:
-    """Return whether a statement may be about the same as what is known: by its words, whose it is, and about whom.
-
-    `shared` are the words that both have, but for those of a time.
-    """
+def _may_end(one: Proposal, text: str, known: Known) -> bool:
+    """Return whether a statement may be about the same as what is known: by whose it is, and about whom."""
     whose = subject_of(known.about)
     if one.about and known.attribute:  # the key decides
         return False
     is_same_owner = whose in (None, subject_of(one.speaker), subject_of(one.about)) or (
         whose in {subject_of(kin) for kin in of_whom(text)} or (known.about or "").casefold() in text.casefold()
     )
-    if (one.speaker and known.about != one.speaker) or not is_same_owner or not of_whom(text) <= of_whom(known.text):
-        return False
-    telling = {word for word in shared if len(word) > 1} - set(terms(" ".join(of_whom(text))))
-    return bool(telling) or (cosine >= NEAR and bool(shared - _COMMON))
+    return is_same_owner and not (one.speaker and known.about != one.speaker) and of_whom(text) <= of_whom(known.text)
 
 
 def _content(kept: _Kept) -> str:
