@@ -1,10 +1,14 @@
 """Fits the heads of the built-in encoder to labelled sentences, and writes `projections/embedding/heads.bin`.
 
-`tests/data/heads/turns.jsonl` has turns of chats, each sentence with its kind (`lasting`, `experience`: what happened
-and a friend would bring up weeks later, `passing` or `nothing`) and whether it stands `alone`; `kinds.jsonl` has
-single sentences with their kind. `lasting` and `kept` are fitted to both, `alone` to the sentences of turns that say
-something. `own` is fitted to the sentences of `tests/data/sentences*.jsonl` that fill a slot of the speaker's, and to
-`frames.json`: statements in frames in which they are the speaker's, or somebody else's, supposed, quoted or asked.
+`tests/data/heads/turns.jsonl` has turns of chats, with the question before some, each sentence with its kind
+(`lasting`, `experience`: what happened and a friend would bring up weeks later, `passing` or `nothing`) and whether it
+stands `alone`; `kinds.jsonl` has single sentences with their kind. `lasting` and `kept` are fitted to both, `alone` to
+the sentences of turns that say something, the heads of answers to first sentences behind a question, `over` to
+`changes.jsonl`: sentences, and whether what was so until now is over by what they say. `endings.jsonl` has what users
+said, and which of it each of some later sentences ends: by it is fitted how surely one statement ends another, given
+all that is known and, so that it does not depend on how much is known, given parts of it. `own` is fitted to the
+sentences of `tests/data/sentences*.jsonl` that fill a slot of the speaker's, and to `frames.json`: statements in frames
+in which they are the speaker's, or somebody else's, supposed, quoted or asked.
 
 The weights are rounded, so that every run on any machine writes the same bytes. It prints how many of the sentences
 each head tells right, and how many of those that it was not fitted to, in five parts of whole turns.
@@ -20,17 +24,20 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from projections.embedding.embedder import unit_vectors
-from projections.embedding.heads import FILE, HEADS, SCALE
+from projections.embedding.heads import ANSWER_HEADS, FILE, HEADS, SCALE, ending_inputs
 from projections.embedding.use.encoder import loaded
+from streams.extraction.own_words.cues import words_of
+from streams.extraction.own_words.splitting import parts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DATA: Final = Path(__file__).resolve().parents[1] / "tests" / "data"
 RIDGE: Final = 1.0
-STEPS: Final = 12
+STEPS: Final = 8
 BATCH: Final = 64
 PARTS: Final = 5
+LASTING: Final = ("lasting", "experience")
 
 
 def labelled() -> list[tuple[str, list[dict[str, Any]]]]:
@@ -40,12 +47,48 @@ def labelled() -> list[tuple[str, list[dict[str, Any]]]]:
     return [(row["text"], row["facts"] if "facts" in row else row["expect"]) for row in rows]
 
 
+def rows_of(name: str) -> list[dict[str, Any]]:
+    """Return the lines of a file of labels."""
+    return [json.loads(line) for line in (DATA / "heads" / f"{name}.jsonl").read_text("utf-8").splitlines()]
+
+
 def of_kinds() -> list[tuple[str, str, bool | None]]:
     """Return sentences with their kind, and whether they stand alone; those of one turn behind each other."""
-    read = {name: (DATA / "heads" / f"{name}.jsonl").read_text("utf-8").splitlines() for name in ("kinds", "turns")}
-    kinds = [(row["text"], row["kind"], None) for row in map(json.loads, read["kinds"])]
-    turns = (one for row in map(json.loads, read["turns"]) for one in row["sentences"])
+    kinds = [(row["text"], row["kind"], None) for row in rows_of("kinds")]
+    turns = (one for row in rows_of("turns") for one in row["sentences"])
     return [*kinds, *((one["text"], one["kind"], one["alone"]) for one in turns)]
+
+
+def answers() -> list[tuple[str, str, str]]:
+    """Return questions with the first sentence behind each, and its kind."""
+    asked = ((row["question"], row["sentences"][0]) for row in rows_of("turns") if "question" in row)
+    return [(question, first["text"], first["kind"]) for question, first in asked]
+
+
+def of_endings(over: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the inputs of each later sentence with each known one, and whether it ends that one."""
+    chance = random.Random(6)  # noqa: S311 - the same parts in every run
+    users = rows_of("endings")
+    texts = {part for user in users for later in user["new"] for part in parts_of(later["text"])}
+    texts |= {one["text"] for user in users for one in user["known"]}
+    known_texts = sorted(texts)
+    at = {text: place for place, text in enumerate(known_texts)}
+    all_vectors = vectors_of(known_texts)
+    inputs, wanted = [], []
+    for user in users:
+        known = all_vectors[[at[one["text"]] for one in user["known"]]]
+        for later in user["new"]:
+            vectors = all_vectors[[at[part] for part in parts_of(later["text"])]]
+            scores = 1 / (1 + np.exp(-(vectors @ over[:-1] + over[-1])))
+            chosen = [vectors[0], vectors[int(scores.argmax())]]
+            cosines = np.max(np.stack(chosen) @ known.T, axis=0)
+            words = words_of(later["text"])
+            shared = np.array([not words.isdisjoint(words_of(one["text"])) for one in user["known"]])
+            everything = list(range(len(known)))
+            for some in (everything, *(chance.sample(everything, chance.randint(1, len(known))) for _ in range(3))):
+                inputs.append(ending_inputs(float(scores.max()), cosines[some], shared[some]))
+                wanted.append(np.array([user["known"][n]["id"] in later["ends"] for n in some]))
+    return np.concatenate(inputs).astype(np.float64), np.concatenate(wanted)
 
 
 def framed() -> list[tuple[str, bool]]:
@@ -102,20 +145,26 @@ def main() -> None:
     plain = fills | np.array([not facts for _, facts in rows])
     kinds = of_kinds()
     of_kind = vectors_of([text for text, _, _ in kinds])
-    lasts = np.array([kind in ("lasting", "experience") for _, kind, _ in kinds])
+    lasts = np.array([kind in LASTING for _, kind, _ in kinds])
     says = np.array([kind != "nothing" for _, kind, _ in kinds])
     alone = np.array([bool(is_alone) for _, _, is_alone in kinds])
     of_turns = says & np.array([is_alone is not None for _, _, is_alone in kinds])
     frames = framed()
     own = np.concatenate([np.array([is_own for _, is_own in frames]), fills[plain]])
+    said = answers()
+    to_questions = np.hstack([vectors_of([text for _, text, _ in said]), vectors_of([asked for asked, _, _ in said])])
+    changes = rows_of("changes")
     sets = {
         "lasting": (of_kind, lasts),
         "kept": (of_kind, says),
         "own": (np.concatenate([vectors_of([text for text, _ in frames]), vectors[plain]]), own),
         "alone": (of_kind[of_turns], alone[of_turns]),
+        "over": (vectors_of([row["text"] for row in changes]), np.array([row["ends"] for row in changes])),
+        "lasting of answers": (to_questions, np.array([kind in LASTING for _, _, kind in said])),
+        "kept of answers": (to_questions, np.array([kind != "nothing" for _, _, kind in said])),
     }
     found = []
-    for name in HEADS:
+    for name in (*HEADS, *(f"{head} of answers" for head in ANSWER_HEADS)):
         inputs, wanted = sets[name]
         weights = np.round(fitted(inputs, wanted.astype(np.float64)) * SCALE)
         part = np.arange(len(wanted)) * PARTS // len(wanted)
@@ -128,6 +177,12 @@ def main() -> None:
         known = told_right(weights, inputs, wanted)
         print(f"{name}: {len(wanted)} sentences, {known:.3f} told right; of others {np.mean(others):.3f}")
         found.append(weights.astype("<i2"))
+        if name == "over":
+            over = weights / SCALE
+    inputs, wanted = of_endings(over)
+    weights = np.round(fitted(inputs, wanted.astype(np.float64)) * SCALE)
+    print(f"endings: {len(wanted)} pairs, {told_right(weights, inputs, wanted):.3f} told right")
+    found.append(weights.astype("<i2"))
     FILE.write_bytes(np.concatenate(found).tobytes())
 
 

@@ -24,10 +24,11 @@ _PAST: Final = re.compile(
     r"|wrote|died|been|began|became|heard|kept|knew|thought|taught|caught|brought|built|grew|held|hurt|quit|rode|sang"
     r"|split|spoken|seen|done|gone|(?:have|has)n['’]t|spoke|stood|swam|threw|wore|woke|froze"
     r"|(?<!place )(?<!band )(?<!bar )(?<!one )called"
+    r"|(?:(?:have|has)\s|['’]ve\s)\w{1,20}(?:one|en|un|wn)"
     r"|(?!called|need|sched|plann|book|invit|suppos|exci|tire|bore|worri|interest|marri|scar|regist|signed up for"
     r"|enrol|hundred|bed)\w{2,20}ed)\b"
     r"|(?<!报名)(?<![除为约订定报极])了(?!解|不)|(?<![不超通经难再])过(?![去来年程敏几两段])|刚刚?(?!好)"
-    r"|(?<=[走来去领买结搬办做考离分学辞])的(?![时人话地])",
+    r"|(?<=[走来去领买结搬办做考离分学辞])的(?![时人话地])|才(?=[一-鿿]{1,8}的(?![一-鿿]))",
     re.IGNORECASE,
 )
 _WILL: Final = re.compile(

@@ -20,11 +20,18 @@ if TYPE_CHECKING:
 
     from projections.embedding.embedder import Vectors
 
-Head: TypeAlias = Literal["lasting", "own", "kept", "alone"]
-HEADS: Final[tuple[Head, ...]] = ("lasting", "own", "kept", "alone")
+Head: TypeAlias = Literal["lasting", "own", "kept", "alone", "over"]
+HEADS: Final[tuple[Head, ...]] = ("lasting", "own", "kept", "alone", "over")
 """`lasting`: the sentence states something that lasts. `own`: what it states is so, and of the speaker. `kept`: it says
 something that lasts or passes, and is no greeting, praise, joke or general talk. `alone`: who reads nothing else knows
-of whom and of what it speaks."""
+of whom and of what it speaks. `over`: what was so until now is over, or otherwise."""
+AnswerHead: TypeAlias = Literal["lasting", "kept"]
+ANSWER_HEADS: Final[tuple[AnswerHead, ...]] = ("lasting", "kept")
+"""The same of what is said to a question: they read the vector of the answer, and behind it the question's."""
+ENDING: Final = 4
+"""Numbers of what tells whether one statement ends another: for `over`, the lead, a word in common, and the bias."""
+LEAST_NEAR: Final = 0.3
+"""The cosine of what is taken for the next nearest where nothing else is known."""
 FILE: Final = Path(__file__).with_name("heads.bin")
 SCALE: Final = 512
 """The file has the weights, and behind them the bias, times this as 16-bit integers."""
@@ -35,16 +42,43 @@ class Heads:
 
     def __init__(self, data: bytes) -> None:
         """Take the bytes of the file."""
-        rows = np.frombuffer(data, "<i2").reshape(len(HEADS), DIMENSIONS + 1).astype(np.float32) / SCALE
-        self._weights = dict(zip(HEADS, rows, strict=True))
+        numbers = (np.frombuffer(data, "<i2") / SCALE).astype(np.float32)
+        ends = len(HEADS) * (DIMENSIONS + 1)
+        alone, answers, self._ending = numbers[:ends], numbers[ends:-ENDING], numbers[-ENDING:]
+        self._weights = dict(zip(HEADS, alone.reshape(len(HEADS), -1), strict=True))
+        self._of_answers = dict(zip(ANSWER_HEADS, answers.reshape(len(ANSWER_HEADS), -1), strict=True))
         self.version = hashlib.blake2b(data, digest_size=4).hexdigest()
         """Tells answers of differently fitted heads apart."""
 
     def scores(self, head: Head, vectors: Vectors) -> NDArray[np.float32]:
         """Return the share of such sentences of which it is so, 0 to 1, for vectors of shape (texts, 512)."""
-        weights = self._weights[head]
-        scores: NDArray[np.float32] = 1 / (1 + np.exp(-(vectors @ weights[:-1] + weights[-1])))
-        return scores
+        return _scores(self._weights[head], vectors)
+
+    def scores_of_answers(self, head: AnswerHead, answers: Vectors, questions: Vectors) -> NDArray[np.float32]:
+        """Return the same for what was said to questions: vectors of shape (texts, 512) each."""
+        return _scores(self._of_answers[head], np.hstack([answers, questions]))
+
+    def scores_of_endings(
+        self, over: float, cosines: NDArray[np.float32], shared: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """Return how surely a statement ends each of several others, from 0 to 1.
+
+        `over` is its own score, `cosines` are those of its vector and theirs, `shared` says with which it has a word in
+        common. It ends what is nearer than all the rest.
+        """
+        return _scores(self._ending, ending_inputs(over, cosines, shared))
+
+
+def ending_inputs(over: float, cosines: NDArray[np.float32], shared: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Return `over`, by how much each other statement leads the rest, and whether it shares a word: (others, 3)."""
+    ranked = np.sort(np.append(cosines, np.full(2, LEAST_NEAR, cosines.dtype)))
+    lead = cosines - np.where(cosines >= ranked[-1], ranked[-2], ranked[-1])
+    return np.stack([np.full_like(cosines, over), lead, shared], axis=1).astype(np.float32)
+
+
+def _scores(weights: NDArray[np.float32], vectors: Vectors) -> NDArray[np.float32]:
+    scores: NDArray[np.float32] = 1 / (1 + np.exp(-(vectors @ weights[:-1] + weights[-1])))
+    return scores
 
 
 def load() -> Heads:

@@ -26,7 +26,7 @@ from streams.agents.pending_observations import PendingObservations
 from streams.delivery.dead_letter import put_aside
 from streams.delivery.retry import append_with_retry, catch_up
 from streams.extraction.own_words.antecedents import MOST_BACK, unnamed
-from streams.extraction.own_words.cues import change_in
+from streams.extraction.own_words.extractor import OwnWords
 from streams.extraction.request import answer_records, too_large
 from streams.extraction.rules_lineage import RulesLineage
 from streams.extraction.window import OpenWindow, closes_before, pieces_of, window_of
@@ -483,8 +483,8 @@ class Observe:
 
         own, item = window.pieces, None
         answered = self._answered.pop(owner, None)
-        if answered is not None and any(change_in(piece.text) for piece in own):
-            await self._until_decided(owner, answered)  # what it ends may be among it
+        if answered is not None and isinstance(extractor, OwnWords):
+            extractor = extractor.behind(lambda: self._until_decided(owner, answered))
         window = await self._with_turns_before(owner, window, extractor)
         while (rest := self._left_of(owner, window)) is not None:
             with suppress(Erased):

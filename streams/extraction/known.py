@@ -156,5 +156,4 @@ def _known(memory: Memory) -> Known:
         attribute=memory.attribute or memory.becomes,
         value=memory.value,
         about=memory.about,
-        source_ids=memory.source_ids,
     )

@@ -79,12 +79,6 @@ class Known:
     value: str | None = None
     about: str | None = None
     """As of a Proposal."""
-    source_ids: tuple[str, ...] = ()
-    """The observations that it came from."""
-
-    def is_of_same_turns(self, other: Known) -> bool:
-        """Return whether it came from the same observations as another one."""
-        return bool(self.source_ids) and self.source_ids == other.source_ids
 
 
 @fast_init

@@ -72,23 +72,6 @@ _CLAUSE: Final = re.compile(
     re.IGNORECASE,
 )
 """What begins no value."""
-_YOU: Final = re.compile(
-    r"\b(?:you|your|ya)\b|[你您]|^any\b|^有没有|^有|\b(?:their|its|his|her) names?\b|[它他她]们?叫", re.IGNORECASE
-)
-_FACT: Final = re.compile(
-    r"allerg|\b(?:names?|call you|called|live|based|from|work|job|do for a living|old|born|birthday|married|partner"
-    r"|kids|children"
-    r"|siblings|pets?|study|speak|diet|vegetarian|vegan|smoke|drink|drive|own|hobbies)\b"
-    r"|过敏|名字|称呼|住|哪里人|工作|职业|多大|几岁|年龄|生日|结婚|对象|孩子|兄弟|姐妹|宠物|养|学什么|专业|吃素"
-    r"|抽烟|喝酒|开车|爱好",
-    re.IGNORECASE,
-)
-"""What a question asks for that is worth remembering whatever the answer is."""
-_DODGES: Final = re.compile(
-    r"\b(?:why|secret|rather not|guess|dunno|idk|want to|would you|could you|shall|imagine|if you)\b|秘密|你猜"
-    r"|不告诉|不想说|想|愿意|要不要|如果",
-    re.IGNORECASE,
-)
 _ALLERGIES: Final = re.compile(r"allerg|过敏", re.IGNORECASE)
 _OF_ANOTHER: Final = re.compile(r"\b(?:is|are|has|he|she|they|but)\b|[他她是]", re.IGNORECASE)
 _SAYS_WHAT: Final = re.compile(r"(?:我叫|叫我|免贵)")
@@ -141,8 +124,6 @@ class Answer:
     """What the question asked, as the user would state it, where this is a yes."""
     denies: str | None = None
     """The same, where this is a no."""
-    is_wanted: bool = False
-    """Whether the question asks for a fact of the user."""
 
 
 def question_before(window: Window, index: int) -> tuple[int | None, str | None]:
@@ -188,9 +169,8 @@ def answered(asked: str, said: str) -> Answer | None:
     is_long = len(HAN.findall(whole)) > FEW or len(whole.split()) > FEW
     stands_alone = is_own and is_long and not confirms(whole)
     agrees, asks = _YES.fullmatch(said) is not None and not _CHOICE.search(asked), _as_statement(asked)
-    is_wanted = _YOU.search(asked) is not None and _FACT.search(asked) is not None and not _DODGES.search(said + asked)
     denied = asks if not agrees and _NO.match(said) else None
-    return Answer(keys, stands_alone, asks if agrees else None, denied, is_wanted)
+    return Answer(keys, stands_alone, asks if agrees else None, denied)
 
 
 def _as_statement(asked: str) -> str | None:

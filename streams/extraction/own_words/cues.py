@@ -6,7 +6,6 @@ import re
 from typing import Final
 
 from projections.text.analyser import terms
-from streams.extraction.own_words.splitting import clauses, sentences
 
 _ROWS: Final = (
     (
@@ -172,79 +171,17 @@ def is_limited(text: str) -> bool:
     return _LIMITED.search(text) is not None
 
 
-_TO_A_DAY: Final = r"(?=周|星期|礼拜|[一二三四五六七八九十\d])"
-"""Behind 改, to what day or hour something is moved."""
-_CHANGES: Final = (
-    (
-        0.25,
-        (
-            r"\b(?:sold|traded|stopped|quit|quitting|gave up|given up|no longer|any ?more|cancel\w*|called off"
-            r"|paid (?:\w+ ){0,3}back"
-            r"|is over|passed away|died|dead|ended|closed|moved out"
-            r"|broke up|split up|back together|retired|replaced|postponed|pushed"
-            r"|rescheduled"
-            r"|(?:packed|jacked)(?: \w+){0,3} in\b|(?:gone|went|going) (?:up|down)"
-            r"|got rid of|swapped|dropped|scrapped|ditched|fell through|done with|not happening|returned"
-            r"|moved|relocated"
-            r"|turned \d|gave birth|switched|changed|adopted|don'?t \w+ (?:\w+ )?now)\b"
-            rf"|卖掉?了|不再|不\w{{0,6}}了|没\w{{0,4}}了|改(?:成|到|为|学|喝|吃|坐|用|在|{_TO_A_DAY})|换(?:成|了|到|掉)|搬(?:到|去"
-            r"|家|了)|取消|推迟|提前到|延期"
-            r"|还清|还给|还了|结束|去世|过世|死了|停了|停掉|走了|退租|关了|分手|和好|戒|退(?:休|掉|了)|辞|离职|满\d+|生了|涨|降|转(?:行|到)"
-            r"|黄了|收养|改名|改到|复合|领证|结婚"
-        ),
-    ),
-    (
-        0.45,
-        (
-            r"\b(?:now|these days|instead|up to|down to|upgraded|upped|bumped|dethroned|back up"
-            r"|pushed?)\b"
-            r"|\bi'?m \d+ (?:kilos?|kg|pounds|lbs)\b|现在|开始|已经|减到|加到|岁[了啦]"
-        ),
-    ),
-)
-_ENDING: Final = tuple((least, re.compile(pattern, re.IGNORECASE)) for least, pattern in _CHANGES)
-"""What says that something is not as it was, each with how near the older statement must be."""
-
-
-_MOVED: Final = re.compile(
-    r"\b(?:moved|pushed?|rescheduled?|postponed?|cancel\w*|called off|brought forward|delayed)\b"
-    rf"|改(?:到|成|在|约|{_TO_A_DAY})|推迟|提前|延期|取消|挪|换到",
-    re.IGNORECASE,
-)
-_UNCHANGED: Final = re.compile(
-    r"(?:n['’]t|\b(?:never|not|no|dont|didnt|wont|havent|isnt))\s(?:\w+\s){0,2}(?:sold|quit|stop\w*|give|cancel\w*|move|moved|switch\w*"
-    r"|change\w*|drop\w*|retire)"
-    r"|(?:没有?|不会|别|从不|还没).{0,2}(?:卖|换|搬|改|取消|辞|戒|分手|离)",
-    re.IGNORECASE,
-)
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|im|ive|my|we|we're|our|me|us)\b|[我咱俺]", re.IGNORECASE)
+
+
+def words_of(text: str) -> set[str]:
+    """Return the words of a text that say what it is about."""
+    return {word for word in terms(text) if len(word) > 1}
 
 
 def in_first_person(text: str) -> bool:
     """Return whether a sentence speaks of its speaker."""
     return _FIRST_PERSON.search(text) is not None
-
-
-def is_moved(text: str) -> bool:
-    """Return whether a sentence says that an appointment is at another time, or is not."""
-    return _MOVED.search(text) is not None
-
-
-def change_in(text: str) -> tuple[float, str] | None:
-    """Return the least cosine of an older statement that a sentence ends, and the clause that names what it was.
-
-    That is the one with a word of change, behind the one before it where it says too little by itself. None where there
-    is no such word. What is denied, supposed or limited changes nothing.
-    """
-    if _UNCHANGED.search(text):
-        return None
-    parts = [clause for sentence in sentences(text) for clause in clauses(sentence)]
-    for least, pattern in _ENDING:
-        for place, clause in enumerate(parts):
-            if not is_limited(clause) and pattern.search(clause):
-                says_little = len(terms(pattern.sub(" ", clause))) < FEW_TERMS
-                return least, " ".join(parts[max(0, place - says_little) : place + 1])
-    return None
 
 
 _NOT: Final = re.compile(r"\b(?:not|no longer|no more|never)\b|n['’]t\b|不再?|没有?")

@@ -7,26 +7,28 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
+import numpy as np
+
 from projections.dates.wording import without_time
 from projections.embedding.embedder import EmbedderUnavailable
+from projections.embedding.heads import ANSWER_HEADS
 from projections.profile.attribute_values import fault_of
-from projections.profile.upcoming import SCHEDULE
 from projections.text.analyser import terms
-from projections.text.scripts import is_read
+from projections.text.scripts import HAN, is_read
 from schemas.vocabulary.attributes import NICKNAME, STATES
 from schemas.vocabulary.facts import subject_of
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.own_words.antecedents import leaves_out_whom, of_whom, unnamed, with_stand_in
 from streams.extraction.own_words.cues import (
+    FEW_TERMS,
     asks_for_something,
     category_of,
-    change_in,
     denies_value,
     in_first_person,
-    is_moved,
+    words_of,
 )
 from streams.extraction.own_words.others import is_one_of_some, of_relation, without_names
-from streams.extraction.own_words.splitting import beside, clauses
+from streams.extraction.own_words.splitting import beside, clauses, parts_of
 from streams.extraction.protocol import Extraction, Outage, Proposal
 from streams.extraction.request import know_nothing, when
 from streams.extraction.rules_lineage import RulesLineage
@@ -44,15 +46,23 @@ if TYPE_CHECKING:
 LASTING: Final = 0.25
 """The least `lasting` of what is kept for long."""
 LONGEST_TOGETHER: Final = 200
-"""Characters of a memory to which a sentence is joined that passes, and does not stand alone."""
+"""Characters of a memory to which a sentence is joined that passes, or is short."""
+SURE: Final = 0.8
+"""The least `alone` of a short sentence that is a memory of its own beside another one."""
+SHORT: Final = 48
+"""The width of a sentence that tells little without those beside it. A Chinese character is two wide."""
 KEPT: Final = 0.4
 """The least `kept` of what is kept at all."""
 OF_SPEAKER: Final = 0.1
 """The least `own` of a sentence that fills a key."""
 OF_CLAUSE: Final = 0.6
 """The least `lasting` of a clause that has its whole sentence kept for long."""
-NEAR: Final = 0.45
-"""The cosine of two statements that need no more than a character, or a relative, in common to be about the same."""
+CHANGE: Final = 0.1
+"""The least `over` of a sentence whose clauses are looked at for what is over."""
+CHANGED: Final = 0.5
+"""The least `over` of a sentence that is kept for it where it ends something, however little it says."""
+ENDED: Final = 0.42
+"""How surely a statement ends another one that it ends."""
 OF_MENDED: Final = 0.5
 """The least cosine of a sentence of which a word is taken back, and the memory of it."""
 ALONE: Final = 0.6
@@ -64,8 +74,6 @@ _USER: Final = re.compile(r"^(?:User|用户)")
 _ASKED: Final = re.compile(r"^(?:[^:()]{1,40}: )?\([^()]{1,200}\) ")
 """The question before an answer, and the speaker before it."""
 log = logging.getLogger("mnemolog")
-_COMMON: Final = frozenset("我你他她的了在是不有就都也和去来上下一个这那没")
-"""Characters that say nothing of what two sentences are about."""
 _FIRST_DATE: Final = re.compile(r"第一次约会|\bfirst date\b", re.IGNORECASE)
 
 
@@ -112,6 +120,15 @@ class OwnWords(RulesLineage):
         """Return one with the same rules that finds what is known by another function."""
         return OwnWords(self._reader, self._embed, self._heads, known_of)
 
+    def behind(self, decided: Callable[[], Awaitable[None]]) -> OwnWords:
+        """Return one that waits, before it asks what is known, until what was read before is decided."""
+
+        async def known_of(window: Window) -> Sequence[Known]:
+            await decided()
+            return await self._known_of(window)
+
+        return self.knowing(known_of)
+
     async def fact_of(self, window: Window) -> FactRead:
         """Return what a window of one piece says, whether or not it lasts. Raises Outage and Rejected.
 
@@ -128,13 +145,14 @@ class OwnWords(RulesLineage):
         if len(found) != 1:
             return FactRead(occurred_on=day)
         [fact], statement = found, kept[0].statement
-        ended, _ = await self._moved_on(window, [replace(fact, content=statement.said)], {})
+        fact = replace(fact, content=statement.said)
+        ended, _ = await self._moved_on(window, [fact], {}, {fact.content: kept[0].over})
         ends = ended[0].ends or await self._denied(window, fact, statement.said)
         return FactRead(attribute=fact.attribute, value=fact.value, occurred_on=day, ends=ends)
 
     async def _denied(self, window: Window, fact: Proposal, text: str) -> tuple[str, ...]:
         """Return what fills the same list as a fact that says of it that it is no longer so: "spaces, not tabs"."""
-        if fact.attribute is None or change_in(text) is None:
+        if fact.attribute is None:
             return ()
         same = (one for one in await self._known(window) if one.attribute == fact.attribute and one.about is None)
         return tuple(one.memory_id for one in same if one.value and denies_value(text, one.value))
@@ -146,15 +164,17 @@ class OwnWords(RulesLineage):
         mends: dict[str, str] = {}
         proposals: list[Proposal] = []
         doubtful: dict[str, bool] = {}
+        over: dict[str, float] = {}
         for kept in _joined(scored):
             found = _proposals(kept, window)
             proposals += found
+            over |= {one.content: kept.over for one in found}
             mends |= {one.content: kept.statement.mends for one in found[:1] if kept.statement.mends}
             doubtful |= {} if kept.is_lasting else {one.content: kept.is_passing for one in found}
         # Whether a nickname is the user's name depends on the names that are known: those come first.
         proposals.sort(key=lambda one: one.attribute == NICKNAME)
         proposals, known = await self._told_apart(window, _once(proposals))
-        proposals, shown = await self._moved_on(window, proposals, mends, known)
+        proposals, shown = await self._moved_on(window, proposals, mends, over, known)
         lasting = (one if one.ends or one.content not in doubtful else _passing(one) for one in proposals)
         kept_ones = tuple(one for one in lasting if one.ends or doubtful.get(one.content, True))
         return Extraction(proposals=kept_ones, dropped=reading.dropped, shown=shown)
@@ -178,42 +198,52 @@ class OwnWords(RulesLineage):
         window: Window,
         proposals: list[Proposal],
         mends: Mapping[str, str],
+        over: Mapping[str, float],
         recalled: Sequence[Known] | None = None,
     ) -> tuple[list[Proposal], tuple[str, ...]]:
-        """Return proposals with what each ends of what is known, where its words say that something has changed.
+        """Return proposals with what each ends of what is known.
 
-        It ends the nearest statement of the same people that shares a word with it, where that is near enough; `mends`
-        has the contents that take a word of an earlier sentence back, with that sentence, whose place they take.
-        `recalled` is what is known, where that was asked for already.
+        `over` has how surely the sentences of each content say that something is over. `mends` has the contents that
+        take a word of an earlier sentence back, with that sentence, whose place they take. `recalled` is what is known,
+        where that was asked for already.
         """
-        texts = [mends.get(one.content) or _ASKED.sub("", one.content) for one in proposals]
-        changes = [
-            ((OF_MENDED, text) if one.attribute is None else None) if one.content in mends else _what_ends(one, text)
-            for one, text in zip(proposals, texts, strict=True)
-        ]
-        if not any(changes) or window.source_type != "chat":
+        now = window.pieces[-1].said_at
+        changes = {
+            n: parts_of(without_time(mends.get(one.content) or _ASKED.sub("", one.content), now))
+            for n, one in enumerate(proposals)
+            if _is_change(one, over.get(one.content, 0.0)) or (one.content in mends and one.attribute is None)
+        }
+        if not changes or window.source_type != "chat":
             return proposals, ()
         said = {one.content for one in proposals}
         recalled = await self._known(window) if recalled is None else recalled
         known = [one for one in recalled if one.text not in said]
         if not known:
             return proposals, ()
-        vectors = await self._vectors([one.text for one in known] + texts)
-        at = window.pieces[-1].said_at
-        of_known = [set(terms(without_time(one.text, at))) for one in known]
-        cosines = vectors[len(known) :] @ vectors[: len(known)].T
-        ended = []
-        for one, text, change, row in zip(proposals, texts, changes, cosines, strict=True):
-            near, named = change or (None, "")
-            words = set(terms(without_time(named, at)))
-            nearest_first = row.argsort()[::-1] if words and len(terms(text)) > 1 else ()
-            alike = [n for n in nearest_first if _may_end(one, text, known[n], words & of_known[n], float(row[n]))]
-            if near is not None and alike and row[alike[0]] >= near:
-                nearest = known[alike[0]]
-                same = (known[n] for n in alike if known[n] is nearest or known[n].is_of_same_turns(nearest))
-                ended.append(replace(one, ends=tuple(each.memory_id for each in same)))
+        texts = list(
+            dict.fromkeys([*(one.text for one in known), *(part for parts in changes.values() for part in parts)])
+        )
+        vectors = await self._vectors(texts)
+        at = {text: place for place, text in enumerate(texts)}
+        of_known = vectors[[at[one.text] for one in known]]
+        ended = list(proposals)
+        for n, parts in changes.items():
+            one, of_parts = proposals[n], vectors[[at[part] for part in parts]]
+            scores = self._heads.scores("over", of_parts)
+            if one.content in mends:
+                cosines = of_known @ of_parts[0]
+                ends = (cosines >= OF_MENDED) & (cosines == cosines.max())
             else:
-                ended.append(one)
+                cosines = np.maximum(of_known @ of_parts[0], of_known @ of_parts[scores.argmax()])
+                words = words_of(parts[0])
+                shared = np.array([not words.isdisjoint(words_of(without_time(each.text, now))) for each in known])
+                ends = self._heads.scores_of_endings(float(scores.max()), cosines, shared) >= ENDED
+            ids = tuple(
+                other.memory_id
+                for other, is_ended in zip(known, ends, strict=True)
+                if is_ended and _may_end(one, parts[0], other)
+            )
+            ended[n] = replace(one, ends=ids)
         return ended, tuple(one.memory_id for one in known)
 
     async def _known(self, window: Window) -> Sequence[Known]:
@@ -231,30 +261,49 @@ class OwnWords(RulesLineage):
             raise Outage(f"the built-in encoder is away: {error}") from error
 
     async def _scored(self, statements: Sequence[Statement]) -> list[_Kept]:
-        texts = [text for one in statements for text in _as_read(one)]
-        if not texts:
+        kept = []
+        for one, heard in zip(statements, await self._heard(statements), strict=True):
+            score = heard.lasting
+            carries = one.behind is not None and heard.alone < ALONE
+            lives = one.before is not None or bool(one.lives_from) or carries
+            found = one if lives or one.is_certain or heard.own >= OF_SPEAKER else replace(one, keys=())
+            if one.behind is not None and carries and not one.keys:
+                found = _carrying(found, one.behind)
+            if unnamed(one.said) and not (found.before or found.asked or in_first_person(one.said)):
+                score, found = min(score, SHORT_LIVED), replace(found, is_brief=True)  # of whom is not known
+            says_something = heard.kept >= KEPT
+            kept.append(
+                _Kept(
+                    found, score, says_something=says_something, alone=heard.alone, over=heard.over, beside=one.behind
+                )
+            )
+        await self._by_clauses([one for one in kept if one.statement.asks or not one.is_lasting])
+        return kept
+
+    async def _heard(self, statements: Sequence[Statement]) -> list[_Heard]:
+        """Return what the heads tell of statements."""
+        if not statements:
             return []
-        distinct = list(dict.fromkeys(texts))
+        read = [_as_read(one) for one in statements]
+        questions = [one.question or "" for one in statements]
+        distinct = list(dict.fromkeys([*(text for texts in read for text in texts), *questions]))
         vectors = await self._vectors(distinct)
-        lasting, own, says, stands = (
+        at = {text: place for place, text in enumerate(distinct)}
+        lasting, own, kept, alone = (
             dict(zip(distinct, self._heads.scores(head, vectors).tolist(), strict=True))
             for head in ("lasting", "own", "kept", "alone")
         )
-        kept = []
-        for one, alone, asked in zip(statements, texts[::2], texts[1::2], strict=True):
-            score = lasting[alone] if one.before else max(lasting[alone], lasting[asked])
-            carries = one.behind is not None and stands[alone] < ALONE
-            lives = one.before is not None or bool(one.lives_from) or carries
-            is_own = lives or one.is_certain or max(own[alone], own[asked]) >= OF_SPEAKER
-            says_something = max(says[alone], says[asked]) >= KEPT
-            read = one if is_own else replace(one, keys=())
-            if one.behind is not None and carries and not one.keys:
-                read = _carrying(read, one.behind)
-            if unnamed(one.said) and not (read.before or read.asked or in_first_person(one.said)):
-                score, read = min(score, SHORT_LIVED), replace(read, is_brief=True)  # of whom is not known
-            kept.append(_Kept(read, score, says_something=says_something))
-        await self._by_clauses([one for one in kept if one.statement.asks or not one.is_lasting])
-        return kept
+        over = self._heads.scores("over", vectors[[at[said] for said, _ in read]]).tolist()
+        pair = vectors[[at[said] for said, _ in read]], vectors[[at[question] for question in questions]]
+        answers = zip(*(self._heads.scores_of_answers(head, *pair).tolist() for head in ANSWER_HEADS), strict=True)
+        found = []
+        for one, (said, whole), answer, is_over in zip(statements, read, answers, over, strict=True):
+            lasts, says = answer if one.question else (lasting[said], kept[said])
+            if one.means:
+                lasts, says = max(lasts, lasting[whole]), max(says, kept[whole])
+            is_own = max(own[said], own[whole])
+            found.append(_Heard(lasting=lasts, kept=says, own=is_own, alone=alone[said], over=is_over))
+        return found
 
     async def _by_clauses(self, doubtful: Sequence[_Kept]) -> None:
         """Have sentences last of which one clause surely does, whatever else they say or ask for."""
@@ -281,11 +330,27 @@ def _as_read(one: Statement) -> tuple[str, str]:
     return alone, one.means or f"{one.asked or ''} {alone}".strip()
 
 
+def _width(text: str) -> int:
+    """Return how wide a text is: a Chinese character says as much as two letters and more."""
+    return len(text) + len(HAN.findall(text))
+
+
 def _carrying(one: Statement, behind: str) -> Statement:
     """Return a statement with what stands before it: the question that it answers, or a sentence of its turn."""
     if one.behind_at is None:
         return replace(one, before=behind)
     return replace(one, asked=behind, lives_from=(*one.lives_from, one.behind_at))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heard:
+    """What the heads tell of a statement, each from 0 to 1."""
+
+    lasting: float
+    kept: float
+    own: float
+    alone: float
+    over: float
 
 
 @dataclass(slots=True)
@@ -296,6 +361,12 @@ class _Kept:
     score: float
     text: str = ""
     says_something: bool = True
+    alone: float = 1.0
+    """How surely it is understood alone."""
+    over: float = 0.0
+    """How surely it says that something is over."""
+    beside: str | None = None
+    """The sentence before it in its turn, or the question."""
     has: set[str] = field(default_factory=set)
     """The sentences that it has: what lives from one of them belongs to it."""
 
@@ -318,7 +389,7 @@ class _Kept:
     @property
     def is_change(self) -> bool:
         """Whether it is worth keeping where it ends something that is known, however little it says."""
-        return self.says_something and change_in(self.statement.said) is not None
+        return self.says_something and self.over >= CHANGED
 
     @property
     def is_kept(self) -> bool:
@@ -336,12 +407,13 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
             continue
         last = found[-1] if found else None
         one.text, one.has = statement.text, {statement.text}
-        if statement.before is not None:
-            is_behind = last is not None and statement.before in last.has and last.statement.piece == statement.piece
+        before = statement.before or one.beside
+        if before is not None:
+            is_behind = last is not None and before in last.has and last.statement.piece == statement.piece
             if last is not None and is_behind and _fits(last, one):
                 last.text = beside(last.text, statement.text)
                 last.has |= one.has
-                last.score = max(last.score, one.score)
+                last.score, last.alone, last.over = max(last.score, one.score), one.alone, max(last.over, one.over)
                 merged = last.statement
                 last.statement = replace(
                     merged,
@@ -353,6 +425,7 @@ def _joined(scored: Sequence[_Kept]) -> list[_Kept]:
                     is_joined=True,
                 )
                 continue
+        if statement.before is not None:
             is_of_turn = not statement.lives_from
             carried = statement.before if is_of_turn else f"({statement.before})"
             one.text = beside(carried, statement.text)
@@ -366,7 +439,12 @@ def _fits(last: _Kept, one: _Kept) -> bool:
     is_short = len(last.text) + len(one.statement.text) <= LONGEST_TOGETHER
     first, then = last.statement.keys, one.statement.keys
     is_free = not first or not then or all(key.about for key in (*first, *then))
-    return (one.is_lasting or is_short) and is_free
+    if one.statement.before is not None:
+        return is_free and (one.is_lasting or is_short)
+    is_terse = min(_width(last.statement.said), _width(one.statement.said)) <= SHORT
+    return (
+        is_free and is_short and is_terse and last.is_lasting and one.is_lasting and min(last.alone, one.alone) < SURE
+    )
 
 
 def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
@@ -434,14 +512,11 @@ def _forbids(window: Window, text: str, key: Finding | None = None) -> bool:
     return window.policy.forbids(text, category=category, attribute=attribute, value=value) is not None
 
 
-def _what_ends(one: Proposal, text: str) -> tuple[float, str] | None:
-    """Return how near a statement must be that a proposal ends, and the words that name what ended.
-
-    Keys of the user end none, nor do plans that move nothing.
-    """
-    if (one.attribute is not None and one.about is None) or one.memory_type != "long_term":
-        return None
-    return change_in(text) if one.category != SCHEDULE or is_moved(text) else None
+def _is_change(one: Proposal, over: float) -> bool:
+    """Return whether a proposal may end what is known: keys of the user do so by themselves, and what passes never."""
+    says_what = len(terms(one.content)) >= FEW_TERMS
+    is_free = one.attribute is None or one.about is not None
+    return over >= CHANGE and says_what and is_free and one.memory_type == "long_term"
 
 
 def _of_one(one: Proposal, about: str, kept: str | None) -> Proposal:
@@ -449,21 +524,15 @@ def _of_one(one: Proposal, about: str, kept: str | None) -> Proposal:
     return replace(one, about=kept) if kept else replace(one, about=of_relation(about)[0], attribute=None, value=None)
 
 
-def _may_end(one: Proposal, text: str, known: Known, shared: set[str], cosine: float) -> bool:
-    """Return whether a statement may be about the same as what is known: by its words, whose it is, and about whom.
-
-    `shared` are the words that both have, but for those of a time.
-    """
+def _may_end(one: Proposal, text: str, known: Known) -> bool:
+    """Return whether a statement may be about the same as what is known: by whose it is, and about whom."""
     whose = subject_of(known.about)
     if one.about and known.attribute:  # the key decides
         return False
     is_same_owner = whose in (None, subject_of(one.speaker), subject_of(one.about)) or (
         whose in {subject_of(kin) for kin in of_whom(text)} or (known.about or "").casefold() in text.casefold()
     )
-    if (one.speaker and known.about != one.speaker) or not is_same_owner or not of_whom(text) <= of_whom(known.text):
-        return False
-    telling = {word for word in shared if len(word) > 1} - set(terms(" ".join(of_whom(text))))
-    return bool(telling) or (cosine >= NEAR and bool(shared - _COMMON))
+    return is_same_owner and not (one.speaker and known.about != one.speaker) and of_whom(text) <= of_whom(known.text)
 
 
 def _content(kept: _Kept) -> str:

@@ -30,6 +30,12 @@ def clauses(sentence: str) -> list[str]:
     return [part for one in _CLAUSE.split(sentence) if (part := one.strip())]
 
 
+def parts_of(text: str) -> list[str]:
+    """Return a text, and behind it its sentences and their clauses, each once."""
+    cut = [part for sentence in sentences(text) for part in (sentence, *clauses(sentence))]
+    return list(dict.fromkeys([text, *cut]))
+
+
 def beside(one: str, other: str) -> str:
     """Return two sentences, one after the other."""
     return f"{one}{other}" if one[-1:] in "。！？…" else f"{one} {other}"

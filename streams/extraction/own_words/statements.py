@@ -118,6 +118,8 @@ class Statement:
     """The index of the piece of that question."""
     asked: str | None = None
     """The question that it answers, where it would not stand alone."""
+    question: str | None = None
+    """What was asked just before it."""
     lives_from: tuple[int, ...] = ()
     """The indexes of the pieces that it takes up: what they asked, of whom they spoke, what it likes, or repairs."""
     mends: str | None = None
@@ -254,13 +256,14 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
                 behind=None if is_apart else behind,
                 behind_at=asked_by if is_first and not is_apart else None,
                 asked=question,
+                question=asks[min(number, len(asks) - 1)] if continues else None,
                 mends=mends,
                 lives_from=tuple(dict.fromkeys(place for place in places if place is not None)),
                 means=None if answer is None else answer.agrees_to or answer.denies,
                 speaker=speaker,
                 event=event,
                 is_brief=one.is_brief or _is_mood(event, sentence),
-                is_certain=bool(field) or asks_for_good(one.said) or (answer is not None and answer.is_wanted),
+                is_certain=bool(field) or asks_for_good(one.said),
             )
             text = one.text
         told.append(text)

@@ -446,7 +446,7 @@ def test_an_event_with_a_key_that_must_not_be_kept_is_not_kept():
 ENDED: tuple[tuple[str, str, bool], ...] = (
     ("I drive a Volvo V60.", "Sold the Volvo last week, cycling now.", True),
     ("我在学尤克里里", "尤克里里不学了，改学画画", True),
-    ("We have an old cat, Mogwai", "mogwai died on sunday. the house is so quiet", True),
+    ("We have an old cat, Mogwai", "Our cat Mogwai died on sunday. The house is so quiet.", True),
     ("I have a dentist appointment on Tuesday at 3.", "my dentist appointment was moved to friday at 10", True),
     ("Me and Dylan broke up 😔", "dylan and i are back together haha", True),
     ("i adopted a cat called Miso in june (2026-06)", "i stopped drinking coffee in june", False),
