@@ -3,7 +3,7 @@
 `tests/data/relevance/talks.jsonl` has what made-up users said, in English and in Chinese, each with a question that it
 answers; `nobody.jsonl` has questions about nobody's life. Each question is asked in both languages of its user, who
 speaks one of them, of another user, whom it is never about, and those of nobody of all. Users have their own eight
-texts and none, a few, or many of the turns in `tests/data/heads/turns.jsonl`, so that the best of many texts is not
+texts and none, a few, or many of the turns of other people in `others.jsonl`, so that the best of many texts is not
 taken for a find. Of each question the first five texts take part: what answers it is about it, and nothing else is.
 
 The weights of what speaks for a result are never below 0, so that relevance grows with each. They are rounded, so that
@@ -111,7 +111,7 @@ class Life:
 def asked() -> list[Asked]:
     """Return each question, asked of each user."""
     talks, nobody = read("relevance/talks.jsonl"), read("relevance/nobody.jsonl")
-    turns = [row["turn"] for row in read("heads/turns.jsonl")]
+    turns = [row["turn"] for row in read("relevance/others.jsonl")]
     others = {language: [turn for turn in turns if language_of(turn) == language] for language in LANGUAGES}
     fields = [row[name] for row in talks for name in ("en", "zh", "ask_en", "ask_zh")]
     encoded = Encoded([*fields, *turns, *(row[name] for row in nobody for name in LANGUAGES)])
