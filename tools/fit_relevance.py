@@ -45,7 +45,7 @@ FEW: Final = (100, 0.25)
 MANY: Final = (400, 0.1)
 """Texts of a user, and the relevance that the best result has to have: by it one in twenty of nobody's questions finds
 anything of the users here, and of long conversations 19 in 20 of what answers stays (docs/quality.md)."""
-BESIDE: Final = 0.005
+BESIDE: Final = 0.001
 """The relevance that others have to have beside it."""
 STRONG: Final = 0.5
 """The relevance of a best result that is as likely about the question as not."""

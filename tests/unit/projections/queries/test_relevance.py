@@ -62,7 +62,7 @@ def test_of_few_texts_the_best_has_to_be_more_relevant():
 
 
 def test_beside_a_relevant_result_others_stay():
-    relevance = np.array([0.7, 0.02, 0.001])
+    relevance = np.array([0.7, 0.02, 0.0005])
     line = RELEVANCE.line(relevance, 100)
     assert [one >= line for one in relevance] == [True, True, False]
     assert RELEVANCE.evidence(relevance, line) == "strong"
