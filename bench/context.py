@@ -103,6 +103,7 @@ class Bench:
         self.embedder.vector = unit(self.chance, 1)[0]
         body = {"user_id": USER.user_id, "agent_id": "luna", "query": words(self.chance, 8)} | more
         began = time.perf_counter()
+        body |= {"include": ["memories"]} | ({"min_relevance": 0} if path == "/v1/context" else {})
         answer = await self.http.post(path, json=body)
         seconds = time.perf_counter() - began
         found = answer.json()["results" if path == "/v1/search" else "memories"]

@@ -65,7 +65,7 @@ class Several:
 
     async def found(self, number: int, user: str, query: str) -> list[str]:
         """Search through one worker."""
-        body = {"user_id": user, "query": query, "recall": False}
+        body = {"user_id": user, "query": query, "include": ["memories"], "recall": False}
         return [one["memory"] for one in (await self.json(number, "POST", "/v1/search", body))["results"]]
 
 

@@ -37,7 +37,7 @@ async def two(tmp_path: Path, node: WeaviateServer, endpoint: EmbeddingEndpoint)
 
 
 async def semantic(two: Several, number: int, user: str, query: str = "likes coffee") -> dict[str, float]:
-    body = {"user_id": user, "query": query, "recall": False, "limit": 20}
+    body = {"user_id": user, "query": query, "include": ["memories"], "recall": False, "limit": 20}
     found = (await two.json(number, "POST", "/v1/search", body))["results"]
     return {hit["content"]: hit["scores"]["semantic"] for hit in found}
 

@@ -157,7 +157,9 @@ async def test_a_memory_is_shared_with_users_of_any_worker(two: Several):
             assert memory["content"] in await two.found(number, f"taker-{n}", "bees in the garden")
             assert (await two.json(number, "POST", path, {"agent_id": "aria"}))["shared_with"] == ["aria"]
             for agent, count in (("luna", 1), ("aria", 1), ("nova", 0)):
-                asked = {"user_id": f"giver-{n}", "agent_id": agent, "query": "bees", "scope": "personal"}
+                asked = {"user_id": f"giver-{n}", "agent_id": agent, "query": "bees", "scope": "personal"} | {
+                    "include": ["memories"]
+                }
                 found = await two.json(number, "POST", "/v1/search", asked | {"recall": False})
                 assert len(found["results"]) == count, (n, agent)
         everyones = await two.json(n % 2, "POST", path, {"scope": "global"})

@@ -119,7 +119,7 @@ def up(tmp_path: Path, kafka_jars: None, weaviate_program: None) -> Iterator[UpK
 
 def search(url: str, user: str) -> list[str]:
     """Search once; who is refused fails."""
-    asked = {"user_id": user, "query": "Where does she live?", "recall": False}
+    asked = {"user_id": user, "query": "Where does she live?", "include": ["memories"], "recall": False}
     answer = httpx.post(f"{url}/v1/search", json=asked, timeout=END_SECONDS)
     assert answer.status_code == httpx.codes.OK, answer.text
     return [one["memory"] for one in answer.json()["results"]]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 async def semantic(door: FrontDoor, query: str) -> dict[str, float]:
-    body = {"user_id": "u1", "query": query, "recall": False, "limit": 20}
+    body = {"user_id": "u1", "query": query, "include": ["memories"], "recall": False, "limit": 20}
     found = (await door.post("/v1/search", body)).json()["results"]
     return {hit["content"]: hit["scores"]["semantic"] for hit in found}
 

@@ -64,7 +64,7 @@ class Group:
                 await asyncio.sleep(0.3)
 
     async def found(self, number: int, user: str, key: str = "acme") -> list[str]:
-        asked = {"user_id": user, "query": "Where does she live?", "recall": False}
+        asked = {"user_id": user, "query": "Where does she live?", "include": ["memories"], "recall": False}
         answer = await self.ask(number, "POST", "/v1/search", asked, key)
         assert answer.status_code == HTTPStatus.OK, answer.text
         return [one["memory"] for one in answer.json()["results"]]

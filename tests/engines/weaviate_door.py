@@ -24,6 +24,8 @@ async def door_of(folder: Path, node: WeaviateServer) -> AsyncIterator[FrontDoor
 
 async def found(door: FrontDoor, user_id: str, text: str) -> list[str]:
     """Return the memories that a search finds, best first."""
-    answer = await door.post("/v1/search", {"user_id": user_id, "query": text, "recall": False})
+    answer = await door.post(
+        "/v1/search", {"user_id": user_id, "query": text, "include": ["memories"], "recall": False}
+    )
     assert answer.status_code == HTTPStatus.OK, answer.text
     return [result["memory"] for result in answer.json()["results"]]

@@ -123,7 +123,7 @@ async function remembered() { // the memories to show, and the first page of tho
   if (filters.text && !isSearch()) wanted.push({ content: { icontains: filters.text } });
   const first = await ask("POST", "/v1/memories/query", { body: { ...whose, status: filters.status, filters: { AND: wanted }, page: filters.page, page_size: PAGE_SIZE } });
   if (!isSearch()) return [first.items, first];
-  const best = await ask("POST", "/v1/search", { body: { ...whose, query: filters.text, limit: 50, recall: false, filters: { AND: wanted } } });
+  const best = await ask("POST", "/v1/search", { body: { ...whose, query: filters.text, include: ["memories"], limit: 50, recall: false, filters: { AND: wanted } } });
   return [best.results, first];
 }
 

@@ -145,6 +145,7 @@ class Gone:
             listed = await self._asked("GET", f"/v1/memories?user_id={self._user}&page_size=200", None, url)
             assert {one["content"] for one in listed["items"]} == wanted, (self._user, listed)
             body = {"user_id": self._user, "query": self._words("before", 0), "limit": 100, "recall": False}
+            body["include"] = ["memories"]
             found = await self._asked("POST", "/v1/search", body, url)
             assert {one["memory"] for one in found["results"]} <= wanted, (self._user, found)
 

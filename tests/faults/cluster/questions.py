@@ -101,7 +101,7 @@ class AnswerChecker:
         """Search for a fact that was shown before: it is found again."""
         shown = sorted(self._shown.get(user, ()))
         wanted = self._cluster.pick.choice(shown) if shown else text(number, 0)
-        asked = {"user_id": user, "query": wanted, "limit": 100, "recall": False}
+        asked = {"user_id": user, "query": wanted, "limit": 100, "include": ["memories"], "recall": False}
         body = _body(await http.post(f"{url}/v1/search", json=asked))
         found = _contents(body["results"], "memory", user)
         assert not shown or wanted in found, f"{user}: {wanted!r} is not found any more"
