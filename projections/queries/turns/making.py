@@ -17,9 +17,10 @@ import numpy as np
 
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.embedding.stored_vector import NoVector, vector_bytes, vector_of, vectors_of
+from projections.encrypted_files import sqlite3
 from projections.partitions.assignment import NotHeld
 from projections.queries.turns.vectors import UserMeanings
-from projections.shard.errors import ShardUnavailable
+from projections.shard.errors import ShardDamaged, ShardUnavailable
 from projections.shard.turn_vectors import TurnVector
 from schemas.disclosure import describe
 
@@ -82,6 +83,9 @@ class TurnVectorMaking:
                         await asyncio.wait([self._task(owner, words)])
                 except NotHeld:  # the partition went to another worker
                     continue
+                except (ShardUnavailable, ShardDamaged, sqlite3.ProgrammingError) as error:
+                    # whoever folds next meets it too; a shard that a rebuild replaces meanwhile is closed
+                    log.warning("vectors of turns wait: %s", describe(error))
 
     async def make_few(self, owner: Owner, words: UserWords) -> bool:
         """Make what a user's turns lack where it is little, and return whether nothing is missing now."""

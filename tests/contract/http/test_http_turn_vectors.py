@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from contract.front_door import FrontDoor, front_door, turn
 
-from projections.encrypted_files import open_database
+from projections.encrypted_files import open_database, sqlite3
 from projections.queries.turns import making
+from projections.queries.turns.index import TurnIndex
+from projections.shard.errors import ShardUnavailable
 from schemas.instant import instant
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
 
@@ -130,3 +132,22 @@ async def test_they_go_with_an_erased_memory_and_with_retention(door: FrontDoor,
     until = instant(door.clock.now() + timedelta(days=31))
     await door.post("/v1/admin/ticks", {"policy": "retention", "as_of": until, "force": True})
     assert vectors(tmp_path) == set()
+
+
+@pytest.mark.parametrize("error", [ShardUnavailable("the disk is full"), sqlite3.ProgrammingError("closed")])
+async def test_a_shard_that_cannot_be_read_ends_no_worker(
+    door: FrontDoor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(TurnIndex, "newest", raises(error))
+        await say(door, ("t-1", "Is the ferry late?"))
+    assert vectors(tmp_path) == set()
+    await say(door, ("t-2", "And the bus?"))
+    assert vectors(tmp_path) == {"t-1", "t-2"}
+
+
+def raises(error: Exception) -> Callable[..., Awaitable[None]]:
+    async def fail(*_: object) -> None:
+        raise error
+
+    return fail
