@@ -194,7 +194,7 @@ def _shown_lines(lines: Sequence[str]) -> set[int]:
     hidden |= _form_of_another(lines)
     for found in (exported, _labelled(lines)):
         if len(found) >= FEW or (found is exported and found):
-            hidden |= set(range(found[0], len(lines)))
+            hidden |= set(range(found[0], _end_of_talk(lines, found[-1])))
     if len(machine) > FEW:
         hidden |= set(range(machine[0], machine[-1] + 1))
     for found in (headers, headings):
@@ -207,6 +207,16 @@ def _shown_lines(lines: Sequence[str]) -> set[int]:
     if begins is not None and ends is not None:
         hidden |= set(range(begins, min(len(lines), ends + FEW)))
     return hidden
+
+
+def _end_of_talk(lines: Sequence[str], last: int) -> int:
+    """Return the number of the line with which the user goes on behind the last message of a talk, or of a log.
+
+    That is what stands behind a blank line, or a last line that asks something.
+    """
+    blank = next((number for number in range(last + 1, len(lines)) if not lines[number].strip()), len(lines))
+    asks_below = last + 1 < len(lines) == blank and re.search(_ASKED, lines[-1], re.IGNORECASE)
+    return len(lines) - 1 if asks_below else blank
 
 
 def _form_of_another(lines: Sequence[str]) -> set[int]:

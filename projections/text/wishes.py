@@ -67,7 +67,7 @@ _NOT_KEEP: Final = tuple(
         r"\b(?:pretend|act like|imagine) (?:that )?i (?:never|didn'?t|did not) (?:sa(?:y|id)|t(?:ell|old)|mention)",
         (
             r"(?<![让叫劝][我你他她咱])(?<![让叫劝][我你他她咱]们)(?<!说)(?:别|不要|不用|无需|不必|请勿|切勿|勿|(?<!\w)(?:不许|不准|甭)|不(?:想让?|希望|愿意?)你|你(?:不能|不可以?))(?:再|去)?(?:把[^，。！？]{1,12})?(?:给我|帮我|替我)?"
-            r"(?:记(?![恨仇错性得者不])|保存|存(?![钱款在])|储存|录(?:下|入)|写(?:进|入|到|下)|收录|留(?:存|档|底|记录|着)|放进?(?:到|在)?(?:你的)?记忆)"
+            r"(?:记(?![恨仇错性得者不])|保存|存(?![钱款在])|储存|录(?:下|入)|写(?:进|入|到|下)|收录|留(?:存|档|底|记录|着|(?!\\w))|放进?(?:到|在)?(?:你的)?记忆)"
         ),
         r"(?:就|全|权)?当(?:作|做)?我?(?:从来|什么都|啥都)?没(?:有)?(?:说|讲|提|听[到见])",
         r"(?:咱|咱们|咱俩|我们|我们俩|你我|你和我)(?:两个|两人|俩)?之间(?:的|说|知道|$|[，。：:！])|你知我知|不要?(?:外传|记录在案)",
@@ -133,18 +133,20 @@ _REMEMBER: Final = tuple(
     )
 )
 _ABOUT: Final = (
-    r"(?:everything|anything|all|the (?:bit|part|thing|stuff|fact|memory|note|info(?:rmation)?)s?)"
-    r"(?: (?:i|that i) (?:told|said)(?: to)?(?: you)?)?(?: you (?:know|have|saved|stored))?(?: about| on| that| of)"
+    r"(?:everything|anything|all|whatever|the (?:bit|part|thing|stuff|fact|memory|note|info(?:rmation)?)s?)"
+    r"(?: (?:i|that i) (?:told|said)(?: to)?(?: you)?)?(?: you (?:know|have(?: (?:saved|stored|kept))?|saved|stored))?"
+    r"(?: about| on| that| of| concerning| regarding)"
 )
 _FORGET: Final = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
         (
-            r"^\W{0,9}(?:(?:please|pls|also|and|hey|ok|okay|so|actually|can you|could you|would you|you can"
+            r"^\W{0,9}(?:(?:please|pls|kindly|also|and|hey|ok|okay|so|actually|can you|could you|would you|you can"
             r"|i want you to)[, ]{1,2}){0,3}"
             rf"(?:forget|delete|erase|remove|wipe|scrub|drop|unlearn)(?: (?:that|about|{_ABOUT}|what i (?:told"
             rf"|said)(?: to)?(?: you)?"
-            r"(?: about)?|what you know about)|(?= my ))\s{1,3}(?P<what>(?!it\b|that\b|this\b|him\b|her\b"
+            r"(?: about)?|what you know about)|(?= my )|(?= the [^,;?!\n]{1,60} (?:stuff|thing)\b))"
+            r"\s{1,3}(?P<what>(?!it\b|that\b|this\b|him\b|her\b"
             r"|them\b)[^,;?!\n]{1,120}?)"
             r"(?: (?:from|in) (?:your |the )?(?:memory|records?|notes?|whatever\b[^,;?!\n]{0,60}))?(?: thing"
             r"| stuff)?\s{0,3}(?:[,;?!\n].*)?$"
@@ -171,6 +173,15 @@ _AHEAD: Final = re.compile(
     re.IGNORECASE,
 )
 """What a request not to keep says of what is still to be said."""
+_POINTS_BACK: Final = re.compile(
+    r"\bi (?:just |ever )?(?:said|told you|mentioned|wrote) that\b|\bwhat i (?:just )?(?:said|told you|mentioned)\b"
+    r"|\b(?:last|previous) (?:bit|part|message|sentence|one|thing)\b|刚[才刚](?:那|说|的|这)|上[面一](?:那|这|句|条)"
+    r"|前面(?:那|说|的)|那[句条]",
+    re.IGNORECASE,
+)
+"""A request that names what was said before it: what stands behind is kept."""
+_NAMES: Final = re.compile(r"\bwhat i (?:just )?(?:said|told you|mentioned) about \w", re.IGNORECASE)
+"""A request that names one thing: the sentences around it are kept."""
 _SENTENCE: Final = re.compile(
     r"(?:[(（\[【][^()（）\[\]【】\n]{1,80}[)）\]】]|[^。！？!?\n.])+(?:\.(?=\S)[^。！？!?\n.]*)*[。！？!?\n.]*\s*"
 )
@@ -272,8 +283,12 @@ def _covered(place: int, request: tuple[str, str], said: Sequence[str], own: Seq
     """Return the places of the sentences that the request of one covers: when in doubt, of all around it."""
     is_forward = _FORWARD.search(said[place]) is not None
     is_number = not is_forward and place > 0 and not any(request) and _NUMBER.fullmatch(said[place - 1]) is not None
+    if _NAMES.search(said[place]):
+        return range(place, place + 1)
     is_own = (is_number or len(request[0].encode()) >= _SAYS_SOMETHING) and not is_forward
     begin, end = place - is_number if is_own or is_forward else 0, place + 1
+    if not is_forward and place > 0 and _POINTS_BACK.search(said[place]):
+        return range(begin, end)
     is_apart = any(own[begin:end])
     while end < len(said) and not (
         own[end] if is_own else _ELSEWHERE.match(said[end]) or (is_apart and said[end - 1].count("\n") > 1)

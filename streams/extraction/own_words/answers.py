@@ -72,6 +72,8 @@ _CLAUSE: Final = re.compile(
     re.IGNORECASE,
 )
 """What begins no value."""
+_OF_THIRD: Final = re.compile(r"\b(?:he|she|it|they|his|her|its|their)\b|[他她它佢]", re.IGNORECASE)
+_OF_USER: Final = re.compile(r"\byou|\bany\b|[一-鿿]", re.IGNORECASE)
 _ALLERGIES: Final = re.compile(r"allerg|过敏", re.IGNORECASE)
 _OF_ANOTHER: Final = re.compile(r"\b(?:is|are|has|he|she|they|but)\b|[他她是]", re.IGNORECASE)
 _SAYS_WHAT: Final = re.compile(r"(?:我叫|叫我|免贵)")
@@ -196,8 +198,10 @@ def _allergies(said: str) -> tuple[Finding, ...]:
 
 def _keys(asked: str, said: str, whole: str) -> tuple[Finding, ...]:
     """Return what the first clause of an answer fills that the question asks for of the user; allergies may be many."""
+    if _OF_THIRD.search(asked) or _CHOICE.search(asked):
+        return ()
     if _ALLERGIES.search(asked):
-        is_list = not (confirms(said) or of_whom(asked) or _OF_ANOTHER.search(whole))
+        is_list = _OF_USER.search(asked) and not (confirms(said) or of_whom(asked) or _OF_ANOTHER.search(whole))
         return _allergies(whole) if is_list else ()
     slot = slot_asked(asked.replace("your", "my").replace("you", "I").replace("你", "我"))
     if slot is None or slot.whose or len(slot.attributes) != 1 or slot.past:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
-
-import numpy as np
 
 from projections.dates.wording import without_time
 from projections.embedding.embedder import EmbedderUnavailable
@@ -25,10 +24,10 @@ from streams.extraction.own_words.cues import (
     category_of,
     denies_value,
     in_first_person,
-    words_of,
 )
+from streams.extraction.own_words.endings import Endings
 from streams.extraction.own_words.others import is_one_of_some, of_relation, without_names
-from streams.extraction.own_words.splitting import beside, clauses, parts_of
+from streams.extraction.own_words.splitting import beside, clauses
 from streams.extraction.protocol import Extraction, Outage, Proposal
 from streams.extraction.request import know_nothing, when
 from streams.extraction.rules_lineage import RulesLineage
@@ -57,14 +56,10 @@ OF_SPEAKER: Final = 0.1
 """The least `own` of a sentence that fills a key."""
 OF_CLAUSE: Final = 0.6
 """The least `lasting` of a clause that has its whole sentence kept for long."""
-CHANGE: Final = 0.1
+CHANGE: Final = 0.25
 """The least `over` of a sentence whose clauses are looked at for what is over."""
 CHANGED: Final = 0.5
 """The least `over` of a sentence that is kept for it where it ends something, however little it says."""
-ENDED: Final = 0.42
-"""How surely a statement ends another one that it ends."""
-OF_MENDED: Final = 0.5
-"""The least cosine of a sentence of which a word is taken back, and the memory of it."""
 ALONE: Final = 0.6
 """The least `alone` of a sentence that does not carry the one before it in its turn."""
 HABIT: Final = "habit"
@@ -115,10 +110,13 @@ class OwnWords(RulesLineage):
         self._embed = embed
         self._heads = heads
         self._known_of = known_of
+        self._endings = Endings(embed, heads)
 
     def knowing(self, known_of: Callable[[Window], Awaitable[Sequence[Known]]]) -> OwnWords:
         """Return one with the same rules that finds what is known by another function."""
-        return OwnWords(self._reader, self._embed, self._heads, known_of)
+        other = copy(self)
+        other._known_of = known_of  # noqa: SLF001 - of its own kind
+        return other
 
     def behind(self, decided: Callable[[], Awaitable[None]]) -> OwnWords:
         """Return one that waits, before it asks what is known, until what was read before is decided."""
@@ -209,7 +207,7 @@ class OwnWords(RulesLineage):
         """
         now = window.pieces[-1].said_at
         changes = {
-            n: parts_of(without_time(mends.get(one.content) or _ASKED.sub("", one.content), now))
+            n: without_time(mends.get(one.content) or _ASKED.sub("", one.content), now)
             for n, one in enumerate(proposals)
             if _is_change(one, over.get(one.content, 0.0)) or (one.content in mends and one.attribute is None)
         }
@@ -220,30 +218,19 @@ class OwnWords(RulesLineage):
         known = [one for one in recalled if one.text not in said]
         if not known:
             return proposals, ()
-        texts = list(
-            dict.fromkeys([*(one.text for one in known), *(part for parts in changes.values() for part in parts)])
-        )
-        vectors = await self._vectors(texts)
-        at = {text: place for place, text in enumerate(texts)}
-        of_known = vectors[[at[one.text] for one in known]]
+        texts = [one.text for one in known]
+        mended = {n: text for n, text in changes.items() if proposals[n].content in mends}
+        others = {n: text for n, text in changes.items() if n not in mended}
+        try:
+            ends = dict(zip(mended, await self._endings.mended(list(mended.values()), texts), strict=True))
+            ends |= zip(others, await self._endings.of(list(others.values()), texts), strict=True)
+        except EmbedderUnavailable as error:
+            raise _away(error) from error
         ended = list(proposals)
-        for n, parts in changes.items():
-            one, of_parts = proposals[n], vectors[[at[part] for part in parts]]
-            scores = self._heads.scores("over", of_parts)
-            if one.content in mends:
-                cosines = of_known @ of_parts[0]
-                ends = (cosines >= OF_MENDED) & (cosines == cosines.max())
-            else:
-                cosines = np.maximum(of_known @ of_parts[0], of_known @ of_parts[scores.argmax()])
-                words = words_of(parts[0])
-                shared = np.array([not words.isdisjoint(words_of(without_time(each.text, now))) for each in known])
-                ends = self._heads.scores_of_endings(float(scores.max()), cosines, shared) >= ENDED
-            ids = tuple(
-                other.memory_id
-                for other, is_ended in zip(known, ends, strict=True)
-                if is_ended and _may_end(one, parts[0], other)
-            )
-            ended[n] = replace(one, ends=ids)
+        for n, text in changes.items():
+            one = proposals[n]
+            over_now = (other for other, is_over in zip(known, ends[n], strict=True) if is_over)
+            ended[n] = replace(one, ends=tuple(other.memory_id for other in over_now if _may_end(one, text, other)))
         return ended, tuple(one.memory_id for one in known)
 
     async def _known(self, window: Window) -> Sequence[Known]:
@@ -258,7 +245,7 @@ class OwnWords(RulesLineage):
         try:
             return await self._embed(texts)
         except EmbedderUnavailable as error:
-            raise Outage(f"the built-in encoder is away: {error}") from error
+            raise _away(error) from error
 
     async def _scored(self, statements: Sequence[Statement]) -> list[_Kept]:
         kept = []
@@ -321,6 +308,10 @@ class OwnWords(RulesLineage):
             if score >= OF_CLAUSE and kept >= KEPT:
                 one.score, one.says_something = max(one.score, score), True
                 one.statement = replace(one.statement, asks=False)
+
+
+def _away(error: EmbedderUnavailable) -> Outage:
+    return Outage(f"the built-in encoder is away: {error}")
 
 
 def _as_read(one: Statement) -> tuple[str, str]:

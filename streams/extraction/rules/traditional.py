@@ -1,6 +1,7 @@
 """Lets the rules read traditional characters: what they look for is written in simplified ones.
 
-Only the characters that the rules themselves hold are known here. What they find is given back in the user's own.
+Only the characters that the rules themselves hold are known here, and the commonest words of written Cantonese. What
+they find is given back in the user's own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _TRADITIONAL: Final = (
     "貸費賀賈資賺賽贛趙車轉軟輕較輯辭辯邊達過運還這進遠連遲遞鄧郵鄒鄰鄭鄲鐘錢鐵銀銷錯錫鎮鎊長門問閒間鬧閨"
     "聞隊陽陰陣陸陳隨難靜韋韓頂項順顧頓預領題顏額飛飯館馬駕驕駱騎騙魯鵡鸚麩黃齊龍龜裡裏麵臺檯髮甚説爲妳牠"
     "鍾週曆隻準係唸喫牀複幹癡啟籤嚐佈註託遊捲"
+    "佢哋嘅喺冇唔畀咗啲睇嚟"
 )
 _SIMPLIFIED: Final = (
     "万与专业东两严个临为丽么义乌乐习书买于亏亚产亲亿从仓们优会伤伦体俩债儿党兰关兴养内写军农冯况减几刘刚"
@@ -32,6 +34,7 @@ _SIMPLIFIED: Final = (
     "贷费贺贾资赚赛赣赵车转软轻较辑辞辩边达过运还这进远连迟递邓邮邹邻郑郸钟钱铁银销错锡镇镑长门问闲间闹闺"
     "闻队阳阴阵陆陈随难静韦韩顶项顺顾顿预领题颜额飞饭馆马驾骄骆骑骗鲁鹉鹦麸黄齐龙龟里里面台台发什说为你它"
     "钟周历只准系念吃床复干痴启签尝布注托游卷"
+    "他们的在没不给了些看来"
 )
 _FOLD: Final = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
 _OURS: Final = "用户"

@@ -23,6 +23,10 @@ SAID_BESIDE = [
     ("I teach in Lyon.\n“I killed him.\nMy name is Medea.”", "I teach in Lyon.\n“…”"),
     ('I told him "No way. I\'m not going." and he left.', 'I told him "…" and he left.'),
     ("«I was born in a prison.\nI fear nothing", ""),
+    (
+        "[09:14] Tom: I moved to Leeds\n[09:15] Me: no way\n\nHow do I answer him? He is my cousin.",
+        "How do I answer him? He is my cousin.",
+    ),
     ("I teach 5th grade.\nEssay (grade it):\nI have a horse. My uncle is a pilot.", "I teach 5th grade."),
 ]
 SAID = [

@@ -68,6 +68,12 @@ APART = [
     ("I live in Rome. Off the record: I hate my boss. I want to leave him.", "I live in Rome."),
     ("I got 90k, don't log that.\n\nI also learn Greek.", "I also learn Greek."),
     ("我挂科了，别存。另外我养了只猫", "另外我养了只猫"),
+    ("I drink. Forget I said that. Anyone can see that I play the harp.", "Anyone can see that I play the harp."),
+    ("我在看心理医生。刚才那句当我没说，别存。我每天游泳。", "我每天游泳。"),
+    (
+        "I go by Mel. No need to remember what I told you about the audit. I teach maths.",
+        "I go by Mel. I teach maths.",
+    ),
 ]
 
 
@@ -87,6 +93,8 @@ def test_a_sentence_that_only_asks_takes_the_one_before_it_away():
         ("Please forget what I told you about my salary.", "my salary"),
         ("remove my therapist from your memory", "my therapist"),
         ("can you wipe anything about Tessa?", "Tessa"),
+        ("Kindly erase whatever you have kept regarding my knee.", "my knee"),
+        ("you can delete the Tessa stuff", "the Tessa"),
         ("忘掉我住在里斯本", "我住在里斯本"),
         ("把我的地址删掉", "我的地址"),
     ],

@@ -443,6 +443,21 @@ def test_an_event_with_a_key_that_must_not_be_kept_is_not_kept():
     assert kept == ()
 
 
+@each(
+    "asked,said",
+    [
+        ("What kind of dog do you have, and what is his name?", "Whippet. Dottie"),
+        ("Anyone with allergies coming?", "my niece, peanuts"),
+        ("是过敏还是不喜欢？", "过敏"),
+        ("她叫什么名字？", "梁乐瑶"),
+        ("", "佢對花生過敏"),
+    ],
+)
+def test_what_is_said_of_another_fills_no_key_of_the_user(asked: str, said: str):
+    pieces = [("assistant", asked)] if asked else []
+    assert [one.attribute for one in found(*pieces, ("user", said)) if one.attribute and one.about is None] == []
+
+
 ENDED: tuple[tuple[str, str, bool], ...] = (
     ("I drive a Volvo V60.", "Sold the Volvo last week, cycling now.", True),
     ("我在学尤克里里", "尤克里里不学了，改学画画", True),

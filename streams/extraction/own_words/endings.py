@@ -1,0 +1,70 @@
+"""Endings: which of the statements that are known are no longer so because of what is said now."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from streams.extraction.own_words.cues import words_of
+from streams.extraction.own_words.splitting import parts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from projections.embedding.embedder import Vectors
+    from projections.embedding.heads import Heads
+
+ENDED: Final = 0.42
+"""How surely a statement ends another one that it ends."""
+OF_MENDED: Final = 0.5
+"""The least cosine of a sentence of which a word is taken back, and the memory of it."""
+MOST_KEPT: Final = 2_048
+"""Vectors of known texts that are kept, 4 MB: the same memories are near to many turns of a user."""
+
+
+class Endings:
+    """Tells what a statement ends by what it says, and by how near others are to it."""
+
+    def __init__(self, embed: Callable[[Sequence[str]], Awaitable[Vectors]], heads: Heads) -> None:
+        """`embed` is the built-in encoder's."""
+        self._embed = embed
+        self._heads = heads
+        self._kept: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+
+    async def of(self, said: Sequence[str], known: Sequence[str]) -> list[NDArray[np.bool_]]:
+        """Return for each statement which of the known texts it ends. Raises EmbedderUnavailable."""
+        of_known = await self._vectors_of(known)
+        parts = [parts_of(text) for text in said]
+        vectors = await self._embed([part for those in parts for part in those])
+        found, place = [], 0
+        for text, those in zip(said, parts, strict=True):
+            of_parts = vectors[place : place + len(those)]
+            place += len(those)
+            over = self._heads.scores("over", of_parts)
+            cosines = np.maximum(of_known @ of_parts[0], of_known @ of_parts[over.argmax()])
+            words = words_of(text)
+            shared = np.array([not words.isdisjoint(words_of(other)) for other in known])
+            found.append(self._heads.scores_of_endings(float(over.max()), cosines, shared) >= ENDED)
+        return found
+
+    async def mended(self, before: Sequence[str], known: Sequence[str]) -> list[NDArray[np.bool_]]:
+        """Return for each sentence of which a word is taken back which known text is its own. Raises as `of`."""
+        of_known = await self._vectors_of(known)
+        cosines = [of_known @ vector for vector in await self._embed(before)] if before else []
+        return [(near >= OF_MENDED) & (near == near.max()) for near in cosines]
+
+    async def _vectors_of(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of known texts, those of the last ones from memory."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
+        new = dict(zip(missing, await self._embed(missing), strict=True)) if missing else {}
+        vectors = np.stack([new[text] if text in new else self._kept[text] for text in texts])
+        self._kept.update(new)
+        for text in texts:
+            self._kept.move_to_end(text)
+        while len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
+        return vectors
