@@ -434,9 +434,8 @@ def _fits(last: _Kept, one: _Kept) -> bool:
     if one.statement.before is not None:
         return is_free and (one.is_lasting or is_short)
     is_terse = min(_width(last.statement.said), _width(one.statement.said)) <= SHORT
-    return (
-        is_free and is_short and is_terse and last.is_lasting and one.is_lasting and min(last.alone, one.alone) < SURE
-    )
+    lasts = last.is_lasting and one.is_lasting and not (first or then)
+    return lasts and is_short and is_terse and min(last.alone, one.alone) < SURE
 
 
 def _proposals(kept: _Kept, window: Window) -> list[Proposal]:
