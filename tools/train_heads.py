@@ -1,6 +1,6 @@
 """Fits the heads of the built-in encoder to labelled sentences, and writes `projections/embedding/heads.bin`.
 
-`tests/data/heads/turns.jsonl` has turns of chats, with the question before some, each sentence with its kind
+`tests/data/heads/turns_*.jsonl` have turns of chats, with the question before some, each sentence with its kind
 (`lasting`, `experience`: what happened and a friend would bring up weeks later, `passing` or `nothing`) and whether it
 stands `alone`; `kinds.jsonl` has single sentences with their kind. `lasting` and `kept` are fitted to both, `alone` to
 the sentences of turns that say something, the heads of answers to first sentences behind a question, `over` to
@@ -52,16 +52,21 @@ def rows_of(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (DATA / "heads" / f"{name}.jsonl").read_text("utf-8").splitlines()]
 
 
+def turns() -> list[dict[str, Any]]:
+    """Return the turns of all languages."""
+    return [*rows_of("turns_en"), *rows_of("turns_zh")]
+
+
 def of_kinds() -> list[tuple[str, str, bool | None]]:
     """Return sentences with their kind, and whether they stand alone; those of one turn behind each other."""
     kinds = [(row["text"], row["kind"], None) for row in rows_of("kinds")]
-    turns = (one for row in rows_of("turns") for one in row["sentences"])
-    return [*kinds, *((one["text"], one["kind"], one["alone"]) for one in turns)]
+    of_turns = (one for row in turns() for one in row["sentences"])
+    return [*kinds, *((one["text"], one["kind"], one["alone"]) for one in of_turns)]
 
 
 def answers() -> list[tuple[str, str, str]]:
     """Return questions with the first sentence behind each, and its kind."""
-    asked = ((row["question"], row["sentences"][0]) for row in rows_of("turns") if "question" in row)
+    asked = ((row["question"], row["sentences"][0]) for row in turns() if "question" in row)
     return [(question, first["text"], first["kind"]) for question, first in asked]
 
 

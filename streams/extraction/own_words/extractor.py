@@ -62,7 +62,8 @@ CHANGED: Final = 0.5
 """The least `over` of a sentence that is kept for it where it ends something, however little it says."""
 ALONE: Final = 0.6
 """The least `alone` of a sentence that does not carry the one before it in its turn."""
-HABIT: Final = "habit"
+LASTS: Final = frozenset({"habit", "project"})
+"""The categories of what lasts if its speaker says it of themselves."""
 SHORT_LIVED: Final = 0.3
 """Importance of what passes."""
 _USER: Final = re.compile(r"^(?:User|用户)")
@@ -369,7 +370,7 @@ class _Kept:
     @property
     def is_lasting(self) -> bool:
         one = self.statement
-        is_planned = (one.is_ahead and not one.is_brief) or (one.category == HABIT and in_first_person(one.said))
+        is_planned = (one.is_ahead and not one.is_brief) or (one.category in LASTS and in_first_person(one.said))
         return self.is_certain or (self.says_something and (is_planned or self.score >= LASTING))
 
     @property
@@ -433,9 +434,8 @@ def _fits(last: _Kept, one: _Kept) -> bool:
     if one.statement.before is not None:
         return is_free and (one.is_lasting or is_short)
     is_terse = min(_width(last.statement.said), _width(one.statement.said)) <= SHORT
-    return (
-        is_free and is_short and is_terse and last.is_lasting and one.is_lasting and min(last.alone, one.alone) < SURE
-    )
+    lasts = last.is_lasting and one.is_lasting and not (first or then)
+    return lasts and is_short and is_terse and min(last.alone, one.alone) < SURE
 
 
 def _proposals(kept: _Kept, window: Window) -> list[Proposal]:

@@ -62,7 +62,7 @@ REMEMBERED = {
         "I'm allergic to shellfish, so sardines it is.",
         "We got a dog called Biscuit.",
         "I go running every Sunday.",
-        "Note to self. I pay 950 euros rent every month.",
+        "I pay 950 euros rent every month.",
         "I'm building a habit tracker app.",
         "I have a team dinner on Thursday (2026-11-05).",
         "Project: Lantern onboarding",

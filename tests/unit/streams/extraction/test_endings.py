@@ -1,0 +1,53 @@
+"""What a statement ends is told by the heads, given all that is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from support.own_words import vectors_of
+
+from projections.embedding.heads import LEAST_NEAR, ending_inputs, load
+from streams.extraction.own_words.endings import MOST_KEPT, Endings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from projections.embedding.embedder import Vectors
+
+KNOWN = ["I have two cats", "We rent a flat in Porto", "My brother plays the cello", "I take the train to work"]
+
+
+async def test_what_is_nearest_by_far_is_ended_and_nothing_else():
+    endings = Endings(vectors_of, load())
+    said = ["We gave up the flat in Porto last week.", "I feed the cats at seven.", "The weather has changed."]
+    found = await endings.of(said, KNOWN)
+    assert [each.tolist() for each in found] == [[False, True, False, False], [False] * 4, [False] * 4]
+
+
+async def test_of_two_statements_that_are_as_near_none_is_ended():
+    found = await Endings(vectors_of, load()).of(["I sold my bike"], ["My bike is red", "My bike is blue"])
+    assert found[0].tolist() == [False, False]
+
+
+async def test_vectors_of_what_is_known_are_asked_for_once_and_not_kept_for_ever():
+    asked: list[str] = []
+
+    async def embed(texts: Sequence[str]) -> Vectors:
+        asked.extend(texts)
+        return np.zeros((len(texts), 512), np.float32)
+
+    endings = Endings(embed, load())
+    for _ in range(2):
+        await endings.mended([], KNOWN)
+    assert asked == KNOWN
+    await endings.mended([], [f"text {n}" for n in range(MOST_KEPT)])
+    await endings.mended([], KNOWN[:1])
+    assert asked[-1] == KNOWN[0]
+
+
+def test_what_leads_is_measured_from_the_next_nearest_and_never_from_nothing():
+    shared = np.array([True, False, False])
+    found = ending_inputs(0.5, np.array([0.9, 0.6, 0.1], np.float32), shared)
+    np.testing.assert_allclose(found, [[0.5, 0.3, 1], [0.5, -0.3, 0], [0.5, -0.8, 0]], atol=1e-6)
+    np.testing.assert_allclose(ending_inputs(0.5, np.array([0.9], np.float32), shared[:1])[0, 1], 0.9 - LEAST_NEAR)
