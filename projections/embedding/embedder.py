@@ -25,7 +25,14 @@ class EmbedderFailed(EmbedderUnavailable):
 
 
 class EmbedderRefused(Exception):
-    """The endpoint refused these very texts, and asking again will not help: leave them out."""
+    """The endpoint refused these very texts, and asking again will not help: leave them out.
+
+    `places` are those of the texts that are to blame among those that were asked for; empty where that is not known.
+    """
+
+    def __init__(self, reason: str, places: frozenset[int] = frozenset()) -> None:
+        super().__init__(reason)
+        self.places = places
 
 
 class Embedder(Protocol):

@@ -1,8 +1,8 @@
 """An OpenAI-compatible endpoint whose manners are data: of each request the first rule that fits says the answer.
 
 A rule has `when`, by the names of `_FITS`. It answers with `status`, `headers`, and one of `body` (JSON, or a text as
-it stands), `hex`, `gzip` (JSON), `message`, `content` and `says` (an error's message); `item` is the shape of each vector.
-In texts GOOD is a whole answer, HALF a part of one.
+it stands), `hex`, `gzip` (JSON), `message`, `content` and `says` (an error's message); `item` is the shape of each
+vector. In texts GOOD is a whole answer, HALF a part of one.
 """
 
 from __future__ import annotations
