@@ -17,7 +17,7 @@ from projections.embedding.embedder import EmbedderFailed, EmbedderRefused, Embe
 from projections.embedding.long_texts import beginning
 from projections.embedding.shared_requests import FEW_TEXTS, SharedRequests
 from projections.http_session import read_bounded, session_with
-from projections.refusal import read_refusal, told_error
+from projections.refusal import MOST_WORDS, read_refusal, told_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,8 +103,8 @@ class OpenAIEmbedder:
             batch = given[begin : begin + self._most_texts]
             await self._divided(batch, begin, division)
             begin += len(batch)
-        if division.refused:
-            raise EmbedderRefused(division.why, frozenset(division.refused))
+        if division.why is not None:
+            raise EmbedderRefused(str(division.why), frozenset(division.refused), division.why.answer)
         rows = [division.vectors[place] for place in range(len(texts))]
         if len({len(row) for row in rows}) > 1:
             raise EmbedderUnavailable(f"{self._model} answers vectors of different lengths")
@@ -117,7 +117,7 @@ class OpenAIEmbedder:
         except EmbedderRefused as error:
             if len(texts) == 1 or division.is_hopeless:
                 division.refused += range(begin, begin + len(texts))
-                division.why = str(error)
+                division.why = error
                 return
         else:
             division.vectors.update(enumerate(vectors, begin))
@@ -157,7 +157,8 @@ class OpenAIEmbedder:
             vectors = unit_vectors(_rows(content, len(texts)))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             why = error if isinstance(error, _NoVectorsError) else "what is no table of finite numbers"
-            raise EmbedderFailed(f"the embedding endpoint {self._host} answers no vectors: {why}") from error
+            reason = f"the embedding endpoint {self._host} answers no vectors: {why}"
+            raise EmbedderFailed(reason, content[:MOST_WORDS].decode("utf-8", "replace")) from error
         if vectors.shape[1] > _MOST_NUMBERS:
             raise EmbedderFailed(f"the embedding endpoint {self._host} answers vectors of {vectors.shape[1]:,} numbers")
         if self._dimensions not in (0, vectors.shape[1]):
@@ -194,8 +195,9 @@ class OpenAIEmbedder:
         # its message is left out: it may quote the texts
         reason = f"the embedding endpoint {self._host} answers {refusal.status}"
         if not refusal.passes:
-            return EmbedderRefused(reason)
-        return EmbedderFailed(reason) if refusal.status in _AT_TEXTS else EmbedderUnavailable(reason)
+            return EmbedderRefused(reason, answer=refusal.words)
+        kind = EmbedderFailed if refusal.status in _AT_TEXTS else EmbedderUnavailable
+        return kind(reason, refusal.words)
 
 
 class _NoVectorsError(ValueError):
@@ -208,7 +210,7 @@ class _Division:
     def __init__(self) -> None:
         self.vectors: dict[int, Vectors] = {}
         self.refused: list[int] = []
-        self.why = ""
+        self.why: EmbedderRefused | None = None
         self.is_format_tried = False
 
     @property

@@ -35,7 +35,7 @@ _THOUGHT_ENDS: Final = re.compile(
     re.IGNORECASE,
 )
 _THOUGHT_BEGINS: Final = re.compile(
-    rf"\s*(?:<\|start\|>assistant)?(?:[<\[◁＜]\|?(?:begin_of_)?(?:\w{{1,12}}:)?{_ABOUT_THOUGHT}\w{{0,12}}\|?[>\]▷＞]"
+    rf"(?:<\|start\|>assistant)?(?:[<\[◁＜]\|?(?:begin_of_)?(?:\w{{1,12}}:)?{_ABOUT_THOUGHT}\w{{0,12}}\|?[>\]▷＞]"
     r"|<\|channel\|>(?:analysis|commentary)|<\|channel>|<unused94>)",
     re.IGNORECASE,
 )
@@ -61,7 +61,7 @@ def find_documents(text: str, fits: Callable[[Found], bool], *, cut_off: bool = 
     else:
         return [whole] if fits(whole) else []
     marks = [mark.end() for mark in _THOUGHT_ENDS.finditer(text)]
-    is_thought = not marks and _THOUGHT_BEGINS.match(text) is not None
+    is_thought = not marks and _THOUGHT_BEGINS.match(text.lstrip()) is not None
     behind = marks[-1] if marks else 0
     if not is_thought and (said := list(filter(fits, _documents(text, behind)))):
         return said

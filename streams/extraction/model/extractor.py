@@ -14,7 +14,7 @@ import httpx2
 import openai
 import orjson
 
-from projections.refusal import read_refusal, told_error
+from projections.refusal import MOST_WORDS, read_refusal, told_error
 from streams.extraction.model.answer import UnusableAnswerError, clean, read_answer
 from streams.extraction.model.completion import Completion, read_completion
 from streams.extraction.model.dialect import Dialect, Negotiation
@@ -361,12 +361,14 @@ def _completion(body: bytes, host: str) -> Completion:
     try:
         completion = read_completion(body)
     except ValueError as error:
-        raise Outage(f"{host} does not answer with JSON: is LLM_BASE_URL right, with its /v1?") from error
+        reason = f"{host} does not answer with JSON: is LLM_BASE_URL right, with its /v1?"
+        raise Outage(reason, answer=_beginning(body)) from error
     if completion is not None:
         return completion
     if refusal := told_error(body):
         raise _RefusedError(refusal, None, {})
-    raise Outage(_bounded(f"{host} answers without a message: is it a chat completions endpoint?"))
+    reason = _bounded(f"{host} answers without a message: is it a chat completions endpoint?")
+    raise Outage(reason, answer=_beginning(body))
 
 
 def _is_too_long(error: _RefusedError) -> bool:
@@ -377,7 +379,7 @@ def _is_too_long(error: _RefusedError) -> bool:
 def _failure(error: _RefusedError, reason: str) -> ExtractorError:
     """Return what a status means. The server's message is left out: it may quote the conversation."""
     if error.refusal.passes:
-        return Outage(reason, _retry_after(error.headers))
+        return Outage(reason, _retry_after(error.headers), error.refusal.words)
     return Rejected(f"refused: {reason}")
 
 
@@ -400,6 +402,10 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
             return None
         seconds = wait.total_seconds()
     return min(_MOST_SECONDS_BELIEVED, max(0.0, seconds)) if math.isfinite(seconds) else None
+
+
+def _beginning(body: bytes) -> str:
+    return body[:MOST_WORDS].decode("utf-8", "replace")
 
 
 def _bounded(reason: str) -> str:

@@ -6,7 +6,7 @@ import json
 import re
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from contract.front_door import FrontDoor, front_door
 from support.mannered_endpoint import mannered_endpoint
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     import pytest
     from support.mannered_endpoint import MannersEndpoint
-
-    from projections.embedding.serving import ServingEmbedder
 
 WORLD = Path(__file__).parents[2] / "data" / "world"
 BEES = "By the way, I keep bees in Oslo."
@@ -80,7 +78,12 @@ async def told(endpoint: MannersEndpoint, door: FrontDoor, number: int, line: di
 
 async def test_every_manner_of_a_model_comes_to_what_its_line_says(tmp_path: Path, subtests: pytest.Subtests):
     with mannered_endpoint() as endpoint:
-        settings = {"extractor": "model", "llm_base_url": endpoint.url, "llm_api_key": "k", "llm_model": "m"}
+        settings: dict[str, Any] = {
+            "extractor": "model",
+            "llm_base_url": endpoint.url,
+            "llm_api_key": "k",
+            "llm_model": "m",
+        }
         await tried("models", partial(front_door, **settings), partial(told, endpoint), tmp_path, subtests)
 
 
@@ -89,17 +92,18 @@ FACTS = ("I keep bees in Oslo", "My sister is Ann", "I play the cello", "I live 
 
 async def embedded(endpoint: MannersEndpoint, door: FrontDoor, number: int, line: dict[str, Any]) -> Any:
     """Return what came of a conversation of five facts, or so many, and of a search in other words."""
-    serving = cast("ServingEmbedder", door.worker.embedder)
+    serving = door.worker.embedder
     serving.current = OpenAIEmbedder(base_url=endpoint.url, api_key="k", model="e", timeout_seconds=5)
     facts = line.get("facts", FACTS)
-    body = {"user_id": f"e{number}", "messages": [{"role": "user", "content": text} for text in facts]}
+    user_id = f"e{number}"
     accepted: list[dict[str, Any]] = []
     for rules in line.get("then", [line["server"]]):
         endpoint.behave(rules)
+        user_id += "-next"
+        body = {"user_id": user_id, "messages": [{"role": "user", "content": text} for text in facts]}
         response = await door.post(f"/v1/conversations?wait={line.get('wait', 20)}", body)
         accepted = response.json()["accepted"][: len(facts)]  # what follows is the end of the session
-        body["user_id"] += "-next"
-    search = await door.post("/v1/search", {"user_id": body["user_id"].removesuffix("-next"), "query": "honey"})
+    search = await door.post("/v1/search", {"user_id": user_id, "query": "honey"})
     await serving.current.close()
     return {
         "states": sorted({one["state"] for one in accepted}),
