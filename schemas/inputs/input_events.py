@@ -19,7 +19,7 @@ from pydantic import (
     field_validator,
 )
 
-from schemas.identity import InvalidOwner, check_user_id, no_controls
+from schemas.identity import InvalidOwner, check_id, check_user_id
 from schemas.inputs.faults import found, path_of, plain
 from schemas.inputs.images import image_faults
 from schemas.inputs.nesting import check_depth
@@ -106,7 +106,7 @@ class _Event(StrictObject):
 class _OfApp(_Event):
     """An event with metadata, in which its application is kept."""
 
-    app_id: Annotated[Id, AfterValidator(no_controls)] | None = None
+    app_id: Annotated[Id, AfterValidator(check_id)] | None = None
     metadata: _Metadata = {}
 
     def kept_metadata(self, timezone: str | None) -> str:
@@ -253,7 +253,7 @@ def _id_faults(message: Observation) -> Iterator[Fault]:
         if not value:
             continue
         try:
-            no_controls(value)
+            check_id(value)
         except ValueError as error:
             yield Fault(f"$.{name}", str(error))
 

@@ -21,7 +21,7 @@ from starlette.convertors import Convertor, register_url_convertor
 
 from projections.queries.conditions.condition import AllOf
 from projections.queries.conditions.parser import condition_of, of_whom
-from schemas.identity import check_user_id, no_controls
+from schemas.identity import check_id, check_user_id
 from schemas.inputs.faults import plain
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
 from schemas.inputs.nesting import check_depth
@@ -111,7 +111,7 @@ KnownAt = Annotated[
 UserId = Annotated[str, AfterValidator(check_user_id)]
 UserOrOwner = Annotated[str, AfterValidator(partial(check_user_id, instead=OR_THE_OWNER))]
 UserOrNone = Annotated[str, AfterValidator(partial(check_user_id, instead=", or leave it out"))]
-Id = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(no_controls)]
+Id = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(check_id)]
 Channel = Annotated[str, Field(min_length=1, max_length=256)]
 """Where an agent reminds: words of the caller's, put on one line where they are shown."""
 Text = Annotated[str, AfterValidator(_fits)]
@@ -135,7 +135,7 @@ Limit = Annotated[
     BeforeValidator(lambda given: DEFAULT_LIMIT if given == "" else given, json_schema_input_type=int),
     Field(ge=1, le=MAX_PAGE_SIZE),
 ]
-MemoryId = Annotated[str, Path(min_length=1, max_length=256), AfterValidator(no_controls)]
+MemoryId = Annotated[str, Path(min_length=1, max_length=256), AfterValidator(check_id)]
 
 
 class Body(StrictObject):
