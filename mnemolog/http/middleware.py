@@ -171,7 +171,7 @@ def _without_body(send: Send) -> Send:
     """Return a `send` that leaves out the body of an answer, as HEAD wants it."""
 
     async def sent(message: Message) -> None:
-        await send(message | {"body": b""} if message["type"] == "http.response.body" else message)
+        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
 
     return sent
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import json
 import re
+import zlib
+from datetime import UTC, datetime
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
+import httpx
 from contract.front_door import FrontDoor, front_door
 from support.mannered_endpoint import mannered_endpoint
 
+from mnemolog.client.client import Client
+from mnemolog.client.errors import MnemologError
 from projections.embedding.openai import OpenAIEmbedder
 
 if TYPE_CHECKING:
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
     from support.mannered_endpoint import MannersEndpoint
 
 WORLD = Path(__file__).parents[2] / "data" / "world"
+LEAST = 150
 BEES = "By the way, I keep bees in Oslo."
 
 
@@ -121,3 +131,93 @@ async def test_every_manner_of_an_embedding_server_comes_to_what_its_line_says(
     with mannered_endpoint() as endpoint:
         made = partial(front_door, extractor="verbatim")
         await tried("embedders", made, partial(embedded, endpoint), tmp_path, subtests)
+
+
+async def asked(door: FrontDoor, number: int, line: dict[str, Any]) -> Any:
+    """Return what a request is answered: of what a client sends, byte by byte."""
+    given = line["request"]
+    user_id = f"c{number}"
+    headers = {name: str(value) for name, value in given.get("headers", {}).items()}
+    content: bytes | None = None
+    if "json" in given:
+        headers = {"Content-Type": "application/json"} | headers
+        content = json.dumps(given["json"]).encode()
+    elif "text" in given:
+        headers = {"Content-Type": "application/json"} | headers
+        content = given["text"].encode("utf-8", "surrogatepass")
+    elif "hex" in given:
+        content = bytes.fromhex(given["hex"])
+    if content is not None:
+        content = content.replace(b"USER", user_id.encode())
+        content = {"gzip": gzip.compress, "deflate": zlib.compress}.get(given.get("packed", ""), bytes)(content)
+    path = given["path"].replace("USER", user_id)
+    response = await door.http.request(given["method"], path, content=content, headers=headers)
+    try:
+        body = response.json()
+    except ValueError:
+        body = None
+    found = {"status": response.status_code, "body": body, "text": response.text, "headers": dict(response.headers)}
+    for _ in range(100 if "then" in line else 0):  # what was accepted is read soon
+        found["then"] = (await door.http.get(line["then"].replace("USER", user_id))).json()
+        if differs(found, line["comes"]) is None:
+            break
+        await asyncio.sleep(0.05)
+    return found
+
+
+async def test_every_manner_of_a_client_comes_to_what_its_line_says(tmp_path: Path, subtests: pytest.Subtests):
+    await tried("clients", front_door, asked, tmp_path, subtests)
+
+
+class Sent(httpx.BaseTransport):
+    """Keeps what a client sends, and accepts it."""
+
+    def __init__(self) -> None:
+        self.sent: list[httpx.Request] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.sent.append(request)
+        return httpx.Response(200, json={"accepted": [], "session_id": "s"})
+
+
+NO_JSON: dict[str, Any] = {
+    "NAN": float("nan"),
+    "INFINITY": float("inf"),
+    "UUID": UUID(int=1),
+    "TIME": datetime(2026, 1, 5, tzinfo=UTC),
+    "DECIMAL": Decimal(1),
+    "BYTES": b"x",
+    "SET": {1},
+    "LONG": 2**64,
+    "HALF": "cut \ud83d",
+}
+
+
+def valued(value: Any) -> Any:
+    """Return a value of a line, with what JSON lacks in the place of its name."""
+    if isinstance(value, dict):
+        return {name: valued(one) for name, one in value.items()}
+    return [valued(one) for one in value] if isinstance(value, list) else NO_JSON.get(value, value)
+
+
+def test_every_call_of_the_python_client_comes_to_what_its_line_says(subtests: pytest.Subtests):
+    for line in lines("calls"):
+        with subtests.test(line["manner"]):
+            transport = Sent()
+            found: dict[str, Any] = {"raised": None}
+            with Client("http://127.0.0.1:9", transport=transport) as client:
+                try:
+                    getattr(client, line["call"])(**valued(line["with"]))
+                except MnemologError as error:
+                    found["raised"] = f"{type(error).__name__}: {error}"
+            found["sent"] = len(transport.sent)
+            if transport.sent:
+                request = transport.sent[-1]
+                found |= {"path": request.url.raw_path.decode(), "body": json.loads(request.content or b"null")}
+            assert differs(found, line["comes"]) is None
+
+
+def test_the_tables_have_a_hundred_and_fifty_lines_and_each_says_something_of_its_own():
+    manners = [(table.stem, line["manner"]) for table in WORLD.glob("*.jsonl") for line in lines(table.stem)]
+    assert len(manners) >= LEAST
+    assert len(set(manners)) == len(manners)
