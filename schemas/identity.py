@@ -93,7 +93,14 @@ def partition_owner(partition: int) -> Owner:
 
 
 def check_user_id(user_id: str, *, field: str = "user_id", instead: str = "") -> str:
-    """Return the id if upstream may use it. Raises InvalidOwner, which names `field` and what may be done `instead`."""
+    """Return the id if it may be given from now on. Raises InvalidOwner, as `known_user_id` does."""
+    if is_path(known_user_id(user_id, field=field, instead=instead)):
+        raise InvalidOwner(f"user_id {PATH_REFUSED}")
+    return user_id
+
+
+def known_user_id(user_id: str, *, field: str = "user_id", instead: str = "") -> str:
+    """Return the id if a log may hold it. Raises InvalidOwner, which names `field` and what may be done `instead`."""
     if not user_id:
         raise InvalidOwner(f"{field} is empty: give the user's id{instead}")
     if user_id == GLOBAL_USER:
@@ -102,8 +109,6 @@ def check_user_id(user_id: str, *, field: str = "user_id", instead: str = "") ->
         raise InvalidOwner(f"user_id has {len(user_id)} characters: at most {MAX_USER_ID_CHARACTERS} are allowed")
     if _CONTROL.search(user_id):
         raise InvalidOwner("user_id has control characters: remove them")
-    if is_path(user_id):
-        raise InvalidOwner(f"user_id {PATH_REFUSED}")
     return user_id
 
 

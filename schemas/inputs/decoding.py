@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from schemas import codec
-from schemas.identity import DEFAULT_TENANT, InvalidOwner, Owner, check_tenant, check_user_id, derived_id
+from schemas.identity import DEFAULT_TENANT, InvalidOwner, Owner, check_tenant, derived_id, known_user_id
 from schemas.inputs.images import image_faults
 from schemas.inputs.input_events import (
     DEFAULT_USER,
@@ -101,7 +101,7 @@ def _upstream_owner(key: bytes) -> Owner:
     """Return whom a key names. Raises InvalidOwner, also for the reserved owners, who say nothing."""
     owner = Owner.of_key(key)
     check_tenant(owner.tenant)
-    check_user_id(owner.user_id)
+    known_user_id(owner.user_id)
     return owner
 
 
@@ -150,7 +150,7 @@ def _checked(message: Observation) -> Observation:
     """Check an observation in Avro against the limits of JSON events."""
     try:
         check_tenant(message.envelope.tenant)
-        check_user_id(message.envelope.user_id)
+        known_user_id(message.envelope.user_id)
     except InvalidOwner as error:
         raise InvalidEvent([Fault("$.envelope", str(error))]) from None
     if not 1 <= len(message.envelope.event_id) <= MAX_ID_CHARACTERS:
