@@ -12,6 +12,7 @@ from mnemolog.commands.commands import Answer
 from mnemolog.commands.wakes import Periodic
 from mnemolog.http.authentication import is_still_valid
 from mnemolog.http.bounds.redacted import apart, redacted_fields
+from mnemolog.http.bounds.streams import UNBUFFERED
 from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Id, UserOrNone
@@ -214,7 +215,7 @@ async def streamed(
     listener = Listener(tenant=tenant, user_id=user_id, agent_id=agent_id)
     positions = await worker.wake_streams.begin(listener, last_event_id)
     events = worker.wake_streams.stream(listener, positions, may_go_on=partial(is_still_valid, request.scope))
-    return StreamingResponse(events, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
+    return StreamingResponse(events, media_type=EVENT_STREAM, headers=UNBUFFERED)
 
 
 def _is_of(known: WakeConfigured | ReminderScheduled, agent_id: str | None) -> bool:
