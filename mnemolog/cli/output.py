@@ -18,7 +18,7 @@ _OBEYED: Final = {
     if chr(code) not in "\n\t"
 }
 """What a terminal obeys and does not show, and how it is shown: whoever's words they are, they are only words."""
-BY_WORDS: Final = "the embedder cannot be reached: this was found by words alone"
+BY_WORDS: Final = "not all is found by its meaning here, but by its words: `mnemolog doctor` says why"
 PIPED_COLUMNS: Final = 200
 """The width of a table that is not shown on a terminal."""
 

@@ -76,6 +76,11 @@ class OpenAIEmbedder:
         """The model's name; travels with every vector."""
         return self._model
 
+    @property
+    def dimensions(self) -> int:
+        """The length of the vectors that it answered last; 0 before the first answer."""
+        return self._dimensions
+
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002 - an endpoint knows no haste
         """Return float32 unit vectors, shape (len(texts), dimensions); (0, 0) for no texts before the first answer.
 

@@ -38,6 +38,8 @@ MAX_AVRO_TEXT_BYTES: Final = 3 * MAX_CONTENT_BYTES
 REGISTRY_MARKER: Final = b"\x00"
 REGISTRY_HEADER_BYTES: Final = 5
 """The marker, and the id of the writer's schema, big-endian."""
+SCHEMA_HEADER: Final = "__value_schema_id"
+"""The header in which newer producers of registry Avro name the writer's schema."""
 KEYS_KEPT: Final = 4096
 """For recent users: a key is read once for many records."""
 MAX_AHEAD: Final = timedelta(minutes=5)
@@ -72,6 +74,11 @@ def observation_of_record(record: Record) -> Observation:
     if record.value[:1] == codec.MARKER[:1]:
         message = _checked(codec.decode_strictly(record.value, *OBSERVATIONS))
         codec.cache_decoded(record.value, message)  # observe and the fold both read it
+    elif any(name == SCHEMA_HEADER for name, _ in record.headers):
+        raise codec.Undecodable(
+            f"its schema is named in the header {SCHEMA_HEADER}: have the producer write the id before the body, or "
+            "send JSON"
+        )
     else:
         message = _of_json(record, key_owner.tenant if key_owner else DEFAULT_TENANT)
     return _of_its_key(message, key_owner)

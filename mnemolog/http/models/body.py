@@ -54,7 +54,7 @@ class Body(StrictObject):
         schema = handler(core_schema)
         properties = handler.resolve_ref_schema(schema).get("properties", {})
         for name in cls._without_null & properties.keys():
-            properties[name] = _or_null(properties[name])
+            properties[name] = _or(properties[name], "null")
         return schema
 
 
@@ -76,6 +76,15 @@ class FromModel(Body):
     @classmethod
     def _as_written(cls, value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
         return as_written(value, cls._numbers, cls._lists)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Have the document say where a text is taken, too."""
+        schema = super().__get_pydantic_json_schema__(core_schema, handler)
+        properties = handler.resolve_ref_schema(schema).get("properties", {})
+        for name in (cls._numbers | cls._lists) & properties.keys():
+            properties[name] = _or(properties[name], "string")
+        return schema
 
 
 def as_written(value: Any, numbers: Collection[str], lists: Collection[str]) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -126,7 +135,7 @@ def _types_of(annotation: Any) -> frozenset[Any]:  # noqa: ANN401 - any annotati
     return frozenset({get_origin(annotation) or annotation})
 
 
-def _or_null(schema: JsonSchemaValue) -> JsonSchemaValue:
+def _or(schema: JsonSchemaValue, kind: str) -> JsonSchemaValue:
     kept: JsonSchemaValue = {name: one for name, one in schema.items() if name in ("default", "description", "title")}
     rest = {name: one for name, one in schema.items() if name not in kept}
-    return {"anyOf": [*(rest["anyOf"] if rest.keys() == {"anyOf"} else [rest]), {"type": "null"}], **kept}
+    return {"anyOf": [*(rest["anyOf"] if rest.keys() == {"anyOf"} else [rest]), {"type": kind}], **kept}

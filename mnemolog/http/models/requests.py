@@ -391,7 +391,7 @@ class Conversation(Body):
     messages: Annotated[
         list[Message],
         Field(max_length=MAX_EVENTS),
-        BeforeValidator(_messages_of, json_schema_input_type=list[dict[str, Any]]),
+        BeforeValidator(_messages_of, json_schema_input_type=list[Message | dict[str, Any]]),
     ]
     end_session: bool = True
     infer: bool = True

@@ -86,7 +86,7 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
             )
         view["turns"] = [result(found, now) for found in said.found]
         by_words |= said.by_words
-    return answer(view | degraded(worker, by_words=by_words))
+    return answer(view | degraded(worker, owner if body.query.strip() else None, by_words=by_words))
 
 
 @router.post("/greeting", response_model=shapes.Greeting)

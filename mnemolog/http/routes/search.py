@@ -74,12 +74,15 @@ async def search(body: Search, worker: CurrentWorker, tenant: Tenant) -> Respons
         worker.recalls.note(owner, shown, now)
     known = worker.shards.state(owner).memories
     shape = {"results": [result(found, at, known) for found in results.found]}
-    return answer(shape | degraded(worker, by_words=results.by_words))
+    return answer(shape | degraded(worker, owner, by_words=results.by_words))
 
 
-def degraded(worker: Worker, *, by_words: bool) -> dict[str, list[str]]:
-    """Return what an answer says about a search that had to do without a part of its scores, and count it."""
-    if not by_words:
+def degraded(worker: Worker, owner: Owner | None, *, by_words: bool) -> dict[str, list[str]]:
+    """Return what an answer says about a search that had to do without a part of its scores, and count it.
+
+    So did one among memories of an `owner` whose vectors another encoder has made.
+    """
+    if not by_words and (owner is None or not worker.vector_spaces.foreign(owner)):
         return {}
     worker.metrics.searched_by_words()
     return {"degraded": ["semantic"]}

@@ -107,10 +107,11 @@ async def embedded(endpoint: MannersEndpoint, door: FrontDoor, number: int, line
     facts = line.get("facts", FACTS)
     user_id = f"e{number}"
     accepted: list[dict[str, Any]] = []
-    for rules in line.get("then", [line["server"]]):
+    for turn, rules in enumerate(line.get("then", [line["server"]])):
         endpoint.behave(rules)
-        user_id += "-next"
-        body = {"user_id": user_id, "messages": [{"role": "user", "content": text} for text in facts]}
+        user_id += "" if line.get("same_user") else "-next"
+        texts = [f"{text}, {turn}" if turn else text for text in facts]
+        body = {"user_id": user_id, "messages": [{"role": "user", "content": text} for text in texts]}
         response = await door.post(f"/v1/conversations?wait={line.get('wait', 20)}", body)
         accepted = response.json()["accepted"][: len(facts)]  # what follows is the end of the session
     search = await door.post("/v1/search", {"user_id": user_id, "query": "honey"})
