@@ -70,6 +70,7 @@ from mnemolog.worker.background import (
     say_when_held,
     wait_unless_failed,
 )
+from mnemolog.worker.entity_reader import EntityReader
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
 from mnemolog.worker.lag import Lags
@@ -291,6 +292,7 @@ class Worker:
         self.shards.subscribe(self.index_sync)
         self._exits.callback(self.shards.close)
         self._exits.push_async_callback(self.index_sync.close)
+        self.entity_reader = EntityReader()
         self.vector_spaces = VectorSpaces(self.shards, self.embedder)
         self.reembedder = Reembedder(
             folder=settings.data_dir / "encodings",

@@ -150,7 +150,8 @@ async def asked(door: FrontDoor, number: int, line: dict[str, Any]) -> Any:
         content = bytes.fromhex(given["hex"])
     if content is not None:
         content = content.replace(b"USER", user_id.encode())
-        content = {"gzip": gzip.compress, "deflate": zlib.compress}.get(given.get("packed", ""), bytes)(content)
+        content = gzip.compress(content) if given.get("packed") == "gzip" else content
+        content = zlib.compress(content) if given.get("packed") == "deflate" else content
     path = given["path"].replace("USER", user_id)
     response = await door.http.request(given["method"], path, content=content, headers=headers)
     try:

@@ -53,7 +53,12 @@ async def test_what_is_not_read_is_named(tmp_path: Path, content: bytes, said: s
 
 async def test_a_pipe_is_read_to_its_end_and_has_no_size():
     out, into = os.pipe()
-    writer = threading.Thread(target=lambda: (os.write(into, f"{TURN}\n{TURN}\n".encode()), os.close(into)))
+
+    def write() -> None:
+        os.write(into, f"{TURN}\n{TURN}\n".encode())
+        os.close(into)
+
+    writer = threading.Thread(target=write)
     writer.start()
     assert sizes([f"/dev/fd/{out}"]) is None
     assert await lines(f"/dev/fd/{out}") == ["我 café"] * 2
