@@ -12,10 +12,19 @@ MOST_WORDS: Final = 2_000
 """Characters of a refusal that are read."""
 _DEEPEST: Final = 6
 
+_OF_LENGTH: Final = frozenset({400, 413, 422, 500})
 _STATUSES: Final = frozenset({401, 402, 403, 404, 405, 407, 408, 425, 429})
 _MONEY: Final = re.compile(
     r"insufficient|credits?\b(?! card)|balance|billing|payment|quota|arrear|overdue|spend(?:ing)? (?:limit|cap)"
+    r"|usage limit|budget|subscription|free (?:tier|trial)|account .{0,40}(?:suspended|disabled|deactivated|inactive)"
     r"|余额|欠费",
+    re.IGNORECASE,
+)
+_TOO_LONG: Final = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum context|context (?:length|size|window)"
+    r"|exceeds? the (?:available )?context|too many tokens"
+    r"|(?:prompt|input|text|request|sequence)s? (?:is |are )?too (?:long|large)"
+    r"|reduce the length|physical batch size|max_model_len|maximum (?:sequence|input) length",
     re.IGNORECASE,
 )
 _PASSES: Final = re.compile(
@@ -43,6 +52,11 @@ class Refusal:
     def is_a_state(self) -> bool:
         """Whether an operator or time can mend it, by its status alone: nothing that was asked is the reason."""
         return self.status in _STATUSES or not 400 <= self.status < 500  # noqa: PLR2004 - HTTP's client errors
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether it says that what was asked is too long: some servers do so with a 500."""
+        return self.status in _OF_LENGTH and _TOO_LONG.search(self.words) is not None
 
     @property
     def is_money(self) -> bool:

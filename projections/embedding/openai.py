@@ -199,7 +199,7 @@ class OpenAIEmbedder:
     def _refused(self, refusal: Refusal) -> Exception:
         # its message is left out: it may quote the texts
         reason = f"the embedding endpoint {self._host} answers {refusal.status}"
-        if not refusal.passes:
+        if not refusal.passes or refusal.is_too_long:
             return EmbedderRefused(reason, answer=refusal.words)
         kind = EmbedderFailed if refusal.status in _AT_TEXTS else EmbedderUnavailable
         return kind(reason, refusal.words)

@@ -73,7 +73,9 @@ async def publish(
     now, vision, timezone = worker.clock.now(), worker.settings.vision, worker.settings.timezone
     events: list[Observation] = []
     faults: list[Fault] = []
-    async for place, raw in in_slices(enumerate(raws)):
+    async for place, given in in_slices(enumerate(raws)):
+        # What is null counts as not given, as it does where two events are compared.
+        raw = {name: one for name, one in given.items() if one is not None} if isinstance(given, dict) else given
         if isinstance(raw, dict) and raw.get("event_id") is not None:
             event_id = ""  # it has its own
         else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 from collections import deque
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
@@ -50,13 +49,6 @@ _TOLD_CODES: Final = frozenset(
 )
 # What servers answer that do not know a parameter; routers answer 404 when no model accepts it.
 _DIALECT_STATUSES: Final = frozenset({400, 404, 415, 422, 500, 501})
-_TOO_LONG: Final = re.compile(
-    r"context_length_exceeded|exceed_context_size"
-    r"|maximum context|context (?:length|size|window)|exceeds? the (?:available )?context|too many tokens"
-    r"|prompt is too long",
-    re.IGNORECASE,
-)
-"""What servers say of a prompt that their context cannot hold, where they give no code."""
 _MOST_ANSWERS: Final = 3
 """The first one, its repair, and one in any form."""
 _MOST_SECONDS_BELIEVED: Final = 60.0
@@ -292,7 +284,7 @@ class ModelExtractor:
                 completion = await self._request(question, dialect, schema)
             except _RefusedError as error:
                 refusal, reason = error.refusal, _reason(error, self._host)
-                if _is_too_long(error):
+                if refusal.is_too_long:
                     raise _TooLongError(reason) from error
                 is_about = refusal.status in _DIALECT_STATUSES and not refusal.is_money
                 other = negotiation.after(dialect, refusal) if is_about else None
@@ -369,11 +361,6 @@ def _completion(body: bytes, host: str) -> Completion:
         raise _RefusedError(refusal, None, {})
     reason = _bounded(f"{host} answers without a message: is it a chat completions endpoint?")
     raise Outage(reason, answer=_beginning(body))
-
-
-def _is_too_long(error: _RefusedError) -> bool:
-    """Return whether the endpoint's context cannot hold the question."""
-    return error.refusal.status in (400, 413, 422) and _TOO_LONG.search(error.refusal.words) is not None
 
 
 def _failure(error: _RefusedError, reason: str) -> ExtractorError:
