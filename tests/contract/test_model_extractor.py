@@ -250,3 +250,15 @@ async def test_what_was_shown_is_recorded_and_what_a_memory_replaces_is_one_of_i
         ("Lena", "drink", "tea", ()),
     ]
     assert "memory 2: K2 was not shown" in extraction.dropped
+
+
+async def test_what_was_found_out_before_an_unusable_answer_is_not_asked_again(
+    model: ScriptedModel, extractor: ModelExtractor
+):
+    model.play_error(400, {"message": "no", "param": "temperature"})
+    model.play("prose", 3)
+    with pytest.raises(Rejected):
+        await extractor.extract(WINDOW)
+    await extractor.extract(WINDOW)
+    last = model.requests[-1]
+    assert ("temperature" in last, model.forms[-1], len(model.requests)) == (False, "json_schema", 5)

@@ -171,7 +171,7 @@ class ModelExtractor:
         Where two answers cannot be used, the form may be the reason: the third is asked for in any form, if it was not.
         """
         schema = schema_of(part.window)
-        began_with = self._negotiation.settled
+        kept: Dialect | None = None
         completion = await self._ask(part.question, schema=schema)
         for attempt in range(_MOST_ANSWERS):
             try:
@@ -185,12 +185,13 @@ class ModelExtractor:
             self._observe("repair")
             question, dialect = repair(part.question, completion.text, str(unusable)), None
             if attempt == 1:
-                question, dialect = part.question, replace(settled, form="none")
+                question, dialect, kept = part.question, replace(settled, form="none"), settled
             try:
                 completion = await self._ask(question, completion, schema=schema, dialect=dialect)
             except _TooLongError:  # the second question is longer by an answer: the first is no reason to divide
                 break
-        self._negotiation.keep_to(began_with)
+        if kept is not None:
+            self._negotiation.keep_to(kept)
         self._observe("rejected")
         raise Rejected(str(unusable), completion.text, completion.tokens_in, completion.tokens_out) from unusable
 
