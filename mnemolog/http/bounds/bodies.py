@@ -39,9 +39,10 @@ _CODINGS: Final = (b"identity", b"gzip", b"x-gzip", b"deflate")
 _ANY_HEAD: Final = 32 + zlib.MAX_WBITS
 _MARK: Final = b"\xef\xbb\xbf"
 _ESCAPE: Final = re.compile(
-    rb"\\(?:u[dD](?:[89abAB][0-9a-fA-F]{2}(\\u[dD][c-fC-F][0-9a-fA-F]{2})?|[c-fC-F][0-9a-fA-F]{2})|.)", re.DOTALL
+    rb"(?:\\[^u])+|\\u(?:[dD][89abAB][0-9a-fA-F]{2}(\\u[dD][c-fC-F][0-9a-fA-F]{2})?|[dD][c-fC-F][0-9a-fA-F]{2})",
+    re.DOTALL,
 )
-"""An escape in JSON; its group is the second half of a character of which the first half stands before it."""
+"""Escapes in JSON; the group is the second half of a character of which the first half stands before it."""
 _HALF: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 
 
