@@ -80,6 +80,8 @@ def read_refusal(status: int, body: bytes) -> Refusal:
 
 def told_error(body: bytes) -> Refusal | None:
     """Return the error that an answer of 200 tells instead of what was asked for, None where it tells of none."""
+    if b'"error"' not in body[:MOST_WORDS]:  # what was asked for may be long, and is read elsewhere
+        return None
     try:
         document = orjson.loads(body)
     except ValueError:
