@@ -12,6 +12,7 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias, cast
 
 from mnemolog.cli.lines.event_lines import BadLine, EventLine, event_lines
@@ -110,9 +111,10 @@ def _run(read: Callable[[Callable[[Part], None]], None], give: Callable[[Part], 
 
 def sizes(names: Sequence[str]) -> int | None:
     """Return the bytes of all files, None when stdin or a pipe is among them. Raises OSError."""
-    if STDIN in names or not all(Path(name).is_file() for name in names):
+    if STDIN in names:
         return None
-    return sum(Path(name).stat().st_size for name in names)
+    found = [Path(name).stat() for name in names]
+    return sum(one.st_size for one in found) if all(S_ISREG(one.st_mode) for one in found) else None
 
 
 def missing(names: Sequence[str]) -> str | None:
