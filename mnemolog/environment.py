@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -21,12 +22,29 @@ DATA_DIR_VARIABLE: Final = "MNEMOLOG_DATA_DIR"
 DEFAULT_DATA_DIR: Final = "./var"
 
 
+_LINK: Final = re.compile(
+    rf"{PREFIX}(?:\w{{1,200}}_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w{{1,100}})?|PORT_\d{{1,5}}_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)"
+)
+"""What Kubernetes sets in each pod for a Service whose name begins with `mnemolog`."""
+_LINKED: Final = re.compile(r"(?:tcp|udp|sctp)://")
+
+
 class SettingsError(ValueError):
     """A setting cannot be used; the message names it and says what to do."""
 
 
 def named_settings(environment: Mapping[str, str]) -> list[str]:
-    """Return the names of the variables that are settings of the worker, or claim to be, in order."""
+    """Return the names of the variables that are settings of the worker, or claim to be, in order.
+
+    Kubernetes' service links are passed over, such as `MNEMOLOG_PORT=tcp://10.0.0.1:8420`.
+    """
     return sorted(
-        name for name, text in environment.items() if name.startswith(PREFIX) and name not in OF_COMMANDS and text != ""
+        name
+        for name, text in environment.items()
+        if name.startswith(PREFIX) and name not in OF_COMMANDS and text != "" and not _is_link(name, text)
     )
+
+
+def _is_link(name: str, text: str) -> bool:
+    """Return whether a variable is one of Kubernetes' service links: they are set unasked, and say nothing here."""
+    return _LINK.fullmatch(name) is not None or (name.endswith("PORT") and _LINKED.match(text) is not None)

@@ -266,12 +266,20 @@ def _decoded(data: bytes) -> Any:  # noqa: ANN401 - any class of MESSAGES
     return message
 
 
+_LONGEST_BRANCH: Final = 3
+"""Bytes of the number of a union's branch."""
+
+
 def decode_written(body: bytes, writer: Any, *expected: type[Message]) -> Message:  # noqa: ANN401 - a parsed schema
     """Return the message in an Avro body that another schema wrote, resolved against ours of the same record name.
 
-    Names compare without their namespaces, fields that ours lacks are skipped, those that the writer's lacks take our
-    defaults. Raises Undecodable where that does not lead to one of the expected messages.
+    Names compare without their namespaces, fields that ours lacks are skipped, those that the writer's lacks, or has as
+    null where ours knows none, take our defaults. Of a union at the top the branch counts that was written. Raises
+    Undecodable where that does not lead to one of the expected messages.
     """
+    if isinstance(writer, list):
+        branch, body = _branch(body)
+        writer = writer[branch] if 0 <= branch < len(writer) else None
     name = str(writer.get("name", "")).rpartition(".")[2] if isinstance(writer, dict) else ""
     spelling = next((_spellings()[e] for e in expected if e.__name__ == name), None)
     if spelling is None:
@@ -279,20 +287,57 @@ def decode_written(body: bytes, writer: Any, *expected: type[Message]) -> Messag
         raise Undecodable(f"its schema describes {name or 'no record'!r}: expected one of {names}")
     stream, ours = io.BytesIO(body), io.BytesIO()
     ours.write(spelling.header)
+    unresolved: Exception | None = None
     try:
-        plain: Any = fastavro.schemaless_reader(stream, writer, spelling.schema)
+        try:
+            plain: Any = fastavro.schemaless_reader(stream, writer, spelling.schema)
+        except fastavro.read.SchemaResolutionError as error:
+            unresolved = error
+            stream.seek(0)
+            plain = _without_nulls(fastavro.schemaless_reader(stream, writer), spelling.schema)
         if stream.tell() != len(body):
             raise Undecodable(f"{len(body) - stream.tell()} bytes too many after a {name}")
         if any(isinstance(v, datetime) and v.tzinfo is None for v in plain["envelope"].values()):
             raise Undecodable("a local time says no instant: give it the logical type timestamp-micros")
-        # Through our own bytes: a time that the writer's schema calls a plain long becomes a time here.
+        if isinstance(plain["envelope"].get("occurred_at"), int):
+            raise Undecodable(
+                "occurred_at is a plain long, which says no unit: give it the logical type timestamp-micros"
+            )
         fastavro.schemaless_writer(ours, spelling.schema, plain)
         message: Message = decode(ours.getvalue())
-    except fastavro.read.SchemaResolutionError as error:
-        raise Undecodable(f"its schema cannot be read as our {name}: {error}") from error
     except (*_BROKEN, AttributeError, RecursionError) as error:
+        if unresolved is not None:
+            raise Undecodable(f"its schema cannot be read as our {name}: {unresolved}") from error
         raise Undecodable(f"the bytes are no {name}: {error or 'they end too early'}") from error
     return message
+
+
+def _branch(body: bytes) -> tuple[int, bytes]:
+    """Return which branch of a union a body has, and the rest; -1 where it names none."""
+    number = shift = 0
+    for place, byte in enumerate(body[:_LONGEST_BRANCH]):
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:  # noqa: PLR2004 - the last byte of a number
+            if number & 1:
+                break
+            return number >> 1, body[place + 1 :]
+    return -1, b""
+
+
+def _without_nulls(value: Any, schema: Any) -> Any:  # noqa: ANN401 - what fastavro reads, and a parsed schema
+    """Return a record without the nulls for which ours has a default, and no null."""
+    if not isinstance(value, dict) or not isinstance(schema, dict) or schema.get("type") != "record":
+        return value
+    fields = {field["name"]: field for field in schema["fields"]}
+    kept = {}
+    for name, one in value.items():
+        kind = fields[name]["type"] if name in fields else None
+        takes_null = isinstance(kind, list) and "null" in kind
+        if one is None and name in fields and "default" in fields[name] and not takes_null:
+            continue
+        kept[name] = _without_nulls(one, kind)
+    return kept
 
 
 def decode_as(data: bytes, *expected: type[Message]) -> Message:

@@ -33,6 +33,9 @@ OURS: Final = "mnemolog"
 MAX_USER_ID_CHARACTERS: Final = 256
 _TENANT = re.compile(r"[a-z0-9_-]{1,63}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_STEPS = re.compile(r"(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:$|[/\\?#]|%2f|%5c)", re.IGNORECASE)
+"""What a parser of URLs takes for a step within a path, spelt out or encoded: `/users/./wake` is `/users/wake`."""
+PATH_REFUSED: Final = "is a step in a path, such as `.` and `..`, which leads elsewhere in a URL: choose another"
 
 
 class InvalidOwner(ValueError):
@@ -90,7 +93,14 @@ def partition_owner(partition: int) -> Owner:
 
 
 def check_user_id(user_id: str, *, field: str = "user_id", instead: str = "") -> str:
-    """Return the id if upstream may use it. Raises InvalidOwner, which names `field` and what may be done `instead`."""
+    """Return the id if it may be given from now on. Raises InvalidOwner, as `known_user_id` does."""
+    if is_path(known_user_id(user_id, field=field, instead=instead)):
+        raise InvalidOwner(f"user_id {PATH_REFUSED}")
+    return user_id
+
+
+def known_user_id(user_id: str, *, field: str = "user_id", instead: str = "") -> str:
+    """Return the id if a log may hold it. Raises InvalidOwner, which names `field` and what may be done `instead`."""
     if not user_id:
         raise InvalidOwner(f"{field} is empty: give the user's id{instead}")
     if user_id == GLOBAL_USER:
@@ -102,8 +112,20 @@ def check_user_id(user_id: str, *, field: str = "user_id", instead: str = "") ->
     return user_id
 
 
+def is_path(name: str) -> bool:
+    """Return whether a part of a URL's path that is this name, or has it inside, would lead elsewhere."""
+    return _STEPS.search(name) is not None
+
+
+def check_id(name: str) -> str:
+    """Return an id that a caller chose, if it can stand in a line of a log and in a URL. Raises ValueError."""
+    if is_path(no_controls(name)):
+        raise ValueError(PATH_REFUSED)
+    return name
+
+
 def no_controls(name: str) -> str:
-    """Return an id that a caller chose, if it can stand in a line of a log. Raises ValueError."""
+    """Return a name that a caller chose, if it can stand in a line of a log. Raises ValueError."""
     if _CONTROL.search(name):
         raise ValueError("has control characters: remove them")
     return name

@@ -6,6 +6,7 @@ Numbers with a checksum are found by it, so that few ordinary ones are taken. A 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from datetime import date
 from heapq import merge
@@ -44,21 +45,24 @@ _SECRET = re.compile(
     r"|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{40,}|SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,}"
     r"|LTAI[A-Za-z0-9]{12,26}|AKID[A-Za-z0-9]{28,40}"
     r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})"
-    r"|(?<=://)[^\s/@:]{1,64}:[^\s/@]{1,128}(?=@)"
+    r"|(?<=://)[^\s/@:]{0,64}:[^\s/@]{1,128}(?=@)"
 )
 """Keys by how their makers let them begin, and what stands before the host of a URL."""
-_EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}")
-_GAPS: Final = " \u00a0\u2007\u2009\u2010\u2011\u2012\u2013\u202f\u3000\uff0d-"
-"""Spaces and hyphens that numbers are grouped by, also those of printers and of full width."""
-_IBAN = re.compile(rf"[A-Za-z]{{2}}[0-9]{{2}}(?:[{_GAPS}]?[A-Za-z0-9]){{11,30}}")
+_LETTERS: Final = "A-Za-z\u00c0-\u024f\u0370-\u04ff"
+"""Of addresses: Latin, Greek and Cyrillic. Chinese is written on to them without a space."""
+_EMAIL = re.compile(rf"[{_LETTERS}0-9._%+-]{{1,64}}@(?:[{_LETTERS}0-9-]{{1,63}}\.){{1,8}}[{_LETTERS}]{{2,24}}")
+_GAPS: Final = " -"
+"""Signs that numbers are grouped by, as they are folded."""
+_CARD_GAP: Final = re.compile("[ _/-]{0,2}")
+_IBAN = re.compile(rf"[A-Za-z]{{2}}[0-9]{{2}}(?:[{_GAPS}]{{0,2}}[A-Za-z0-9]){{11,30}}")
 _ID_CARD = re.compile(rf"(?<!\d)\d{{6}}[{_GAPS}]?\d{{8}}[{_GAPS}]?\d{{3}}(?:\d(?!\d)|[XxＸｘ])")
 _DIGITS = re.compile(r"\d+")
 _PHONES = (
-    re.compile(r"[+＋]\d{1,3}(?:[ .()-]{0,2}\d){6,14}(?!\d)"),
+    re.compile(r"[+]\d{1,3}(?:[ .()-]{0,2}\d){6,14}(?!\d)"),
     re.compile(r"(?<!\d)00[1-9]\d{0,2}[ .-](?:[ .()-]{0,2}\d){6,13}(?!\d)"),
-    re.compile(r"(?<!\d)(?:\+?86[ -]?)?1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d)"),
-    re.compile(r"(?<!\d)\(?\d{3}\)?[ .-]{1,2}\d{3}[ .-]\d{4}(?!\d)"),
-    re.compile(r"(?<!\d)(?:0\d{2,3}[-－ ]|[(（]0\d{2,3}[)）] ?)\d{7,8}(?!\d)"),
+    re.compile(r"(?<!\d)(?:\+?86[ -]{0,2})?1[3-9]\d[ -]{0,2}\d{4}[ -]{0,2}\d{4}(?!\d)"),
+    re.compile(r"(?<!\d)(?:\(\d{3}\)[ .-]{0,2}|\d{3}\)?[ .-]{1,2})\d{3}[ .-]{1,2}\d{4}(?!\d)"),
+    re.compile(r"(?<!\d)(?:0\d{2,3}[- ]|[(]0\d{2,3}[)] ?)\d{7,8}(?!\d)"),
     re.compile(r"(?<!\d)0\d{2,4} \d{3,4} \d{3,4}(?!\d)"),
 )
 """One by one, for the signs of two that stand side by side may be read as one that ends within the other."""
@@ -242,8 +246,9 @@ def _pass(text: str, finders: list[_Finder], found: Counter[tuple[str, str, Acti
     kind's is not counted.
     """
     taken: list[_Taken] = []
-    together = _written_together(text, [finder for finder in finders if finder[1] in _NUMBERS])
-    alone = ((finder, list(finder[3](text))) for finder in finders)
+    usual = _folded(text)
+    together = _written_together(usual, [finder for finder in finders if finder[1] in _NUMBERS])
+    alone = ((finder, list(finder[3](text if finder[1] == OWN else usual))) for finder in finders)
     for (name, label, action, _), spans in [*together, *alone]:
         if spans:
             taken, times = _joined(taken, spans, name)
@@ -340,40 +345,75 @@ def _is_date(digits: str) -> bool:
 
 def _cards(text: str) -> Iterator[Span]:
     """Find card numbers: 13 to 19 digits, in groups or not, that begin with 2 to 6 and pass Luhn's check."""
-    groups = [found.span() for found in _DIGITS.finditer(text)]
-    for first in range(len(groups)):  # also within one that was found: which of two is meant, nobody can tell
-        last = _card_end(text, groups, first)
-        if last is not None:
-            yield groups[first][0], groups[last][1]
+    groups: list[Span] = []
+    for found in _DIGITS.finditer(text):
+        if groups and not _CARD_GAP.fullmatch(text, groups[-1][1], found.start()):
+            yield from _cards_in(text, groups)
+            groups = []
+        groups.append(found.span())
+    yield from _cards_in(text, groups)
 
 
-def _card_end(text: str, groups: list[Span], first: int) -> int | None:
-    """Return the last group of the longest card number that begins with a group."""
-    begin, length, ends = "", 0, None
-    if int(text[groups[first][0]]) not in _CARD_BEGINNINGS:
-        return None
-    sums = [0, 0]
-    """Luhn's, with the digits at even places doubled, and with those at odd ones."""
-    for place in range(first, len(groups)):
-        left, right = groups[place]
-        if (place > first and not _is_gap(text[groups[place - 1][1] : left])) or length + right - left > _LONGEST_CARD:
-            break
-        for digit in map(int, text[left:right]):
-            sums[length % 2] += digit * 2 - 9 * (digit > 4)  # noqa: PLR2004 - the sum of the digits of its double
-            sums[1 - length % 2] += digit
-            length += 1
-        begin = (begin + text[left:right])[:4]
-        if length in _CARD_LENGTHS and sums[length % 2] % 10 == 0 and _begins_a_card(begin):
-            ends = place
-    return ends
+def _cards_in(text: str, groups: list[Span]) -> Iterator[Span]:
+    """Find the longest card number that begins with each of groups with gaps between them.
+
+    Also within one that was found: which of two is meant, nobody can tell.
+    """
+    digits = [int(digit) for left, right in groups for digit in text[left:right]]
+    if len(digits) < _CARD_LENGTHS[0]:
+        return
+    sums = ([0], [0])
+    """Luhn's up to each digit, with the digits at even places doubled, and with those at odd ones."""
+    for place, digit in enumerate(digits):
+        doubled = digit * 2 - 9 * (digit > 4)  # noqa: PLR2004 - the sum of the digits of its double
+        for parity, known in enumerate(sums):
+            known.append(known[-1] + (doubled if place % 2 == parity else digit))
+    ends: dict[int, int] = {}
+    place = 0
+    for left, right in groups:
+        place += right - left
+        ends[place] = right
+    begin = 0
+    for left, right in groups:
+        if digits[begin] in _CARD_BEGINNINGS and _begins_a_card(digits[begin : begin + 4]):
+            for length in reversed(_CARD_LENGTHS):
+                end = begin + length
+                if end in ends and not (sums[end % 2][end] - sums[end % 2][begin]) % 10:
+                    yield left, ends[end]
+                    break
+        begin += right - left
 
 
-def _is_gap(text: str) -> bool:
-    return len(text) == 1 and text in _GAPS
+def _begins_a_card(digits: list[int]) -> bool:
+    return digits[0] != _CARD_BEGINNINGS[0] or int("".join(map(str, digits))) in _CARDS_WITH_2
 
 
-def _begins_a_card(digits: str) -> bool:
-    return int(digits[0]) != _CARD_BEGINNINGS[0] or int(digits) in _CARDS_WITH_2
+class _Folded(dict[int, str]):
+    """Signs as numbers and addresses are usually written with: digits and letters of full width, spaces, dashes.
+
+    One sign stays one sign, so that what is found in a folded text stands at the same place in the text.
+    """
+
+    def __missing__(self, code: int) -> str:
+        """Return the usual sign for a code point, and remember it."""
+        sign = chr(code)
+        plain = unicodedata.normalize("NFKC", sign)
+        category = unicodedata.category(sign)
+        if category == "Nd":
+            plain = str(unicodedata.digit(sign))
+        elif category == "Zs" or sign == "\t":
+            plain = " "
+        elif category == "Pd" or sign == "\u2212":
+            plain = "-"
+        self[code] = found = plain if len(plain) == 1 and plain.isascii() else sign
+        return found
+
+
+_FOLDED: Final = _Folded()
+
+
+def _folded(text: str) -> str:
+    return text if text.isascii() and "\t" not in text else text.translate(_FOLDED)
 
 
 _FINDERS: Final[dict[Kind, tuple[Callable[[str], Iterator[Span]], ...]]] = {

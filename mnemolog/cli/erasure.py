@@ -1,11 +1,12 @@
 """`mnemolog erase`, `erasures` and `encrypt`: erase a person, prove it, and encrypt an existing log."""
 
+import sys
 from typing import Annotated
 
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, Surroundings, command, local_command
-from mnemolog.cli.output import Output
+from mnemolog.cli.output import Output, harmless
 from mnemolog.client.client import AsyncClient
 
 WHOM = Annotated[str | None, typer.Option("--user", "-u", help="The user to erase.")]
@@ -17,6 +18,11 @@ KEY = Annotated[
     str | None,
     typer.Option("--key", help="The Idempotency-Key. Repeating an erasure with the same key gives the same receipt."),
 ]
+
+FORCE = Annotated[
+    bool, typer.Option("--force", help="Also a user of whom nothing is known, whose events may be on their way.")
+]
+YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also at a terminal.")]
 
 
 def install(app: typer.Typer) -> None:
@@ -34,11 +40,18 @@ async def erase(
     memory: MEMORY = None,
     preview: PREVIEW = False,
     key: KEY = None,
+    force: FORCE = False,
+    yes: YES = False,
 ) -> None:
-    """Erase a user or a memory for good, and print a receipt.
+    """Erase a user or a memory for good, and print a receipt. At a terminal it asks first.
 
     The receipt is signed, and says what was removed and what remains until when.
     """
+    if user is not None and memory is None and not (preview or yes) and sys.stdin is not None and sys.stdin.isatty():
+        found = await client.preview_erasure(user)
+        what = f"{found['events']} events and {found['memories']} memories"
+        if not typer.confirm(f"Erase {harmless(user)} for good, with {what}?", err=True):
+            raise CommandFailed("nothing was erased")
     if memory is not None:
         asked = (
             client.preview_memory_erasure(memory, user_id=user)
@@ -46,7 +59,7 @@ async def erase(
             else client.erase_memory(memory, user_id=user, key=key)
         )
     elif user is not None:
-        asked = client.preview_erasure(user) if preview else client.erase(user, key=key)
+        asked = client.preview_erasure(user) if preview else client.erase(user, key=key, force=force)
     else:
         raise CommandFailed("name a user with --user, or a memory with --memory")
     found = await asked

@@ -7,6 +7,7 @@ import inspect
 import os
 import ssl
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
@@ -233,9 +234,21 @@ def exit_code(start: Callable[[], Run]) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # whoever read the output has seen enough
         return FAILED
+    except OSError as error:
+        code = _said(CommandFailed(error.strerror or str(error) or type(error).__name__), FAILED)
+        _give_up_stdout()
+        return code
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0
+
+
+def _give_up_stdout() -> None:
+    """Keep Python from writing at its end what could not be written before."""
+    if sys.stdout is not None:
+        with suppress(OSError):
+            sys.stdout.close()
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
 
 
 def _said(error: Exception, code: int) -> int:

@@ -19,7 +19,7 @@ _OBEYED: Final = {
 }
 """What a terminal obeys and does not show, and how it is shown: whoever's words they are, they are only words."""
 DEGRADED: Final = {
-    "semantic": "the embedder cannot be reached: this was found by words alone",
+    "semantic": "not all is found by its meaning here, but by its words: `mnemolog doctor` says why",
     "turns": "what some turns mean is not known yet: they were found by their words alone",
 }
 """What a search had to do without."""

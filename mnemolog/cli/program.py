@@ -1,7 +1,9 @@
 """The program: every command under its name."""
 
 import logging
+import sys
 from importlib.metadata import version
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -85,6 +87,9 @@ def _program(
 def run() -> None:
     """Run the command that the arguments name, and exit: 0 done, 1 failed, 2 wrong usage."""
     create_privately()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal without UTF-8 shows what it cannot as \\u6211
+            stream.reconfigure(errors="backslashreplace")
     # A command that keeps no log says by itself what is wrong: Python would print what Kafka's client says as well
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     program()

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
 from uuid import uuid4
 
+from mnemolog.client.errors import Refused
+from schemas.identity import PATH_REFUSED, is_path
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -57,8 +60,18 @@ def query_of(**fields: Any) -> dict[str, str]:  # noqa: ANN401 - any scalar
 
 
 def path_of(*parts: str) -> str:
-    """Return a path whose parts may hold any text."""
-    return "/" + "/".join(quote(part, safe="") for part in parts)
+    """Return a path whose parts may hold any text that stays one part of it. Raises Refused for another.
+
+    `.` and an empty id vanish from a URL, which then is that of something larger.
+    """
+    for part in parts:
+        if not isinstance(part, str):
+            raise Refused(f"an id must be a text, and {part!r} is none")
+        if not part:
+            raise Refused("an id is empty: give one")
+        if is_path(part):
+            raise Refused(f"an id {PATH_REFUSED}")
+    return "/" + "/".join(quote(part.encode("utf-8", "replace"), safe="") for part in parts)
 
 
 def spelt(filters: Mapping[str, Any]) -> dict[str, Any]:

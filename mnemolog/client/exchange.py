@@ -63,11 +63,20 @@ def preview_erasure(user_id: str) -> Call[Json]:
     )
 
 
-def erase(user_id: str, *, key: str | None = None) -> Call[Json]:
-    """Erase a user for good; return the signed receipt. Repeating it with the same `key` gives the same receipt."""
-    own = key or str(uuid4())
-    path = path_of("v1", "users", user_id)
-    return Call(method="DELETE", path=path, key=own, wait_seconds=ERASING_SECONDS, is_repeatable=True, read=whole)
+def erase(user_id: str, *, key: str | None = None, force: bool = False) -> Call[Json]:
+    """Erase a user for good; return the signed receipt. Repeating it with the same `key` gives the same receipt.
+
+    Raises NotFound for a user of whom nothing is known, unless `force` is given.
+    """
+    return Call(
+        method="DELETE",
+        path=path_of("v1", "users", user_id),
+        query=query_of(force=force or None),
+        key=key or str(uuid4()),
+        wait_seconds=ERASING_SECONDS,
+        is_repeatable=True,
+        read=whole,
+    )
 
 
 def preview_memory_erasure(memory_id: str, *, user_id: str | None = None) -> Call[Json]:

@@ -10,6 +10,7 @@ from uuid import uuid4
 from mnemolog.client.call import Call, Instant, Json, command, filter_of, get, given, path_of, query_of, spelt, whole
 from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
 from mnemolog.client.errors import Refused
+from schemas.inputs.foreign_messages import message_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,17 +38,18 @@ def add(  # noqa: PLR0913 - one for each field of the request
     """Publish a conversation `[{role, content}]`; sending a whole context again adds only what is new.
 
     Words that are said again in a later call are a new turn. A call with the `key` of a former one is that call, sent
-    again. A request has at most 1,000 messages. Those of other roles than user
-    and assistant, and those whose content is not text, are left out; with none left nothing is sent, and
-    `session_id` is the one given here. `metadata` are those of each message, and of what is remembered of it; an
+    again. A request has at most 1,000 messages. Of a content in parts the text counts; `human`, `ai` and the like mean
+    user and assistant. Messages of other roles, and those without text, are left out; with none left nothing is sent,
+    and `session_id` is the one given here. `metadata` are those of each message, and of what is remembered of it; an
     `expires_at` in them is when that expires. `instructions` are words for the model about these messages, behind the
     policy; they want a key of all users and agents. Returns `{accepted, session_id}`, `known` in each that was
     accepted before; `wait_seconds` (at most 60)
     waits for the final states. Raises Refused for what is no list of messages.
     """
+    read = [found for message in _messages(conversation) if (found := message_of(message)) is not None]
     messages = [
         given(**{name: message.get(name) for name in MESSAGE_FIELDS}, name=_speaker(message), metadata=metadata or None)
-        for message in _messages(conversation)
+        for message in read
         if message.get("role") in SPEAKERS and isinstance(message.get("content"), str)
     ]
     if not messages:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import ssl
+from collections.abc import Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
 
 import httpx
 
-from mnemolog.client.errors import ServerFailed, Unavailable, error_of
+from mnemolog.client.errors import Refused, ServerFailed, Unavailable, error_of
 from mnemolog.client.trace import trace_headers
 
 if TYPE_CHECKING:
@@ -22,6 +25,11 @@ EXAMPLE: Final = "127.0.0.1:8420"
 FIRST_PAUSE_SECONDS: Final = 0.2
 LONGEST_PAUSE_SECONDS: Final = 5.0
 
+
+LEAST_WHOLE: Final = -(2**63)
+MOST_WHOLE: Final = 2**64 - 1
+MOST_DEEP: Final = 100
+"""Levels of a body; a server takes fewer."""
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -62,15 +70,54 @@ def headers_of(api_key: str | None) -> dict[str, str]:
 
 
 def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[T], timeout_seconds: float) -> httpx.Request:
-    """Return the HTTP request of a call."""
+    """Return the HTTP request of a call. Raises Refused for what JSON or a header cannot carry, and names it."""
+    key = {} if call.key is None else {"Idempotency-Key": call.key}
+    if not all(value.isascii() and value.isprintable() for value in key.values()):
+        raise Refused("the key of a request must be printable ASCII")
+    body = None
+    if call.body is not None:
+        body = json.dumps(carried(call.body), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     return http.build_request(
         call.method,
         call.path,
-        params=dict(call.query),
-        json=call.body,
-        headers=({} if call.key is None else {"Idempotency-Key": call.key}) | trace_headers(),
+        params={name: whole_text(value) for name, value in call.query.items()},
+        content=body,
+        headers=({} if body is None else {"Content-Type": "application/json"}) | key | trace_headers(),
         timeout=timeout_seconds + call.wait_seconds,
     )
+
+
+def whole_text(text: str) -> str:
+    """Return a text with U+FFFD for each half of a character that stands alone."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def carried(value: object, place: str = "$", depth: int = MOST_DEEP) -> Any:  # noqa: ANN401 - any JSON
+    """Return a value as JSON carries it. Raises Refused, with its place, for what JSON or a server cannot keep."""
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, Mapping) and depth:
+        if names := [name for name in value if not isinstance(name, str)]:
+            raise Refused(f"{place}: has the name {names[0]!r}, which is no text")
+        return {whole_text(name): carried(one, f"{place}.{name}", depth - 1) for name, one in value.items()}
+    if isinstance(value, list | tuple) and depth:
+        return [carried(one, f"{place}[{number}]", depth - 1) for number, one in enumerate(value)]
+    if (fault := _fault(value)) is not None:
+        raise Refused(f"{place}: {fault}")
+    return value
+
+
+def _fault(value: object) -> str | None:
+    """Return why a value is none that JSON or a server can keep, None where it is one."""
+    if isinstance(value, int) and not LEAST_WHOLE <= value <= MOST_WHOLE:
+        return "has more than 64 bits: send it as a text"
+    if isinstance(value, float) and not isfinite(value):
+        return f"is {value}, which JSON lacks"
+    if isinstance(value, Mapping | list | tuple):
+        return "is nested too deep"
+    if value is None or isinstance(value, int | float):
+        return None
+    return f"is a {type(value).__name__}, which JSON lacks: send it as a text or a number"
 
 
 def read_answer(call: Call[T], response: httpx.Response) -> T:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import httpx
 
 from mnemolog.access.key_file import KeyFileError, read_keys
+from mnemolog.diagnostics.calls import CALL_SECONDS, called_embedder, called_model
 from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.encryption_check import check_encryption
 from mnemolog.diagnostics.liveness import live_url
@@ -76,10 +77,14 @@ class Checks:
     checks: list[Check]
 
 
-async def checked(settings: Settings, log_away: str | None = None, own: KeyedLog | None = None) -> list[Check]:
+async def checked(
+    settings: Settings, log_away: str | None = None, own: KeyedLog | None = None, *, calls: bool = False
+) -> list[Check]:
     """Reach every component that the settings name, within a few seconds.
 
     `log_away`: why the log is known to be away; it is not tried then. `own`: the log that this process has open.
+    `calls`: the model and the embedding endpoint are asked one question each, which may cost something and takes as
+    long as they take, a minute and a half at most.
     """
     folder = _data_directory(settings)
     log = []
@@ -90,16 +95,17 @@ async def checked(settings: Settings, log_away: str | None = None, own: KeyedLog
         log.append(Check("log", ok=False, detail=log_away, advice=_START_KAFKA) if log_away else await _log(settings))
     registry, llm = masked(settings.schema_registry_url or ""), masked(settings.llm_base_url or OPENAI_URL)
     index = masked(settings.index)
+    call_seconds = 1.5 * CALL_SECONDS if calls else 0.0
     embedding = (
-        (masked(settings.embedding_base_url or OPENAI_URL), "EMBEDDING_BASE_URL", REACH_SECONDS)
+        (masked(settings.embedding_base_url or OPENAI_URL), "EMBEDDING_BASE_URL", REACH_SECONDS + call_seconds)
         if _is_endpoint(settings)
         else (settings.embedding_model, "EMBEDDING_MODEL", _LOAD_SECONDS)
     )
     checks = [
         _in_time("index", _index(settings), index, "INDEX"),
         _in_time("schema registry", _registry(settings), registry, "SCHEMA_REGISTRY_URL"),
-        _in_time("extractor", _model(settings), llm, "LLM_BASE_URL"),
-        _in_time("embedder", _embedder(settings), *embedding),
+        _in_time("extractor", _model(settings, calls=calls), llm, "LLM_BASE_URL", REACH_SECONDS + call_seconds),
+        _in_time("embedder", _embedder(settings, calls=calls), *embedding),
     ]
     if folder.ok:
         checks += [
@@ -307,20 +313,22 @@ async def _registry(settings: Settings) -> Check:
     return Check("schema registry", ok=True, detail=f"{registry.url} answers: {state}")
 
 
-async def _model(settings: Settings) -> Check:
+async def _model(settings: Settings, *, calls: bool) -> Check:
     if settings.extracts_with != "model":
         return Check("extractor", ok=True, detail=f"{settings.extracts_with}, in process; no model is asked")
     url = settings.llm_base_url or OPENAI_URL
-    return await _endpoint("model", url, revealed(settings.llm_api_key), settings.llm_model, "LLM")
+    reached = await _endpoint("model", url, revealed(settings.llm_api_key), settings.llm_model, "LLM")
+    return await called_model(settings) if calls and reached.ok else reached
 
 
-async def _embedder(settings: Settings) -> Check:
+async def _embedder(settings: Settings, *, calls: bool) -> Check:
     if settings.embedding_model == "builtin":
         return Check("embedder", ok=True, detail="builtin, on this machine")
     if not _is_endpoint(settings):
         return await _encoders(settings)
     url, key = settings.embedding_base_url or OPENAI_URL, revealed(settings.embedding_api_key)
-    return await _endpoint("embedder", url, key, settings.embedding_model, "EMBEDDING")
+    reached = await _endpoint("embedder", url, key, settings.embedding_model, "EMBEDDING")
+    return await called_embedder(settings) if calls and reached.ok else reached
 
 
 def _is_endpoint(settings: Settings) -> bool:

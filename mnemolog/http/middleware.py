@@ -37,6 +37,8 @@ KEY: Final = b"idempotency-key"
 GENERATED_KEY: Final = "generated-"
 """What a key begins with that the caller did not give."""
 _KEY_BYTES: Final = 16
+_ENDLESS: Final = "/stream"
+"""What a path ends with whose answer does not."""
 UNKNOWN_ROUTE: Final = "unknown"
 JSON: Final = b"application/json"
 AS_PROBLEM: Final = (b"content-type", MEDIA_TYPE.encode())
@@ -86,6 +88,8 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["method"] == "HEAD" and not scope["path"].endswith(_ENDLESS):
+            scope, send = {**scope, "method": "GET"}, _without_body(send)
         began = time.perf_counter()
         statuses: list[int] = []
 
@@ -130,7 +134,7 @@ class Edge:
         except Gone:
             return
         except NotRead as error:
-            await problem(error.status, error.detail)(scope, receive, send)
+            await problem(error.status, error.detail, headers=error.headers)(scope, receive, send)
         except TooManyStreams as error:
             await problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error.__doc__))(scope, receive, send)
         except asyncio.CancelledError:
@@ -161,6 +165,15 @@ class Edge:
         elif (refusal := await self._authentication.refusal(scope, until_answered)) is not None:
             return refusal
         return None if self._paths is None else self._paths.denial(scope)
+
+
+def _without_body(send: Send) -> Send:
+    """Return a `send` that leaves out the body of an answer, as HEAD wants it."""
+
+    async def sent(message: Message) -> None:
+        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+    return sent
 
 
 def _route(scope: Scope) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from mnemolog.log.private_files import FOLDER_MODE
 from schemas.topics import TOPICS
@@ -40,7 +41,7 @@ async def open_log(settings: Settings, now: Callable[[], datetime] | None = None
 def broker_url(settings: Settings) -> str:
     """Return the log's address as Faust spells it."""
     if settings.is_embedded:
-        return f"sqlite://{settings.data_dir.resolve() / 'log'}"
+        return f"sqlite://{quote(str(settings.data_dir.resolve() / 'log'))}"
     return settings.broker.replace(",", ";kafka://")
 
 

@@ -48,6 +48,7 @@ from mnemolog.operations.reembed_coordinator import ReembedCoordinator
 from mnemolog.operations.reembedding import Reembedder
 from mnemolog.operations.reextraction import Reextraction
 from mnemolog.operations.ticks import Ticks
+from mnemolog.operations.vector_spaces import VectorSpaces
 from mnemolog.publishing.publisher import Publisher
 from mnemolog.publishing.router import PublishRouter
 from mnemolog.publishing.states import EventStates
@@ -69,6 +70,7 @@ from mnemolog.worker.background import (
     say_when_held,
     wait_unless_failed,
 )
+from mnemolog.worker.entity_reader import EntityReader
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
 from mnemolog.worker.lag import Lags
@@ -290,6 +292,8 @@ class Worker:
         self.shards.subscribe(self.index_sync)
         self._exits.callback(self.shards.close)
         self._exits.push_async_callback(self.index_sync.close)
+        self.entity_reader = EntityReader()
+        self.vector_spaces = VectorSpaces(self.shards, self.embedder)
         self.reembedder = Reembedder(
             folder=settings.data_dir / "encodings",
             configured=settings.embedding_model,

@@ -17,7 +17,14 @@ Vectors: TypeAlias = NDArray[np.float32]
 
 
 class EmbedderUnavailable(Exception):
-    """The embedding endpoint cannot be reached or is busy: wait and ask again."""
+    """The embedding endpoint cannot be reached or is busy: wait and ask again.
+
+    `answer` is the beginning of what it said instead; no log has it, as it may quote the texts.
+    """
+
+    def __init__(self, reason: str, answer: str | None = None) -> None:
+        super().__init__(reason)
+        self.answer = answer
 
 
 class EmbedderFailed(EmbedderUnavailable):
@@ -25,7 +32,15 @@ class EmbedderFailed(EmbedderUnavailable):
 
 
 class EmbedderRefused(Exception):
-    """The endpoint refused these very texts, and asking again will not help: leave them out."""
+    """The endpoint refused these very texts, and asking again will not help: leave them out.
+
+    `places` are those of the texts that are to blame among those that were asked for; empty where that is not known.
+    """
+
+    def __init__(self, reason: str, places: frozenset[int] = frozenset(), answer: str | None = None) -> None:
+        super().__init__(reason)
+        self.places = places
+        self.answer = answer
 
 
 class Embedder(Protocol):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from projections.embedding.anchors import LANGUAGES, QUESTIONS, STATEMENTS
+from projections.embedding.embedder import EmbedderRefused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,8 +94,12 @@ class LanguageEmbedder:
         found: dict[int, Vectors] = {}
         for language in ("", *self._encoders):
             mine = [n for n, text in enumerate(texts) if self._served(text) == language]
-            if mine:
+            if not mine:
+                continue
+            try:
                 found |= zip(mine, await self._in(language, [texts[n] for n in mine], urgent=urgent), strict=True)
+            except EmbedderRefused as error:
+                raise EmbedderRefused(str(error), frozenset(mine[place] for place in error.places)) from error
         return [found[n] for n in range(len(texts))]
 
     async def views(self, question: str) -> list[View]:

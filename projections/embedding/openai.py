@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import binascii
+import logging
 from base64 import b64decode
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -15,24 +16,31 @@ import orjson
 from projections.embedding.embedder import EmbedderFailed, EmbedderRefused, EmbedderUnavailable, unit_vectors
 from projections.embedding.long_texts import beginning
 from projections.embedding.shared_requests import FEW_TEXTS, SharedRequests
-from projections.http_session import session_with
+from projections.http_session import read_bounded, session_with
+from projections.refusal import MOST_WORDS, read_refusal, told_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from projections.embedding.embedder import Vectors
+    from projections.refusal import Refusal
+
+log = logging.getLogger("mnemolog")
 
 _BATCH_TEXTS: Final = 64
-_WAITED_OUT: Final = frozenset(
-    {
-        HTTPStatus.UNAUTHORIZED,
-        HTTPStatus.FORBIDDEN,
-        HTTPStatus.REQUEST_TIMEOUT,
-        HTTPStatus.TOO_MANY_REQUESTS,
-        HTTPStatus.SERVICE_UNAVAILABLE,
-    }
-)
-"""What an operator or time can mend, whatever the texts are. Of any other 5xx a text may be the reason."""
+_MOST_NUMBERS: Final = 32_768
+"""Of a vector: what is longer is none."""
+_MOST_ALONE: Final = 3
+"""So many texts that are refused each by itself, and none that is not: all are."""
+
+_NAMES: Final = ("embedding", "vector", "values", "float", "base64")
+_PLAIN_ALPHABET: Final = str.maketrans("-_", "+/")
+_AT_TEXTS: Final = frozenset({*range(500, 600)} - {503})
+"""Of any of these a text may be the reason."""
+
+_Format: TypeAlias = Literal["base64", "float"] | None
+_FORMATS: Final[tuple[_Format, ...]] = ("base64", "float", None)
+"""In the order in which they are tried; None asks for no format."""
 
 
 class OpenAIEmbedder:
@@ -40,12 +48,16 @@ class OpenAIEmbedder:
 
     Few texts of several callers that come at the same moment share a request.
 
-    Vectors are asked for in base64, a quarter of the bytes of numbers, and read in no time. An endpoint that
-    refuses this is asked again for numbers, and from then on for nothing else; one that ignores it is understood.
+    Vectors are asked for in base64, a quarter of the bytes of numbers, and read in no time. Where this is refused,
+    now or later, numbers are asked for, then no format. Texts that are refused are divided, so that those alone are
+    refused that are to blame, and an endpoint that takes fewer is asked for as many from then on.
     """
 
     def __init__(self, *, base_url: str, api_key: str, model: str, timeout_seconds: float = 30.0) -> None:
-        """`base_url` ends before `/embeddings`, for example http://127.0.0.1:8080/v1. Connects at first use."""
+        """`base_url` ends before `/embeddings`, for example http://127.0.0.1:8080/v1. Connects at first use.
+
+        `timeout_seconds` bounds each request from first to last byte.
+        """
         self._model = model
         self._url = f"{base_url.rstrip('/')}/embeddings"
         self._headers = {"Content-Type": "application/json"}
@@ -54,89 +66,225 @@ class OpenAIEmbedder:
         self._timeout_seconds = timeout_seconds
         self._session: aiohttp.ClientSession | None = None  # made in the loop that uses it
         self._host = urlsplit(self._url).netloc.rpartition("@")[2]
-        self._format: Literal["base64", "float"] = "base64"
-        self._is_format_known = False
+        self._format: _Format = "base64"
+        self._most_texts = _BATCH_TEXTS
         self._dimensions = 0
-        self._shared = SharedRequests(self._ask)
+        self._shared = SharedRequests(self._vectors_of)
 
     @property
     def model(self) -> str:
         """The model's name; travels with every vector."""
         return self._model
 
+    @property
+    def dimensions(self) -> int:
+        """The length of the vectors that it answered last; 0 before the first answer."""
+        return self._dimensions
+
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:  # noqa: ARG002 - an endpoint knows no haste
         """Return float32 unit vectors, shape (len(texts), dimensions); (0, 0) for no texts before the first answer.
 
-        Raises EmbedderUnavailable: no connection, no answer in time, 401, 403, 408, 429, 5xx, or an answer that holds
-        no vectors. Raises EmbedderRefused for any other 4xx.
+        Raises EmbedderUnavailable: no connection, no answer in time, a state that passes (`Refusal.passes`), or an
+        answer that holds no vectors. Raises EmbedderRefused for any other 4xx; it names the texts.
         """
         if 0 < len(texts) <= FEW_TEXTS:
             return await self._shared.ask(texts)
-        batches = [texts[start : start + _BATCH_TEXTS] for start in range(0, len(texts), _BATCH_TEXTS)]
-        answers = [await self._ask(batch) for batch in batches]
-        if not answers:
-            return np.empty((0, self._dimensions), dtype=np.float32)
-        if len({answer.shape[1] for answer in answers}) > 1:
-            raise EmbedderUnavailable(f"{self._model} answers vectors of different lengths")
-        return np.concatenate(answers)
+        return await self._vectors_of(texts)
 
     async def close(self) -> None:
         """Close the connections."""
         if self._session is not None:
             await self._session.close()
 
-    async def _ask(self, texts: Sequence[str]) -> Vectors:
+    async def _vectors_of(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of any number of texts. Raises EmbedderUnavailable and EmbedderRefused."""
+        if not texts:
+            return np.empty((0, self._dimensions), dtype=np.float32)
         # Endpoints refuse an empty string, and a lone surrogate cannot be spelt in UTF-8.
         given = [beginning(text)[0].encode("utf-8", "replace").decode() or " " for text in texts]
+        division = _Division()
+        begin = 0
+        while begin < len(given):
+            batch = given[begin : begin + self._most_texts]
+            await self._divided(batch, begin, division)
+            begin += len(batch)
+        if division.why is not None:
+            raise EmbedderRefused(str(division.why), frozenset(division.refused), division.why.answer)
+        rows = [division.vectors[place] for place in range(len(texts))]
+        if len({len(row) for row in rows}) > 1:
+            raise EmbedderUnavailable(f"{self._model} answers vectors of different lengths")
+        return np.stack(rows)
+
+    async def _divided(self, texts: list[str], begin: int, division: _Division) -> None:
+        """Ask for the vectors of a batch; where it is refused for those of its halves, as far as any come of it."""
         try:
-            answer = await self._post(given)
-        except EmbedderRefused:
-            if self._is_format_known:
-                raise
-            # The texts or the format: whoever takes numbers has refused the format.
-            self._format = "float"
+            vectors = await self._ask(texts, division)
+        except EmbedderRefused as error:
+            if len(texts) == 1 or division.is_hopeless:
+                division.refused += range(begin, begin + len(texts))
+                division.why = error
+                return
+        else:
+            division.vectors.update(enumerate(vectors, begin))
+            return
+        half, refused = len(texts) // 2, len(division.refused)
+        await self._divided(texts[:half], begin, division)
+        await self._divided(texts[half:], begin + half, division)
+        if len(division.refused) == refused:  # it was their number
+            self._most_texts = min(self._most_texts, len(texts) - half)
+
+    async def _ask(self, texts: list[str], division: _Division) -> Vectors:
+        """Return the vectors of texts, in another format where this one is refused, which is tried once a call."""
+        try:
+            return await self._in_format(texts, self._format)
+        except (EmbedderRefused, EmbedderFailed) as error:
+            refused = error
+        if division.is_format_tried:
+            raise refused
+        division.is_format_tried = True
+        first = self._format
+        others = [form for form in _FORMATS if form != first]
+        for other in others if isinstance(refused, EmbedderRefused) else others[:1]:
             try:
-                answer = await self._post(given)
-            except EmbedderRefused:
-                self._format = "base64"
-                raise
-        vectors = self._vectors(answer, len(texts))
-        self._is_format_known = True
+                vectors = await self._in_format(texts, other)
+            except (EmbedderRefused, EmbedderFailed):
+                continue
+            self._format = other
+            return vectors
+        raise refused
+
+    async def _in_format(self, texts: list[str], form: _Format) -> Vectors:
+        asked: dict[str, object] = {"model": self._model, "input": texts}
+        if form is not None:
+            asked["encoding_format"] = form
+        content = await self._post(orjson.dumps(asked))
+        try:
+            vectors = unit_vectors(_rows(content, len(texts)))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            why = error if isinstance(error, _NoVectorsError) else "what is no table of finite numbers"
+            reason = f"the embedding endpoint {self._host} answers no vectors: {why}"
+            raise EmbedderFailed(reason, content[:MOST_WORDS].decode("utf-8", "replace")) from error
+        if vectors.shape[1] > _MOST_NUMBERS:
+            raise EmbedderFailed(f"the embedding endpoint {self._host} answers vectors of {vectors.shape[1]:,} numbers")
+        if self._dimensions not in (0, vectors.shape[1]):
+            log.warning(
+                "%s answered vectors of %d numbers and answers %d now: what was remembered before is found by its "
+                "words only; name the model that it was, or reembed by one of another name",
+                self._model,
+                self._dimensions,
+                vectors.shape[1],
+            )
+        self._dimensions = vectors.shape[1]
         return vectors
 
-    async def _post(self, texts: list[str]) -> bytes:
-        asked = {"model": self._model, "input": texts, "encoding_format": self._format}
+    async def _post(self, asked: bytes) -> bytes:
         if self._session is None:
             self._session = session_with(self._url, self._timeout_seconds, self._headers)
         try:
-            async with self._session.post(self._url, data=orjson.dumps(asked)) as answer:
-                status, content = answer.status, await answer.read()
+            async with (
+                asyncio.timeout(self._timeout_seconds),
+                self._session.post(self._url, data=asked, allow_redirects=False) as answer,
+            ):
+                status, content = answer.status, await read_bounded(answer)
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             is_away = isinstance(error, (aiohttp.ClientConnectorError, TimeoutError))
             kind = EmbedderUnavailable if is_away else EmbedderFailed
             raise kind(f"the embedding endpoint {self._host} gives no answer: {_why(error)}") from error
-        if status in _WAITED_OUT:
-            raise EmbedderUnavailable(f"the embedding endpoint {self._host} answers {status}")
-        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise EmbedderFailed(f"the embedding endpoint {self._host} answers {status}")
-        if status >= HTTPStatus.BAD_REQUEST:
-            # its message is left out: it may quote the texts
-            raise EmbedderRefused(f"the embedding endpoint {self._host} answers {status}")
-        return content
+        if status == 200:  # noqa: PLR2004 - HTTP's success
+            if refusal := told_error(content):
+                raise self._refused(refusal)
+            return content
+        raise self._refused(read_refusal(status, content))
 
-    def _vectors(self, answer: bytes, wanted: int) -> Vectors:
-        """Check what came, which may be any JSON, or a page that is none. Raises EmbedderFailed."""
-        try:
-            items = orjson.loads(answer)["data"]
-            by_index = {item["index"]: _row(item["embedding"]) for item in items}
-            vectors = unit_vectors([by_index[index] for index in range(wanted)])
-            is_clear = wanted == 1 or len(items) == wanted  # else nobody can say which vector is whose
-        except (KeyError, TypeError, ValueError) as error:
-            raise EmbedderFailed(f"the embedding endpoint {self._host} answers no vectors") from error
-        if not is_clear:
-            raise EmbedderFailed(f"the embedding endpoint {self._host} answers more vectors than texts")
-        self._dimensions = vectors.shape[1]
-        return vectors
+    def _refused(self, refusal: Refusal) -> Exception:
+        # its message is left out: it may quote the texts
+        reason = f"the embedding endpoint {self._host} answers {refusal.status}"
+        if not refusal.passes or refusal.is_too_long:
+            return EmbedderRefused(reason, answer=refusal.words)
+        kind = EmbedderFailed if refusal.status in _AT_TEXTS else EmbedderUnavailable
+        return kind(reason, refusal.words)
+
+
+class _NoVectorsError(ValueError):
+    """An answer holds no vectors; the message says why."""
+
+
+class _Division:
+    """What has come of the texts of one call, by their places."""
+
+    def __init__(self) -> None:
+        self.vectors: dict[int, Vectors] = {}
+        self.refused: list[int] = []
+        self.why: EmbedderRefused | None = None
+        self.is_format_tried = False
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether nothing but refusals came."""
+        return len(self.refused) >= _MOST_ALONE and not self.vectors
+
+
+def _rows(answer: bytes, wanted: int) -> list[Any]:
+    """Return the vectors in an answer, which may be any JSON, or a page that is none. Raises ValueError, TypeError."""
+    try:
+        document = orjson.loads(answer.removeprefix(b"\xef\xbb\xbf"))
+    except ValueError as error:
+        raise _NoVectorsError("what is no JSON, or holds numbers that JSON lacks") from error
+    items = document.get("data", document.get("embeddings")) if isinstance(document, dict) else document
+    if not isinstance(items, list) or not items:
+        raise _NoVectorsError("it has no list of them")
+    if len(items) < wanted or (len(items) > wanted > 1):
+        raise _NoVectorsError(f"{len(items)} for {wanted} texts")
+    return [_row(item) for item in _in_order(items)[:wanted]]
+
+
+def _in_order(items: list[Any]) -> list[Any]:
+    """Return items by their indices, which count from any number; as they come where all or one of them lack theirs."""
+    indices = [_index(item) for item in items]
+    known = sorted(index for index in indices if index is not None)
+    if len(known) >= len(items) - 1:
+        first = known[0] if len(known) == len(items) else 0
+        lacking = set(range(first, first + len(items))) - set(known)
+        if len(lacking) != len(items) - len(known):
+            raise _NoVectorsError("two of them have one index, or one is left out")
+        places = [next(iter(lacking)) if index is None else index for index in indices]
+        return [items[n] for n in sorted(range(len(items)), key=places.__getitem__)]
+    if known and any(index not in (None, n) for n, index in enumerate(indices)):
+        raise _NoVectorsError("only some of them have an index")
+    return items
+
+
+def _index(item: Any) -> int | None:  # noqa: ANN401 - any JSON
+    index = item.get("index") if isinstance(item, dict) else None
+    return None if index is None else int(index)
+
+
+def _row(item: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return a vector as it came, or what its base64 spells. Raises ValueError."""
+    vector = next((item[name] for name in _NAMES if item.get(name)), None) if isinstance(item, dict) else item
+    if isinstance(vector, dict):
+        return _row(vector)
+    if isinstance(vector, list) and len(vector) == 1 and isinstance(vector[0], list):
+        return vector[0]
+    if isinstance(vector, str):
+        return orjson.loads(vector) if vector.lstrip().startswith("[") else _spelt(vector)
+    if vector is None:
+        raise _NoVectorsError("an item without one")
+    if isinstance(vector, list) and any(number is None for number in vector):
+        raise _NoVectorsError("null for a number")
+    return vector
+
+
+def _spelt(text: str) -> Any:  # noqa: ANN401 - an array
+    """Return little-endian float32 in base64, of either alphabet, with padding or without. Raises ValueError."""
+    plain = text.strip().rstrip("=").translate(_PLAIN_ALPHABET)
+    try:
+        content = b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    except binascii.Error as error:
+        raise _NoVectorsError("a text that is no base64") from error
+    if len(content) % 4:
+        raise _NoVectorsError("base64 of what are no numbers of 32 bits")
+    return np.frombuffer(content, "<f4")
 
 
 def _why(error: Exception) -> str:
@@ -150,15 +298,7 @@ def _why(error: Exception) -> str:
             return "it took too long"
         case aiohttp.ServerDisconnectedError():
             return "it closed the connection"
+        case ValueError() if not isinstance(error, aiohttp.InvalidURL):
+            return str(error)
         case _:
             return type(error).__name__
-
-
-def _row(embedding: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Return a vector as it came, or what its base64 spells: little-endian float32. Raises ValueError."""
-    if not isinstance(embedding, str):
-        return embedding
-    try:
-        return np.frombuffer(b64decode(embedding, validate=True), "<f4")
-    except binascii.Error as error:
-        raise ValueError("no base64") from error

@@ -40,6 +40,11 @@ def vector_bytes(vector: ArrayLike) -> bytes:
     return _padded(np.rint(exact * (_LARGEST / largest)).astype(np.int8).tobytes())
 
 
+def has_width(length: int, dimensions: int) -> bool:
+    """Return whether a vector that is stored in so many bytes has so many dimensions."""
+    return length in (_size(dimensions), _FLOAT_BYTES * dimensions)
+
+
 def vector_of(data: bytes) -> Vectors:
     """Return the vector that is stored, float32: what was rounded has the length 1 again. Raises NoVector.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from schemas import codec
-from schemas.identity import DEFAULT_TENANT, InvalidOwner, Owner, check_tenant, check_user_id, derived_id
+from schemas.identity import DEFAULT_TENANT, InvalidOwner, Owner, check_tenant, derived_id, known_user_id
 from schemas.inputs.images import image_faults
 from schemas.inputs.input_events import (
     DEFAULT_USER,
@@ -38,6 +38,8 @@ MAX_AVRO_TEXT_BYTES: Final = 3 * MAX_CONTENT_BYTES
 REGISTRY_MARKER: Final = b"\x00"
 REGISTRY_HEADER_BYTES: Final = 5
 """The marker, and the id of the writer's schema, big-endian."""
+SCHEMA_HEADER: Final = "__value_schema_id"
+"""The header in which newer producers of registry Avro name the writer's schema."""
 KEYS_KEPT: Final = 4096
 """For recent users: a key is read once for many records."""
 MAX_AHEAD: Final = timedelta(minutes=5)
@@ -72,6 +74,11 @@ def observation_of_record(record: Record) -> Observation:
     if record.value[:1] == codec.MARKER[:1]:
         message = _checked(codec.decode_strictly(record.value, *OBSERVATIONS))
         codec.cache_decoded(record.value, message)  # observe and the fold both read it
+    elif any(name == SCHEMA_HEADER for name, _ in record.headers):
+        raise codec.Undecodable(
+            f"its schema is named in the header {SCHEMA_HEADER}: have the producer write the id before the body, or "
+            "send JSON"
+        )
     else:
         message = _of_json(record, key_owner.tenant if key_owner else DEFAULT_TENANT)
     return _of_its_key(message, key_owner)
@@ -101,7 +108,7 @@ def _upstream_owner(key: bytes) -> Owner:
     """Return whom a key names. Raises InvalidOwner, also for the reserved owners, who say nothing."""
     owner = Owner.of_key(key)
     check_tenant(owner.tenant)
-    check_user_id(owner.user_id)
+    known_user_id(owner.user_id)
     return owner
 
 
@@ -150,7 +157,7 @@ def _checked(message: Observation) -> Observation:
     """Check an observation in Avro against the limits of JSON events."""
     try:
         check_tenant(message.envelope.tenant)
-        check_user_id(message.envelope.user_id)
+        known_user_id(message.envelope.user_id)
     except InvalidOwner as error:
         raise InvalidEvent([Fault("$.envelope", str(error))]) from None
     if not 1 <= len(message.envelope.event_id) <= MAX_ID_CHARACTERS:

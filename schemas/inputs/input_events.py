@@ -19,7 +19,7 @@ from pydantic import (
     field_validator,
 )
 
-from schemas.identity import InvalidOwner, check_user_id, no_controls
+from schemas.identity import PATH_REFUSED, InvalidOwner, check_id, is_path, known_user_id
 from schemas.inputs.faults import found, path_of, plain
 from schemas.inputs.images import image_faults
 from schemas.inputs.nesting import check_depth
@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
 MAX_CONTENT_BYTES: Final = 64 * 1024
+MAX_METADATA_BYTES: Final = 64 * 1024
 MAX_ID_CHARACTERS: Final = 256
+MAX_NAME_CHARACTERS: Final = 256
 DEFAULT_USER: Final = "owner"
 UTC_NAME: Final = "UTC"
 OR_THE_OWNER: Final = f", or leave it out for `{DEFAULT_USER}`"
@@ -98,7 +100,7 @@ class _Event(StrictObject):
     @classmethod
     def _user(cls, value: str) -> str:
         try:
-            return check_user_id(value, instead=OR_THE_OWNER)
+            return known_user_id(value, instead=OR_THE_OWNER)
         except InvalidOwner as error:
             raise ValueError(str(error)) from None
 
@@ -106,7 +108,7 @@ class _Event(StrictObject):
 class _OfApp(_Event):
     """An event with metadata, in which its application is kept."""
 
-    app_id: Annotated[Id, AfterValidator(no_controls)] | None = None
+    app_id: Annotated[Id, AfterValidator(check_id)] | None = None
     metadata: _Metadata = {}
 
     def kept_metadata(self, timezone: str | None) -> str:
@@ -225,13 +227,14 @@ def _zone_kept(occurred_at: object, timezone: str | None) -> str | None:
 def new_event(
     raw: object, *, tenant: str, accepted_at: datetime, event_id: str, timezone: str = UTC_NAME
 ) -> Observation:
-    """Check one input event that is to be appended: its texts have no rows of marks, its ids no control characters.
+    """Check one input event that is to be appended: also against limits that came later than the first events.
 
-    The log may hold such events from before these limits, so readers must not refuse them. `timezone` as for
+    Its texts have no rows of marks, its names and metadata an end, its ids no control characters and no steps in a
+    path. The log may hold such events from before these limits, so readers must not refuse them. `timezone` as for
     parse_event. Raises InvalidEvent.
     """
     message = parse_event(raw, tenant=tenant, accepted_at=accepted_at, event_id=event_id, timezone=timezone)
-    if faults := [*_mark_faults(message), *_id_faults(message)]:
+    if faults := [*_mark_faults(message), *_length_faults(message), *_id_faults(message)]:
         raise InvalidEvent(faults)
     return message
 
@@ -246,14 +249,28 @@ def _mark_faults(message: Observation) -> Iterator[Fault]:
             yield Fault(f"$.{name}", str(error))
 
 
+def _length_faults(message: Observation) -> Iterator[Fault]:
+    """Say which texts beside the content have no end: an agent's context holds all of them."""
+    names = {name: getattr(message, name, None) for name in ("name", "app", "title")}
+    if isinstance(message, TurnRecorded) and message.context is not None:
+        names |= {f"context.{name}": getattr(message.context, name) for name in ("mood", "scene", "gift")}
+    for name, value in names.items():
+        if value and len(value) > MAX_NAME_CHARACTERS:
+            yield Fault(f"$.{name}", f"has {len(value)} characters: at most {MAX_NAME_CHARACTERS} are allowed")
+    if not isinstance(message, SessionEnded) and (size := len(message.metadata.encode())) > MAX_METADATA_BYTES:
+        yield Fault("$.metadata", f"has {size} bytes: at most {MAX_METADATA_BYTES} are allowed")
+
+
 def _id_faults(message: Observation) -> Iterator[Fault]:
+    if is_path(message.envelope.user_id):
+        yield Fault("$.user_id", PATH_REFUSED)
     ids = {"event_id": message.envelope.event_id, "agent_id": message.envelope.agent_id}
     ids |= {name: getattr(message, name, None) for name in ("session_id", "screenshot_id", "article_id")}
     for name, value in ids.items():
         if not value:
             continue
         try:
-            no_controls(value)
+            check_id(value)
         except ValueError as error:
             yield Fault(f"$.{name}", str(error))
 

@@ -167,12 +167,16 @@ class ExtractorError(Exception):
 
 
 class Outage(ExtractorError):
-    """The model is down or busy: wait and ask again. `retry_after` is in seconds, None where it named no time."""
+    """The model is down or busy: wait and ask again. `retry_after` is in seconds, None where it named no time.
 
-    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+    `answer` is the beginning of what it said instead; no log has it, as it may quote what was asked.
+    """
+
+    def __init__(self, reason: str, retry_after: float | None = None, answer: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.retry_after = retry_after
+        self.answer = answer
 
 
 class Rejected(ExtractorError):

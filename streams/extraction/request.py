@@ -135,7 +135,7 @@ class ExtractionService:
             try:
                 async with self.slots.slot(window.tenant):
                     extraction = extraction or await self._heeded(window, kept, readable, extractor)
-                    vectors = await self._vectors(extraction)
+                    extraction, vectors = await self._embedded(extraction)
             except Rejected as rejected:
                 rules = self._rules_after(window, extractor)
                 if rules is None:  # where the rules reject as the model did, its reason and tokens count
@@ -251,10 +251,22 @@ class ExtractionService:
         wanted = window.policy is not None and window.policy.when_refused == RULES
         return self.rules if wanted and extractor.model not in WITHOUT_MODEL else None
 
-    async def _vectors(self, extraction: Extraction) -> Vectors | Sequence[Vectors]:
-        if not extraction.proposals:
-            return np.empty((0, 0), np.float32)
-        return await self.embedder.embed([p.content for p in extraction.proposals])
+    async def _embedded(self, extraction: Extraction) -> tuple[Extraction, Vectors | Sequence[Vectors]]:
+        """Return an extraction without the proposals that the embedder refuses, and vectors of the others.
+
+        Raises EmbedderUnavailable, and EmbedderRefused where it refuses all, or does not say which.
+        """
+        proposals = extraction.proposals
+        if not proposals:
+            return extraction, np.empty((0, 0), np.float32)
+        try:
+            return extraction, await self.embedder.embed([p.content for p in proposals])
+        except EmbedderRefused as refused:
+            kept = tuple(p for place, p in enumerate(proposals) if place not in refused.places)
+            if not 0 < len(kept) < len(proposals):
+                raise
+            why = tuple(f"memory {place + 1}: embedder: {refused}" for place in sorted(refused.places))
+        return await self._embedded(replace(extraction, proposals=kept, dropped=extraction.dropped + why))
 
     def _answer(
         self, window: Window, extractor: Extractor, extraction: Extraction, vectors: Vectors | Sequence[Vectors]

@@ -41,6 +41,8 @@ class FakeEndpoint(ThreadingHTTPServer):
         self.hostile: tuple[int, str] | None = None
         """Its answer to whatever holds the text `hostile`; 0 for its status: it breaks off."""
         self.delay_seconds = 0.0
+        self.most = 1_000
+        """Texts in a request."""
         self.formats: set[str] | None = {"base64", "float"}
         """Those that it knows; None: it does not look, and answers numbers."""
 
@@ -57,6 +59,8 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked.append((self.path, self.headers["Authorization"], asked))
         time.sleep(self.server.delay_seconds)
         status, body = self.server.answer or self.vectors(asked)
+        if len(asked["input"]) > self.server.most:
+            status, body = 413, '{"error": {"message": "too many"}}'
         if self.server.hostile is not None and "hostile" in asked["input"]:
             status, body = self.server.hostile
         if not status:
@@ -69,10 +73,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def vectors(self, asked):
         known = self.server.formats
-        if known is not None and asked["encoding_format"] not in known:
+        if known is not None and asked.get("encoding_format", "float") not in known:
             return 400, '{"error": {"message": "encoding_format is not supported"}}'
         answer = vectors_for(asked["input"])
-        if known is not None and asked["encoding_format"] == "base64":
+        if known is not None and asked.get("encoding_format") == "base64":
             for item in answer["data"]:
                 item["embedding"] = base64.b64encode(np.array(item["embedding"], "<f4").tobytes()).decode()
         return 200, json.dumps(answer)
@@ -280,7 +284,7 @@ class TestBehindAnEndpoint(EmbedderSuite):
         asked = [asked["encoding_format"] for _, _, asked in endpoint.asked]
         assert asked == (["base64", "float", "float"] if formats == {"float"} else ["base64", "base64"])
 
-    async def test_what_refuses_the_texts_is_asked_for_numbers_only_until_a_format_is_known(self, endpoint, behind):
+    async def test_what_refuses_the_texts_is_asked_in_each_format_once(self, endpoint, behind):
         refusal, endpoint.answer = (400, "{}"), (400, "{}")
         with pytest.raises(EmbedderRefused):
             await behind.embed(["x"])
@@ -289,19 +293,19 @@ class TestBehindAnEndpoint(EmbedderSuite):
         endpoint.answer = refusal
         with pytest.raises(EmbedderRefused):
             await behind.embed(["x"])
-        asked = [asked["encoding_format"] for _, _, asked in endpoint.asked]
-        assert asked == ["base64", "float", "base64", "base64"]
+        asked = [asked.get("encoding_format") for _, _, asked in endpoint.asked]
+        assert asked == ["base64", "float", None, "base64", "base64", "float", None]
 
-    @pytest.mark.parametrize("status", [401, 403, 408, 429, 500, 502, 503])
-    async def test_an_outage_is_unavailable_and_asked_only_once(self, endpoint, behind, status):
+    @pytest.mark.parametrize("status", [401, 402, 403, 404, 405, 407, 408, 425, 429, 500, 502, 503, 307])
+    async def test_an_outage_is_unavailable_and_asked_only_once_but_for_numbers(self, endpoint, behind, status):
         endpoint.answer = (status, '{"error": {"message": "no"}}')
         with pytest.raises(EmbedderUnavailable, match=str(status)):
             await behind.embed(["x"])
-        assert len(endpoint.asked) == 1
+        assert len(endpoint.asked) == (2 if status in (500, 502) else 1)
         endpoint.answer = None
         assert (await behind.embed(["x"])).shape == (1, 32)
 
-    @pytest.mark.parametrize("status", [400, 404, 413, 422])
+    @pytest.mark.parametrize("status", [400, 413, 422])
     async def test_a_refusal_is_no_outage(self, endpoint, behind, status):
         endpoint.answer = (status, '{"error": {"message": "the input is too long"}}')
         with pytest.raises(EmbedderRefused, match=rf"127.0.0.1:\d+ answers {status}$") as refused:
@@ -316,7 +320,7 @@ class TestBehindAnEndpoint(EmbedderSuite):
             "[]",
             '{"data": null}',
             '{"data": []}',
-            '{"data": [{"index": 1, "embedding": [1, 0]}]}',
+            '{"data": [{"index": 0, "embedding": [1, 0]}], "error": "half"}',
             '{"data": [{"index": 0, "embedding": null}]}',
             '{"data": [{"index": 0, "embedding": "AAAA"}]}',
             '{"data": [{"index": 0, "embedding": "?"}]}',
@@ -345,6 +349,37 @@ class TestBehindAnEndpoint(EmbedderSuite):
         for text, vectors in (("one", found[0]), ("another", found[2])):
             assert not isinstance(vectors, BaseException)
             assert np.array_equal(vectors, await behind.embed([text]))
+
+    @pytest.mark.parametrize("most", [1, 10, 32])
+    async def test_an_endpoint_that_takes_few_texts_is_asked_for_as_many(self, endpoint, behind, most):
+        texts = [f"text {n}" for n in range(100)]
+        wanted = await behind.embed(texts)
+        endpoint.most = most
+        np.testing.assert_array_equal(await behind.embed(texts), wanted)
+        endpoint.asked.clear()
+        await behind.embed(texts)
+        assert max(len(asked["input"]) for _, _, asked in endpoint.asked) <= most
+
+    async def test_of_texts_that_are_refused_only_the_one_to_blame_is_named(self, endpoint, behind):
+        endpoint.hostile = (422, "{}")
+        with pytest.raises(EmbedderRefused) as refused:
+            await behind.embed([*(f"text {n}" for n in range(50)), "hostile", "last"])
+        assert refused.value.places == {50}
+        assert len(endpoint.asked) < 20
+
+    async def test_where_every_text_is_refused_few_are_asked_about(self, endpoint, behind):
+        endpoint.answer = (400, "{}")
+        with pytest.raises(EmbedderRefused) as refused:
+            await behind.embed([f"text {n}" for n in range(64)])
+        assert refused.value.places == set(range(64))
+        assert len(endpoint.asked) < 20
+
+    async def test_a_format_that_is_refused_later_is_given_up_then(self, endpoint, behind):
+        wanted = await behind.embed(["x"])
+        endpoint.formats = {"float"}
+        np.testing.assert_allclose(await behind.embed(["x"]), wanted, atol=1e-6)
+        await behind.embed(["x"])
+        assert [asked["encoding_format"] for _, _, asked in endpoint.asked][-2:] == ["float", "float"]
 
     async def test_of_more_vectors_than_texts_nobody_gets_anothers(self, endpoint, behind):
         """An endpoint that takes a long text apart numbers the parts on."""

@@ -114,7 +114,7 @@ async def test_newer_models_get_max_completion_tokens_and_no_temperature_when_th
         ("empty", ("not JSON", "")),
     ],
 )
-async def test_an_unusable_answer_is_repaired_once_and_then_rejected_with_its_text(
+async def test_an_unusable_answer_is_repaired_once_asked_for_in_any_form_and_then_rejected_with_its_text(
     model: ScriptedModel, extractor: ModelExtractor, outcomes: list[str], mode: Mode, expected: tuple[str, str]
 ):
     model.play(mode)
@@ -123,8 +123,11 @@ async def test_an_unusable_answer_is_repaired_once_and_then_rejected_with_its_te
     assert rejected.value.reason.partition(":")[0] == expected[0]
     assert rejected.value.answer is not None
     assert rejected.value.answer.startswith(expected[1])
-    assert (rejected.value.tokens_in, rejected.value.tokens_out) == (200, 20)
-    assert outcomes == ["repair", "rejected"]
+    assert (rejected.value.tokens_in, rejected.value.tokens_out) == (300, 30)
+    assert outcomes == ["repair", "repair", "rejected"]
+    model.play("ok")
+    await extractor.extract(WINDOW)
+    assert model.forms == ["json_schema", "json_schema", "none", "json_schema"]
 
 
 @pytest.mark.parametrize("mode", ["cut", "prose", "wrong_shape", "empty"])
@@ -154,12 +157,12 @@ async def test_a_bad_entry_is_dropped_and_counted_and_the_good_ones_stay(
 async def test_a_window_that_every_form_is_refused_for_is_rejected_and_says_nothing_about_the_endpoint(
     model: ScriptedModel, extractor: ModelExtractor
 ):
-    for _ in range(3):
+    for _ in range(4):
         model.play_error(400)
     with pytest.raises(Rejected):
         await extractor.extract(WINDOW)
     await extractor.extract(WINDOW)
-    assert model.forms == ["json_schema", "json_object", "none", "json_schema"]
+    assert model.forms == ["json_schema", "json_object", "none", "none", "json_schema"]
 
 
 async def test_a_refused_repair_is_a_rejection_that_keeps_the_first_answer(
@@ -247,3 +250,15 @@ async def test_what_was_shown_is_recorded_and_what_a_memory_replaces_is_one_of_i
         ("Lena", "drink", "tea", ()),
     ]
     assert "memory 2: K2 was not shown" in extraction.dropped
+
+
+async def test_what_was_found_out_before_an_unusable_answer_is_not_asked_again(
+    model: ScriptedModel, extractor: ModelExtractor
+):
+    model.play_error(400, {"message": "no", "param": "temperature"})
+    model.play("prose", 3)
+    with pytest.raises(Rejected):
+        await extractor.extract(WINDOW)
+    await extractor.extract(WINDOW)
+    last = model.requests[-1]
+    assert ("temperature" in last, model.forms[-1], len(model.requests)) == (False, "json_schema", 5)

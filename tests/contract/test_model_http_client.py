@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import gzip
+import zlib
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -66,6 +67,28 @@ async def test_an_answer_has_its_status_its_headers_and_its_content():
 async def test_a_compressed_answer_is_read():
     async with serving(spelt(gzip.compress(ANSWER), "content-encoding: gzip")) as endpoint:
         assert (await asked(endpoint.url)).content == ANSWER
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+async def test_an_answer_that_would_fill_the_memory_is_an_error_of_the_request(coding: str):
+    zeros = gzip.compress(bytes(64 * 2**20)) if coding == "gzip" else zlib.compress(bytes(64 * 2**20))
+    async with serving(spelt(zeros, f"content-encoding: {coding}")) as endpoint:
+        with pytest.raises(httpx2.RequestError, match="longer than 16 MiB"):
+            await asked(endpoint.url)
+
+
+@pytest.mark.parametrize("head", [zlib.MAX_WBITS, -zlib.MAX_WBITS])
+async def test_an_answer_in_deflate_is_read_with_its_head_and_without(head: int):
+    deflate = zlib.compressobj(wbits=head)
+    content = deflate.compress(ANSWER) + deflate.flush()
+    async with serving(spelt(content, "content-encoding: deflate")) as endpoint:
+        assert (await asked(endpoint.url)).content == ANSWER
+
+
+async def test_a_redirect_is_an_answer_and_not_followed():
+    async with serving(spelt(b"", "location: /elsewhere", status="307 Temporary Redirect")) as endpoint:
+        assert (await asked(endpoint.url)).status_code == 307
+    assert len(endpoint.heads) == 1
 
 
 async def test_a_request_carries_the_key_and_accepts_what_can_be_read():

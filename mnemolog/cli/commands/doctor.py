@@ -21,8 +21,16 @@ def install(app: typer.Typer) -> None:
     local_command(app, "doctor", doctor)
 
 
-async def doctor(around: Surroundings, *, residue: RESIDUE = None) -> None:
+NO_CALLS = Annotated[
+    bool,
+    typer.Option("--no-calls", help="Ask no model and no embedding endpoint a question, which may cost something."),
+]
+
+
+async def doctor(around: Surroundings, *, residue: RESIDUE = None, no_calls: NO_CALLS = False) -> None:
     """Check the configuration and reach every component. Exits with 1 when something is wrong.
+
+    The model is asked for one extraction, an embedding endpoint for one embedding; what cannot be read is shown.
 
     With a URL that server is asked what it reaches: its settings count, not those here.
 
@@ -44,7 +52,7 @@ async def doctor(around: Surroundings, *, residue: RESIDUE = None) -> None:
         except SettingsError as error:
             checks.append(Check("settings", ok=False, detail=str(error), advice="correct that, then look again"))
         else:
-            checks += [Check("settings", ok=True, detail="can be used"), *await checked(settings)]
+            checks += [Check("settings", ok=True, detail="can be used"), *await checked(settings, calls=not no_calls)]
     ok = all(check.ok for check in checks)
     if around.output.as_json:
         around.output.json({"ok": ok, "checks": [asdict(check) for check in checks]})

@@ -75,18 +75,30 @@ def json_lines(
         try:
             event, is_named = checked(text)
         except orjson.JSONDecodeError as error:
-            hint = "; put one event on each line" if text in _OPENINGS else ""
-            yield BadLine(name, number, f"is not JSON: {error}{hint}")
+            yield BadLine(name, number, f"is not JSON: {error}{_hint(text)}")
         except InvalidEvent as error:
             yield BadLine(name, number, str(error))
         else:
             yield EventLine(name, number, event, len(orjson.dumps(event)), is_named)
 
 
+def _hint(text: bytes) -> str:
+    """Return what to do about a line that is no JSON, as far as it shows what it is."""
+    if text in _OPENINGS:
+        return "; put one event on each line"
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return "; its bytes are no UTF-8: save the file as UTF-8"
+    return ""
+
+
 def _checked(text: bytes, now: datetime, met: Counter[bytes]) -> tuple[dict[str, Any], bool]:
-    from schemas.inputs.input_events import new_event  # noqa: PLC0415 - as above
+    from schemas.inputs.input_events import Fault, InvalidEvent, new_event  # noqa: PLC0415 - as above
 
     raw: Any = orjson.loads(text)
+    if isinstance(raw, list):
+        raise InvalidEvent([Fault("$", "is a JSON array: put one event on each line, as `jq -c '.[]'` does")])
     observation = new_event(raw, tenant=DEFAULT_TENANT, accepted_at=now, event_id="unnamed")
     if raw.get("event_id") is not None:
         return dict(raw), True

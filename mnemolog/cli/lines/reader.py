@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
+import errno
+import gzip
 import sys
 import threading
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from stat import S_ISREG
+from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias, cast
 
 from mnemolog.cli.lines.event_lines import BadLine, EventLine, event_lines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from io import BufferedReader
 
 STDIN: Final = "-"
+_GZIP: Final = b"\x1f\x8b"
 LINES_AT_ONCE: Final = 200
 PARTS_AHEAD: Final = 4
 PAUSE_SECONDS: Final = 0.5
@@ -104,8 +110,11 @@ def _run(read: Callable[[Callable[[Part], None]], None], give: Callable[[Part], 
 
 
 def sizes(names: Sequence[str]) -> int | None:
-    """Return the bytes of all files, None when stdin is among them. Raises OSError."""
-    return None if STDIN in names else sum(Path(name).stat().st_size for name in names)
+    """Return the bytes of all files, None when stdin or a pipe is among them. Raises OSError."""
+    if STDIN in names:
+        return None
+    found = [Path(name).stat() for name in names]
+    return sum(one.st_size for one in found) if all(S_ISREG(one.st_mode) for one in found) else None
 
 
 def missing(names: Sequence[str]) -> str | None:
@@ -124,14 +133,27 @@ def _read_all(names: Sequence[str], give: Callable[[Part], None]) -> None:
 
 
 def _read(name: str, give: Callable[[Part], None]) -> None:
+    if name == STDIN and sys.stdin is None:
+        raise OSError(errno.EBADF, "stdin is closed")
     # stdin by its number: the lock of sys.stdin, which this thread may hold, would block the end of the process
     with open(sys.stdin.fileno() if name == STDIN else name, "rb", closefd=name != STDIN) as stream:
+        is_file = name != STDIN and stream.seekable()  # else a pipe, whose lines are passed on as they come
         ready: list[EventLine | BadLine] = []
         seen = 0
-        for line in event_lines(name, stream, datetime.now(UTC)):
+        for line in event_lines(name, _plain(stream), datetime.now(UTC)):
             ready.append(line)
-            if name == STDIN or len(ready) >= LINES_AT_ONCE:
-                here = 0 if name == STDIN else stream.tell()
+            if not is_file or len(ready) >= LINES_AT_ONCE:
+                here = stream.tell() if is_file else 0
                 give((ready, here - seen))
                 ready, seen = [], here
-        give((ready, 0 if name == STDIN else stream.tell() - seen))
+        give((ready, stream.tell() - seen if is_file else 0))
+
+
+def _plain(stream: BufferedReader) -> BinaryIO:
+    """Return a stream of UTF-8, of one that is in gzip or, as PowerShell writes it, in UTF-16."""
+    beginning = stream.peek(2)[:2]
+    if beginning == _GZIP:
+        return cast("BinaryIO", gzip.GzipFile(fileobj=stream))
+    if beginning in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return cast("BinaryIO", codecs.EncodedFile(stream, "utf-8", "utf-16"))
+    return stream

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import zlib
 from collections import Counter
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
@@ -11,6 +13,7 @@ from mnemolog.access.principal import PRINCIPAL
 from mnemolog.http.authentication import BETWEEN_WORKERS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from contextlib import ExitStack
 
     from starlette.types import Message, Receive, Scope
@@ -32,6 +35,15 @@ FREE_BYTES: Final = 64 * 1024
 """The bytes of each body that do not count: small requests are served while large ones fill the budget."""
 BODY_SECONDS: Final = 30.0
 """From a request's head to the end of its body."""
+_CODINGS: Final = (b"identity", b"gzip", b"x-gzip", b"deflate")
+_ANY_HEAD: Final = 32 + zlib.MAX_WBITS
+_MARK: Final = b"\xef\xbb\xbf"
+_ESCAPE: Final = re.compile(
+    rb"(?:\\[^u])+|\\u(?:[dD][89abAB][0-9a-fA-F]{2}(\\u[dD][c-fC-F][0-9a-fA-F]{2})?|[dD][c-fC-F][0-9a-fA-F]{2})",
+    re.DOTALL,
+)
+"""Escapes in JSON; the group is the second half of a character of which the first half stands before it."""
+_HALF: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 
 
 class Gone(Exception):
@@ -41,10 +53,11 @@ class Gone(Exception):
 class NotRead(Exception):
     """A body that is refused. What arrives of it after the answer is discarded, for as long as a head may take."""
 
-    def __init__(self, status: HTTPStatus, detail: str) -> None:
+    def __init__(self, status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
         self.status = status
         self.detail = detail
+        self.headers = headers
 
 
 class Bodies:
@@ -57,7 +70,24 @@ class Bodies:
         self._of_tenants: Counter[str] = Counter()
 
     async def read(self, scope: Scope, receive: Receive, until_answered: ExitStack) -> bytes:
-        """Return the whole body, which counts until the request is answered. Raises NotRead, Gone."""
+        """Return the whole body in plain UTF-8, which counts until the request is answered. Raises NotRead, Gone.
+
+        What was compressed is so no longer, in the headers neither.
+        """
+        coding = dict(scope["headers"]).get(b"content-encoding", b"identity").strip().lower()
+        if coding not in _CODINGS:
+            detail = f"the body is in {coding.decode('latin-1')!r}: send it as it is, or in gzip"
+            raise NotRead(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, detail, {"Accept-Encoding": "gzip, identity"})
+        body = await self._whole(scope, receive, until_answered)
+        if coding != b"identity":
+            most = most_bytes(scope["path"])
+            spelt, body = len(body), _inflated(body, most)
+            self._take(max(0, len(body) - max(spelt, FREE_BYTES)), _tenant(scope), until_answered)
+            given = [(k, v) for k, v in scope["headers"] if k not in (b"content-encoding", b"content-length")]
+            scope["headers"] = [*given, (b"content-length", str(len(body)).encode())]
+        return plain(body)
+
+    async def _whole(self, scope: Scope, receive: Receive, until_answered: ExitStack) -> bytes:
         most = most_bytes(scope["path"])
         headers = dict(scope["headers"])
         if b"content-length" not in headers and b"transfer-encoding" not in headers:
@@ -109,6 +139,33 @@ class Bodies:
             self._of_tenants[tenant] -= size
             if not self._of_tenants[tenant]:
                 del self._of_tenants[tenant]
+
+
+def plain(body: bytes) -> bytes:
+    """Return JSON without a byte order mark, with U+FFFD for each half of a character that stands alone."""
+    body = body.removeprefix(_MARK)
+    if b"\xed" in body:
+        body = _HALF.sub("\ufffd".encode(), body)
+    return _ESCAPE.sub(_whole_character, body) if b"\\ud" in body or b"\\uD" in body else body
+
+
+def _whole_character(escape: re.Match[bytes]) -> bytes:
+    is_half = escape[0][:2] == b"\\u" and escape[1] is None
+    return b"\\ufffd" if is_half else escape[0]
+
+
+def _inflated(body: bytes, most: int) -> bytes:
+    """Return what a compressed body holds. Raises NotRead."""
+    inflate = zlib.decompressobj(_ANY_HEAD)
+    try:
+        found = inflate.decompress(body, most + 1)
+    except zlib.error as error:
+        raise NotRead(HTTPStatus.BAD_REQUEST, "the body is not compressed as its Content-Encoding says") from error
+    if len(found) > most:
+        raise _too_large(most)
+    if not inflate.eof:
+        raise NotRead(HTTPStatus.BAD_REQUEST, "the compressed body is not complete")
+    return found
 
 
 def _after(message: Message, receive: Receive) -> Receive:

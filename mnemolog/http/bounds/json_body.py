@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import re
 from http import HTTPStatus
 from itertools import islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from mnemolog.cluster.peers import LINES
 from mnemolog.http.problems import MAX_ERRORS, Problem, summary
+from schemas.inputs.faults import MAX_NAME_CHARACTERS
 from schemas.inputs.input_events import Fault
 from schemas.inputs.slices import in_slices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NDJSON: Final = (LINES, "application/ndjson", "application/jsonl")
 MAX_VALUES: Final = 200_000
 """Values that one JSON text may hold, counting each member and each item: 200 for each of 1,000 events."""
 MAX_LINE_BYTES: Final = 2 * 1024 * 1024
 """More than any event or memory has, an image in it, and every character of its text escaped."""
+LEAST_WHOLE: Final = -(2**63)
+MOST_WHOLE: Final = 2**64 - 1
+_MOST_DIGITS: Final = 20
+_LONG_NUMBER: Final = re.compile(rb"\d{19}")
 _LINE: Final = re.compile(rb"\S[^\n]*")
 _TEXT: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 """A string, also one that does not end; each byte is matched once."""
@@ -26,11 +35,63 @@ _BEFORE_VALUES: Final = (b",", b"[", b"{")
 
 
 def read_json(text: bytes) -> Any:  # noqa: ANN401 - any JSON
-    """Return what a JSON text holds. Raises Problem where it holds too many values, and orjson.JSONDecodeError."""
+    """Return what a JSON text holds. Raises Problem where it holds too many values, and orjson.JSONDecodeError.
+
+    Raises Problem too for what would not be kept as it was said: whole numbers beyond 64 bits, and a member that is
+    there twice with different values.
+    """
     if _most_values(text) > MAX_VALUES and _most_values(_TEXT.sub(b"", text)) > MAX_VALUES:
         detail = f"the body holds more than {MAX_VALUES} values: send it in parts"
         raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
-    return orjson.loads(text)
+    found = orjson.loads(text)
+    if isinstance(found, dict | list) and (
+        _LONG_NUMBER.search(text) or _members(found) != _TEXT.sub(b"", text).count(b":")
+    ):
+        faults = list(islice(_lost(json.loads(text, object_pairs_hook=_Pairs, parse_int=_Whole), "$"), MAX_ERRORS))
+        if faults:
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+    return found
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of an object, in order."""
+
+
+class _Whole(str):
+    """A whole number as it is spelt."""
+
+    __slots__ = ()
+
+
+def _members(value: object) -> int:
+    """Return the number of members of all objects in a value."""
+    waiting, count = [value], 0
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            count += len(one)
+            waiting += [each for each in one.values() if isinstance(each, dict | list)]
+        elif isinstance(one, list):
+            waiting += [each for each in one if isinstance(each, dict | list)]
+    return count
+
+
+def _lost(value: object, place: str) -> Iterator[Fault]:
+    """Yield what would not be kept as it was said."""
+    if isinstance(value, _Whole):
+        if len(value) > _MOST_DIGITS or not LEAST_WHOLE <= int(value) <= MOST_WHOLE:
+            yield Fault(place, "has more than 64 bits: send it as a text")
+    elif isinstance(value, _Pairs):
+        said: dict[str, Any] = {}
+        for name, member in value:
+            inner = f"{place}.{name[:MAX_NAME_CHARACTERS]}"
+            if name in said and said[name] != member:
+                yield Fault(inner, "is there twice, with different values: say which one is meant")
+            said[name] = member
+            yield from _lost(member, inner)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _lost(item, f"{place}[{number}]")
 
 
 def _most_values(text: bytes) -> int:

@@ -42,6 +42,15 @@ class Paths:
     def refusal(self, scope: Scope) -> Response | None:
         """Put the route that answers into the scope and return None, or return why none does."""
         scope[FOUND], refusal = self._found(scope)
+        if refusal is None or scope["method"] == "DELETE" or len(scope["path"]) == 1 or scope["path"][-1] != "/":
+            return refusal
+        # A slash too many names the same thing; what deletes is taken at its word.
+        shorter = {**scope, "path": scope["path"][:-1], "raw_path": scope.get("raw_path", b"").removesuffix(b"/")}
+        route, refused = self._found(shorter)
+        if refused is None:
+            scope.update(shorter)
+            scope[FOUND] = route
+            return None
         return refusal
 
     def denial(self, scope: Scope) -> Response | None:

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 import orjson
 
 from mnemolog.http.problems import Problem, summary
+from projections.blocking_work import run_in_thread
 from schemas.inputs.input_events import MAX_CONTENT_BYTES, Fault, InvalidEvent
 from schemas.inputs.nesting import check_depth
 from schemas.messages.observations import SessionEnded
 from schemas.redaction import Redaction, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from schemas.messages.observations import Observation
 
+P = ParamSpec("P")
+Result = TypeVar("Result")
 EVENT_TEXTS: Final = ("name", "content", "text", "summary", "app", "title", "context", "metadata")
 """The fields of an event that hold words; ids, times and images are taken as they are."""
 
@@ -29,6 +32,33 @@ LINE_TEXTS: Final = (
     *("text", "query"),
 )
 """The fields of an export's line that hold words: of memories, and of reminders and wakes."""
+
+
+MAX_AT_ONCE: Final = 4 * 1024
+"""Characters that are looked through in the event loop; more of them in a thread."""
+
+
+async def apart(
+    work: Callable[Concatenate[Redaction, Any, P], Result],
+    redaction: Redaction,
+    raw: Any,  # noqa: ANN401 - any JSON
+    *more: P.args,
+    **named: P.kwargs,
+) -> Result:
+    """Return what one of the functions below returns: of long texts worked out in a thread. Raises what it raises."""
+    if redaction.is_idle or _length(raw) <= MAX_AT_ONCE:
+        return work(redaction, raw, *more, **named)
+    return await run_in_thread(work, redaction, raw, *more, **named)
+
+
+def _length(raw: object) -> int:
+    """Return about how many characters a value's texts have, as far as that makes a difference."""
+    waiting, length = [raw], 0
+    while waiting and length <= MAX_AT_ONCE:
+        one = waiting.pop()
+        length += len(one) if isinstance(one, str) else 1
+        waiting += [*one, *one.values()] if isinstance(one, dict) else one if isinstance(one, list) else ()
+    return length
 
 
 def agent_of(raw: object) -> str | None:
@@ -87,6 +117,9 @@ def _redacted(
         given = redacted.get(name)
         if given is None or _is_too_deep(given):
             continue
+        if (size := _size(given)) > MAX_CONTENT_BYTES:  # before any of it is read
+            faults.append(Fault(f"$.{name}", f"has {size} bytes: at most {MAX_CONTENT_BYTES} are allowed, split it"))
+            continue
         try:
             redacted[name] = redaction.value(given, tally)
         except Refused as refused:
@@ -97,6 +130,16 @@ def _redacted(
                 Fault(f"$.{name}", f"has more than {MAX_CONTENT_BYTES} bytes when marks stand in it: split it")
             )
     return redacted, faults
+
+
+def _size(given: object) -> int:
+    """Return the bytes of a text, or of a value as JSON; 0 for what JSON cannot carry, which is refused elsewhere."""
+    if isinstance(given, str):
+        return len(given.encode("utf-8", "replace"))
+    try:
+        return len(orjson.dumps(given))
+    except (TypeError, ValueError):
+        return 0
 
 
 def _is_too_deep(given: object) -> bool:

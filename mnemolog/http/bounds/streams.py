@@ -26,6 +26,10 @@ MAX_STREAMS_OF_A_TENANT: Final = 128
 _NOT_COUNTED: Final = nullcontext()
 
 
+UNBUFFERED: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+"""Headers of a stream: nginx would else hold back its events until 4 or 8 KB have come."""
+
+
 class TooManyStreams(Exception):
     """The worker has no stream left for you: ask again in a moment, or another worker."""
 

@@ -5,7 +5,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from mnemolog.changes.feed import TYPES
-from mnemolog.http.models.requests import Asked, Body, Id, UserOrNone
+from mnemolog.http.models.body import Body
+from mnemolog.http.models.requests import Asked, Id, UserOrNone
 from mnemolog.http.models.responses import Memory, Shape
 
 MAX_CHANGES_SHOWN = 500

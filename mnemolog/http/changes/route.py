@@ -8,6 +8,7 @@ from fastapi.responses import StreamingResponse
 
 from mnemolog.changes.feed import ChangesWanted
 from mnemolog.http.authentication import is_still_valid
+from mnemolog.http.bounds.streams import UNBUFFERED
 from mnemolog.http.changes.models import MAX_CURSOR_CHARACTERS, Changes, ChangesAsked, ChangesStreamed
 from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.permissions import OF_USERS_OR_ALL
@@ -44,7 +45,7 @@ async def streamed(
     wanted = _wanted(tenant, query)
     cursor = await worker.change_streams.begin(wanted, last_event_id or query.after)
     events = worker.change_streams.stream(wanted, cursor, may_go_on=partial(is_still_valid, request.scope))
-    return StreamingResponse(events, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
+    return StreamingResponse(events, media_type=EVENT_STREAM, headers=UNBUFFERED)
 
 
 def _wanted(tenant: str, query: ChangesStreamed) -> ChangesWanted:

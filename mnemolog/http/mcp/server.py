@@ -7,6 +7,7 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any, Final
 
+import orjson
 from fastapi import Request, Response
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -22,11 +23,14 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from mnemolog.http.bounds.bodies import MAX_SMALL_BODY_BYTES
+from mnemolog.http.forwarding import BODY
 from mnemolog.http.mcp.tools import OF_MCP, READING, RoutedTool, line
+from mnemolog.http.models.body import as_written
 from mnemolog.http.own_routes import Answered, Requested, ask
+from mnemolog.http.problems import problem
 from mnemolog.http.tool_definitions import ADD, CALLER_FIELDS, NOTHING_KNOWN, SEARCH
 from schemas.identity import derived_id
 from schemas.messages.observations import APP_ID
@@ -79,11 +83,11 @@ class Caller:
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {call.name!r}: tools/list names those there are")
         arguments = call.arguments or {}
-        if chosen := [name for name in CALLER_FIELDS if name in arguments]:
+        if chosen := [name for name in CALLER_FIELDS if arguments.get(name) is not None]:
             return _refusal(f"$.{chosen[0]}: whose memory it is stands in the server's URL: leave it out")
         if isinstance(tool, RoutedTool):
             return await self._routed(tool, arguments, str(context.request_id))
-        body = arguments | self._whose
+        body = {name: one for name, one in arguments.items() if one is not None} | self._whose
         answer = await self._ask(
             Requested(method="POST", path=f"/v1/tools/{tool.name}", body=body), str(context.request_id)
         )
@@ -138,8 +142,38 @@ class Exchange(Response):
         manager = StreamableHTTPSessionManager(
             self._caller.server(), json_response=True, stateless=True, max_request_body_size=MAX_SMALL_BODY_BYTES
         )
+        refusal, body = _as_message(scope[BODY])
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
         async with manager.run():
-            await manager.handle_request(scope, receive, send)
+            await manager.handle_request(scope, _with_body(body, receive), send)
+
+
+def _as_message(body: bytes) -> tuple[Response | None, bytes]:
+    """Return a body with the arguments of a tool as an object where they are spelt as a text, or why it is refused."""
+    try:
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None, body  # the library says what is wrong
+    if isinstance(message, list):
+        detail = "MCP takes one message a request, and no batch: send them one by one"
+        return problem(HTTPStatus.BAD_REQUEST, detail), body
+    params = message.get("params") if isinstance(message, dict) else None
+    if isinstance(params, dict) and isinstance(params.get("arguments"), str):
+        params["arguments"] = as_written(params["arguments"], (), ())
+        return None, orjson.dumps(message)
+    return None, body
+
+
+def _with_body(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that yields a body first."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def received() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return received
 
 
 def _refusal(detail: str) -> CallToolResult:

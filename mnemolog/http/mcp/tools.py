@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import orjson
 
+from mnemolog.http.models.body import as_written
 from mnemolog.http.own_routes import Requested
 from mnemolog.http.tool_definitions import ADD, OF_SPEAKER, OF_WHOM, SEARCH, Tool, text
 from projections.state.memory import SUPERSEDED
@@ -49,9 +50,9 @@ class RoutedTool(Tool):
     def request(self, arguments: Mapping[str, Any], named: Mapping[str, str | None]) -> Requested:
         """Return the request for a call, about the named user, agent and application.
 
-        Raises ValueError for what cannot be one.
+        Raises ValueError for what cannot be one. Null is left out, but where a tool takes it away from something.
         """
-        left = dict(arguments)
+        left = self._given(arguments)
         if unknown := [name for name in left if name not in self.parameters["properties"]]:
             # The route may know more than the tool.
             known = ", ".join(self.parameters["properties"]) or "nothing"
@@ -76,10 +77,31 @@ class RoutedTool(Tool):
             raise ValueError(f"$.{structured[0]}: is a list or an object: give a word or a number")
         return Requested(method=self.method, path=path, query={k: _word(v) for k, v in left.items()} | whose)
 
+    def _given(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments without nulls, with what a model spelt as a text as the schema has it."""
+        kinds = {name: one.get("type") for name, one in self.parameters["properties"].items()}
+        numbers = [name for name, kind in kinds.items() if kind in ("integer", "number")]
+        left = {name: one for name, one in as_written(arguments, numbers, ()).items() if one is not None}
+        for name, kind in kinds.items():
+            value = left.get(name)
+            if kind == "integer" and isinstance(value, float) and value.is_integer():
+                left[name] = int(value)
+            elif kind == "object" and isinstance(value, str):
+                left[name] = _object(value)
+        return left
+
     @property
     def names_memory(self) -> bool:
         """Whether a call names one memory."""
         return "{memory_id}" in self.path
+
+
+def _object(text: str) -> Any:  # noqa: ANN401 - any JSON
+    """Return what a text spells; the text where it spells nothing."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
 
 
 def line(memory: Answer) -> str:

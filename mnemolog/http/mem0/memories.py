@@ -47,6 +47,7 @@ from mnemolog.http.mem0.whose import (
 from mnemolog.http.own_routes import Answered, Requested, ask
 from mnemolog.http.problems import Problem
 from schemas.identity import derived_id
+from schemas.inputs.foreign_messages import message_of
 from schemas.inputs.nesting import check_depth
 from schemas.inputs.zone import UNKNOWN
 from schemas.instant import END_OF_DAY, instant, read_instant
@@ -599,25 +600,17 @@ def _messages(body: Body) -> list[Body]:
         raise Problem(HTTPStatus.BAD_REQUEST, f"there are {len(given)} messages: send at most {MOST_MESSAGES} at once")
     messages = []
     for one in given:
-        words, role = _words(one.get("content")), one.get("role", "user")
+        read = message_of({"role": "user", **one})
+        if read is None:
+            continue
+        words, role = read.get("content"), read.get("role")
         if not isinstance(role, str):
             raise Problem(HTTPStatus.BAD_REQUEST, "the role of a message must be a text, such as 'user'")
-        if role != "system" and words.strip():
+        if role != "system" and isinstance(words, str) and words.strip():
             messages.append({"role": role, "content": words, "name": one.get("name")})
     if not messages:
         raise Problem(HTTPStatus.BAD_REQUEST, "there is no message with words of a user or an assistant")
     return messages
-
-
-def _words(content: object) -> str:
-    """Return the text of a message, whose content may consist of parts of several kinds."""
-    if isinstance(content, str):
-        return content
-    parts = [content] if isinstance(content, dict) else content
-    if not isinstance(parts, list):
-        return ""
-    texts = [part if isinstance(part, str) else part.get("text") for part in parts if isinstance(part, str | dict)]
-    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _object(body: Body, name: str) -> Mapping[str, Any]:

@@ -4,12 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from mnemolog.http.models.body import Body
 from mnemolog.http.models.requests import (
     MAX_FOUND,
     MAX_PAGE_SIZE,
     AppId,
     Asked,
-    Body,
     ExcludedSources,
     Id,
     Included,

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mnemolog.http.models.requests import MAX_EVENTS, MAX_PAGE_SIZE, Body, Id, Instant, KnownQuestion
+from mnemolog.http.models.body import Body
+from mnemolog.http.models.requests import MAX_EVENTS, MAX_PAGE_SIZE, Id, Instant, KnownQuestion
 from projections.queries.tenant.memories import Grouping as Grouped
 from schemas.vocabulary.words import Category, MemoryType, UsageGrouping
 
@@ -53,7 +54,7 @@ class ReextractPart(Body):
 
 
 class SharedMemory(Body):
-    """What a user of the worker is to import, in base64 as it will stand in the log."""
+    """What a user of the worker is to import  in base64 as it will stand in the log."""
 
     message: str
 

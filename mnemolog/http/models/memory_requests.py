@@ -5,7 +5,8 @@ from typing import Annotated, Final, Self
 import orjson
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from mnemolog.http.models.requests import AppId, Body, Content, Id, Instant, Metadata, Unit, UserId, Value, not_blank
+from mnemolog.http.models.body import Body
+from mnemolog.http.models.requests import AppId, Content, Id, Instant, Metadata, Unit, UserId, Value, not_blank
 from projections.profile.attribute_values import fault_of
 from schemas.identity import no_controls
 from schemas.text import refuse_marks

@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
-from mnemolog.http.models.requests import Asked, Body, Id, Text
+from mnemolog.http.models.body import Body
+from mnemolog.http.models.requests import Asked, Id, Text
 from schemas.own_patterns import MAX_PATTERN_CHARACTERS, MAX_PATTERNS, compiled
 from schemas.redaction import ALL, KINDS, OWN, Kind
 from schemas.text import plain_words

@@ -19,13 +19,14 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 from starlette.convertors import Convertor, register_url_convertor
 
+from mnemolog.http.models.body import Body
 from projections.queries.conditions.condition import AllOf
 from projections.queries.conditions.parser import condition_of, of_whom
-from schemas.identity import check_user_id, no_controls
+from schemas.identity import check_id, check_user_id
 from schemas.inputs.faults import plain
+from schemas.inputs.foreign_messages import message_of
 from schemas.inputs.input_events import DEFAULT_USER, MAX_CONTENT_BYTES, OR_THE_OWNER
 from schemas.inputs.nesting import check_depth
-from schemas.inputs.strict_object import StrictObject
 from schemas.instant import read_instant
 from schemas.messages.observations import APP_ID, MAX_INSTRUCTIONS_CHARACTERS
 from schemas.text import is_blank, refuse_marks
@@ -111,7 +112,7 @@ KnownAt = Annotated[
 UserId = Annotated[str, AfterValidator(check_user_id)]
 UserOrOwner = Annotated[str, AfterValidator(partial(check_user_id, instead=OR_THE_OWNER))]
 UserOrNone = Annotated[str, AfterValidator(partial(check_user_id, instead=", or leave it out"))]
-Id = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(no_controls)]
+Id = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(check_id)]
 Channel = Annotated[str, Field(min_length=1, max_length=256)]
 """Where an agent reminds: words of the caller's, put on one line where they are shown."""
 Text = Annotated[str, AfterValidator(_fits)]
@@ -135,11 +136,7 @@ Limit = Annotated[
     BeforeValidator(lambda given: DEFAULT_LIMIT if given == "" else given, json_schema_input_type=int),
     Field(ge=1, le=MAX_PAGE_SIZE),
 ]
-MemoryId = Annotated[str, Path(min_length=1, max_length=256), AfterValidator(no_controls)]
-
-
-class Body(StrictObject):
-    """A JSON body: no value is converted, and an unknown field is refused."""
+MemoryId = Annotated[str, Path(min_length=1, max_length=256), AfterValidator(check_id)]
 
 
 class Asked(BaseModel):
@@ -367,8 +364,19 @@ class Search(Body):
     )
 
 
+def _messages_of(given: object) -> object:
+    """Return messages with a role and a text; those without text, such as calls of tools, are left out."""
+    if not isinstance(given, list):
+        return given
+    read = [message_of(one) if isinstance(one, dict) else one for one in given]
+    return [one for one in read if one is not None]
+
+
 class Message(Body):
-    """One message of a conversation; the fields are those of TurnRecorded."""
+    """One message of a conversation; the fields are those of TurnRecorded.
+
+    Its content may be in parts, of which the text counts, and its role a word of other libraries, such as `human`.
+    """
 
     role: str
     content: str
@@ -386,7 +394,11 @@ class Conversation(Body):
     agent_id: Id | None = None
     session_id: Id | None = None
     app_id: AppId | None = None
-    messages: Annotated[list[Message], Field(max_length=MAX_EVENTS)]
+    messages: Annotated[
+        list[Message],
+        Field(max_length=MAX_EVENTS),
+        BeforeValidator(_messages_of, json_schema_input_type=list[Message | dict[str, Any]]),
+    ]
     end_session: bool = True
     infer: bool = True
     instructions: Annotated[

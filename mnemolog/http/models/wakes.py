@@ -6,7 +6,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from mnemolog.commands.wakes import DEFAULT_CHANNEL, MAX_WAKE_CHARACTERS, MAX_WAKE_MEMORIES, fits_a_reminder
-from mnemolog.http.models.requests import Asked, Body, Channel, Id, Instant, Text, not_blank
+from mnemolog.http.models.body import Body
+from mnemolog.http.models.requests import Asked, Channel, Id, Instant, Text, not_blank
 from mnemolog.http.models.responses import Memory, Shape
 from projections.state.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
 

@@ -21,7 +21,7 @@ from mnemolog.http.routing import answer, refused, routes
 from mnemolog.worker.worker import Worker
 from projections.partitions.shards import Shards
 from projections.profile.profile import profile as profile_of
-from projections.queries.entities import Entity, entities, related
+from projections.queries.entities import Entity, related
 from projections.queries.filters import Filters
 from projections.queries.queries import Queries
 from projections.queries.validity import dated_view
@@ -133,7 +133,7 @@ async def _entities(worker: Worker, owner: Owner, agent_id: str | None, as_of: d
         return memory.status_at(at) in (ACTIVE, SUPERSEDED) and filters.accept(memory) and sees(memory)
 
     seen = await in_turns(chosen(state.memories.values(), is_seen))
-    return await asyncio.to_thread(entities, owner, seen)  # names are read by rules, of up to 10,000 memories
+    return await worker.entity_reader.read(owner, seen)
 
 
 def _entity_row(entity: Entity) -> dict[str, Any]:

@@ -77,7 +77,7 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
     view = _context_view(owner, memory_context, working, now, partial(worker.queries.zone_of, owner))
     if memory_context.result is None:
         return answer(view)
-    return answer(view | told(memory_context.result) | degraded(worker, memory_context.result))
+    return answer(view | told(memory_context.result) | degraded(worker, owner, memory_context.result))
 
 
 @router.post("/greeting", response_model=shapes.Greeting)

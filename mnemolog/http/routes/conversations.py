@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from fastapi import Response
 
-from mnemolog.http.bounds.redacted import redacted_event, redacted_fields, with_counts
+from mnemolog.http.bounds.redacted import apart, redacted_event, redacted_fields, with_counts
 from mnemolog.http.dependencies import Caller, CurrentQuota, CurrentWorker, IdempotencyKey, Tenant
 from mnemolog.http.middleware import GENERATED_KEY
 from mnemolog.http.models import responses
@@ -61,7 +61,8 @@ async def converse(
     session_id = body.session_id or derived_id("session", tenant, body.user_id, body.agent_id or "")
     now, redaction = worker.clock.now(), worker.redactions.of(tenant, body.agent_id)
     timezone = worker.settings.timezone
-    instructions = redacted_fields(redaction, {"instructions": body.instructions}, ["instructions"])["instructions"]
+    given = {"instructions": body.instructions}
+    instructions = (await apart(redacted_fields, redaction, given, ["instructions"]))["instructions"]
     events: list[Observation] = []
     faults: list[Fault] = []
     occurrences: Counter[tuple[object, ...]] = Counter()
@@ -70,7 +71,7 @@ async def converse(
         # One microsecond apart, so that turns without times of their own keep their order.
         at = now + timedelta(microseconds=place)
         try:
-            turn, counted = redacted_event(redaction, raw)
+            turn, counted = await apart(redacted_event, redaction, raw)
             event = new_event(turn, tenant=tenant, accepted_at=at, event_id=UNNAMED, timezone=timezone)
             said_at = event.envelope.occurred_at if turn.get("occurred_at") is not None else None
             utterances.append(_utterance(worker.sealing.word_ids, turn, session_id, said_at, occurrences))

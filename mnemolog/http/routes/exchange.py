@@ -11,7 +11,7 @@ from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from mnemolog.http.bounds.json_body import NDJSON, read_events
-from mnemolog.http.bounds.redacted import agent_of, redacted_line
+from mnemolog.http.bounds.redacted import agent_of, apart, redacted_line
 from mnemolog.http.dependencies import Caller, CommandId, CurrentQuota, CurrentWorker, Tenant
 from mnemolog.http.models.exchange_responses import ErasuresListed, Imported, Preview, Receipt
 from mnemolog.http.models.requests import (
@@ -29,7 +29,7 @@ from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.imports.importer import parse_line
 from mnemolog.imports.results import WAITING
 from mnemolog.imports.snapshot import BESIDES
-from mnemolog.operations.erasing.erasure import ErasedBefore, NotErasedYet
+from mnemolog.operations.erasing.erasure import ErasedBefore, NotErasedYet, NothingKnown
 from projections.queries.export import export_of
 from projections.queries.filters import Filters
 from schemas.identity import GLOBAL_USER, Owner, check_user_id
@@ -118,7 +118,7 @@ async def import_(
         if isinstance(raw, dict) and raw.get("type") in BESIDES:
             continue
         try:
-            redacted = redacted_line(worker.redactions.of(tenant, agent_of(raw)), raw)
+            redacted = await apart(redacted_line, worker.redactions.of(tenant, agent_of(raw)), raw)
             ids = worker.sealing.word_ids
             owners.add(parse_line(redacted, tenant=tenant, user_id=user_id, accepted_at=now, ids=ids).owner)
             lines.append(redacted)
@@ -143,7 +143,7 @@ async def import_(
 @router.delete(
     "/users/{user_id:text}",
     response_model=Receipt | Preview,
-    responses=refused(HTTPStatus.CONFLICT, HTTPStatus.SERVICE_UNAVAILABLE),
+    responses=refused(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.SERVICE_UNAVAILABLE),
 )
 @takes_long
 async def erase(
@@ -153,6 +153,9 @@ async def erase(
     tenant: Tenant,
     command_id: CommandId,
     preview: Annotated[bool, Query(description="show what would be removed, and change nothing")] = False,
+    force: Annotated[
+        bool, Query(description="also a user of whom nothing is known, whose events may be on the way")
+    ] = (False),
 ) -> Response:
     """Erase a user for good: everything that was published, remembered and set. The same id then starts empty.
 
@@ -164,7 +167,9 @@ async def erase(
     if preview:
         return answer(await worker.erasures.preview(owner))
     try:
-        return answer(await worker.erasures.erase(owner, command_id))
+        return answer(await worker.erasures.erase(owner, command_id, force=force))
+    except NothingKnown as error:
+        raise Problem(HTTPStatus.NOT_FOUND, str(error)) from error
     except (ErasureRunning, ErasedBefore) as error:
         raise Problem(HTTPStatus.CONFLICT, str(error)) from error
     except NotErasedYet as error:

@@ -6,12 +6,14 @@ from http import HTTPStatus
 from fastapi import Request, Response
 from fastapi.responses import PlainTextResponse
 
+from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.checks import Checks, checked
 from mnemolog.http.dependencies import is_ready, not_ready
 from mnemolog.http.models import responses
 from mnemolog.http.permissions import MEASURING, OF_INSTALLATION, OPEN, needs
 from mnemolog.http.problems import MOVING, OUT_OF_SESSION, Problem
 from mnemolog.http.routing import answer, at_once, refused, routes
+from mnemolog.operations.vector_spaces import ADVICE
 from mnemolog.worker.metrics import MEDIA_TYPE
 
 router = routes("health", access=OPEN, always=(), about_process=True, checks_query=False)
@@ -57,4 +59,7 @@ async def checks(request: Request) -> Response:
     worker = request.app.state.worker
     own = worker.keyed_log if is_ready(worker) else None
     checks = await checked(worker.settings, worker.log_watch.away, own)
+    if is_ready(worker) and (foreign := worker.vector_spaces.total()):
+        detail = f"{foreign} memories are found by their words only: another encoder made their vectors"
+        checks.append(Check("vectors", ok=False, detail=detail, advice=ADVICE))
     return answer(asdict(Checks(all(check.ok for check in checks), checks)))

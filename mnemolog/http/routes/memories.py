@@ -11,7 +11,7 @@ from fastapi import Query, Response
 
 from mnemolog.access.principal import Role
 from mnemolog.commands.commands import Answer, Changes, Fact
-from mnemolog.http.bounds.redacted import redacted_fields
+from mnemolog.http.bounds.redacted import apart, redacted_fields
 from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.exchange_responses import MemoriesForgotten, MemoryPreview, MemoryReceipt
@@ -74,7 +74,7 @@ async def remember(
     asked = body.model_dump(exclude={"user_id", "app_id"})
     if body.app_id is not None:
         asked["metadata"] = (body.metadata or {}) | {APP_ID: body.app_id}
-    given = redacted_fields(redaction, asked, REMEMBERED_TEXTS)
+    given = await apart(redacted_fields, redaction, asked, REMEMBERED_TEXTS)
     fact = Fact(**given)
     owner = Owner(tenant, GLOBAL_USER if fact.scope == "global" else body.user_id)
     command = await worker.commands.remember(Owner(tenant, body.user_id), fact, command_id)
@@ -201,7 +201,8 @@ async def revise(
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "nothing is to be changed: give at least one field")
     owner = owner_of(worker.queries, tenant, memory_id, user_id)
     _, memory = await worker.queries.memory(tenant, memory_id, worker.clock.now())
-    changes = Changes(**redacted_fields(worker.redactions.of(tenant, memory.agent_id), given, REVISED_TEXTS))
+    redaction = worker.redactions.of(tenant, memory.agent_id)
+    changes = Changes(**await apart(redacted_fields, redaction, given, REVISED_TEXTS))
     if changes.event_type is not None and memory.kind != "episodic":
         wrong = Fault("$.event_type", "only an episode has one, and this memory is semantic")
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])

@@ -8,7 +8,7 @@ from uuid import uuid4
 from fastapi import Query, Request, Response
 
 from mnemolog.http.bounds.json_body import NDJSON, read_events
-from mnemolog.http.bounds.redacted import agent_of, redacted_event, with_counts
+from mnemolog.http.bounds.redacted import agent_of, apart, redacted_event, with_counts
 from mnemolog.http.dependencies import Caller, CurrentQuota, CurrentWorker, IdempotencyKey, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserOrOwner
@@ -73,13 +73,15 @@ async def publish(
     now, vision, timezone = worker.clock.now(), worker.settings.vision, worker.settings.timezone
     events: list[Observation] = []
     faults: list[Fault] = []
-    async for place, raw in in_slices(enumerate(raws)):
+    async for place, given in in_slices(enumerate(raws)):
+        # What is null counts as not given, as it does where two events are compared.
+        raw = {name: one for name, one in given.items() if one is not None} if isinstance(given, dict) else given
         if isinstance(raw, dict) and raw.get("event_id") is not None:
             event_id = ""  # it has its own
         else:
             event_id = str(uuid4()) if key is None else derived_id("event", tenant, key, place)
         try:
-            redacted, counted = redacted_event(worker.redactions.of(tenant, agent_of(raw)), raw)
+            redacted, counted = await apart(redacted_event, worker.redactions.of(tenant, agent_of(raw)), raw)
             if derived_ids and isinstance(redacted, dict) and isinstance(redacted.get("event_id"), str):
                 redacted = redacted | {"event_id": worker.sealing.word_ids.hide(redacted["event_id"])}
             event = new_event(redacted, tenant=tenant, accepted_at=now, event_id=event_id, timezone=timezone)

@@ -91,7 +91,7 @@ async def found(body: Search, worker: Worker, tenant: str, *, least: float | Non
         for one, relevance in results.rated
     ]
     noted = {"note": note} if note and not views else {}
-    return answer({"results": views} | told(results) | noted | degraded(worker, results))
+    return answer({"results": views} | told(results) | noted | degraded(worker, owner, results))
 
 
 def told(results: SearchResult[Any]) -> dict[str, Any]:
@@ -99,11 +99,15 @@ def told(results: SearchResult[Any]) -> dict[str, Any]:
     return {"evidence": results.evidence, "line": results.line, "relevance_version": load().version}
 
 
-def degraded(worker: Worker, results: SearchResult[Any]) -> dict[str, list[str]]:
-    """Return what an answer says about a search that had to do without a part of its scores, and count it."""
-    if results.by_words:
+def degraded(worker: Worker, owner: Owner, results: SearchResult[Any]) -> dict[str, list[str]]:
+    """Return what an answer says about a search that had to do without a part of its scores, and count it.
+
+    So did one among memories of an `owner` whose vectors another encoder has made.
+    """
+    by_words = results.by_words or bool(worker.vector_spaces.foreign(owner))
+    if by_words:
         worker.metrics.searched_by_words()
-    parts = [name for name, lacks in (("semantic", results.by_words), ("turns", results.lacks_turns)) if lacks]
+    parts = [name for name, lacks in (("semantic", by_words), ("turns", results.lacks_turns)) if lacks]
     return {"degraded": parts} if parts else {}
 
 

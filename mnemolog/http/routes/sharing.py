@@ -8,7 +8,8 @@ from pydantic import model_validator
 
 from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
-from mnemolog.http.models.requests import Body, Id, MemoryId, UserOrNone
+from mnemolog.http.models.body import Body
+from mnemolog.http.models.requests import Id, MemoryId, UserOrNone
 from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.problems import Problem
 from mnemolog.http.routes import memories

@@ -9,12 +9,12 @@ from pydantic import Field
 from mnemolog.access.principal import Principal
 from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
+from mnemolog.http.models.body import FromModel
 from mnemolog.http.models.memory_requests import NewMemory, Whom
 from mnemolog.http.models.requests import (
     MAX_FOUND,
     About,
     AppId,
-    Body,
     Content,
     Id,
     Included,
@@ -40,7 +40,7 @@ class Tools(responses.Shape):
     tools: list[dict[str, Any]]
 
 
-class MemoryAdd(Body):
+class MemoryAdd(FromModel):
     """The arguments of memory_add, and whose agent calls it."""
 
     user_id: UserOrOwner = DEFAULT_USER
@@ -57,7 +57,7 @@ class MemoryAdd(Body):
     session_id: Id | None = None
 
 
-class MemorySearch(Body):
+class MemorySearch(FromModel):
     """The arguments of memory_search, and whose agent calls it."""
 
     user_id: UserOrOwner = DEFAULT_USER

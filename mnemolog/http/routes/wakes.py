@@ -11,7 +11,8 @@ from mnemolog.access.principal import Principal
 from mnemolog.commands.commands import Answer
 from mnemolog.commands.wakes import Periodic
 from mnemolog.http.authentication import is_still_valid
-from mnemolog.http.bounds.redacted import redacted_fields
+from mnemolog.http.bounds.redacted import apart, redacted_fields
+from mnemolog.http.bounds.streams import UNBUFFERED
 from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Id, UserOrNone
@@ -62,7 +63,7 @@ async def configure(
     owner, settings = Owner(tenant, check_user_id(user_id)), worker.settings
     _check_wake(worker.shards, owner, caller)
     redaction = worker.redactions.of(tenant, body.agent_id)
-    said = redacted_fields(redaction, {"text": body.text, "query": body.query}, ("text", "query"))
+    said = await apart(redacted_fields, redaction, {"text": body.text, "query": body.query}, ("text", "query"))
     periodic = Periodic(
         every_seconds=body.every_seconds,
         text=said["text"] or settings.wake_text,
@@ -114,7 +115,7 @@ async def schedule(
     """Remind of something once: at its time, or as soon after it as the worker runs."""
     owner = Owner(tenant, check_user_id(user_id))
     redaction = worker.redactions.of(tenant, body.agent_id)
-    content = redacted_fields(redaction, {"content": body.content}, ("content",))["content"]
+    content = (await apart(redacted_fields, redaction, {"content": body.content}, ("content",)))["content"]
     command = await worker.wake_commands.schedule(
         owner,
         body.due_at,
@@ -214,7 +215,7 @@ async def streamed(
     listener = Listener(tenant=tenant, user_id=user_id, agent_id=agent_id)
     positions = await worker.wake_streams.begin(listener, last_event_id)
     events = worker.wake_streams.stream(listener, positions, may_go_on=partial(is_still_valid, request.scope))
-    return StreamingResponse(events, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
+    return StreamingResponse(events, media_type=EVENT_STREAM, headers=UNBUFFERED)
 
 
 def _is_of(known: WakeConfigured | ReminderScheduled, agent_id: str | None) -> bool:

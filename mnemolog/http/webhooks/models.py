@@ -6,7 +6,8 @@ from pydantic import AfterValidator, Field
 
 from mnemolog.changes.feed import TYPES
 from mnemolog.http.changes.models import MAX_CURSOR_CHARACTERS, ChangeType
-from mnemolog.http.models.requests import Body, Id, UserOrNone
+from mnemolog.http.models.body import Body
+from mnemolog.http.models.requests import Id, UserOrNone
 from mnemolog.http.models.responses import Shape
 from mnemolog.webhooks.receivers import MAX_URL_CHARACTERS
 from mnemolog.webhooks.signature import read_secret

@@ -70,6 +70,10 @@ class ErasedBefore(Exception):
     """An erasure is repeated, but its user was erased again since: a user who returned must be left alone."""
 
 
+class NothingKnown(Exception):
+    """Nothing is known of the user: there is nothing to erase, and nothing that a receipt could say."""
+
+
 class NotRewritable(Exception):
     """Single records of this log cannot be changed; the text says what to do instead."""
 
@@ -134,18 +138,18 @@ class Erasures:
             "remains": self._remains(self._clock.now(), in_clear),
         }
 
-    async def erase(self, owner: Owner, command_id: str) -> dict[str, Any]:
-        """Erase a user, and return the signed receipt.
+    async def erase(self, owner: Owner, command_id: str, *, force: bool = False) -> dict[str, Any]:
+        """Erase a user, and return the signed receipt; with `force` also one of whom nothing is known.
 
-        Raises NotHeld, ErasureRunning, NotErasedYet, ErasedBefore, LogError.
+        Raises NotHeld, NothingKnown, ErasureRunning, NotErasedYet, ErasedBefore, LogError.
 
         From the cut on, new records are sealed with another key. What is accepted while this runs belongs to a new user
         with the same id, and survives the erasure.
         """
         with self._working(owner):
-            return await self._erase(owner, command_id)
+            return await self._erase(owner, command_id, force=force)
 
-    async def _erase(self, owner: Owner, command_id: str) -> dict[str, Any]:
+    async def _erase(self, owner: Owner, command_id: str, *, force: bool) -> dict[str, Any]:
         known = self._event(owner, command_id)  # a repeated request
         receipt_id = receipt_id_of(owner, command_id)
         if known is None:
@@ -153,6 +157,11 @@ class Erasures:
                 raise ErasedBefore(
                     f"this erasure is complete (receipt {receipt_id}), and the user was erased again since: "
                     "use a new Idempotency-Key"
+                )
+            if not force and not await self._is_known(owner):
+                raise NothingKnown(
+                    f"nothing is known of the user {owner.user_id!r}, so nothing was erased and there is no receipt: "
+                    "look at the spelling, or erase with `force` what may still be on its way"
                 )
             async with self._lock_of(owner):
                 await self._decide(owner, command_id)
@@ -191,6 +200,15 @@ class Erasures:
         if listed is None:
             log.info("a user was erased: receipt %s", receipt_id)
         return self.receipts.sign(receipt)
+
+    async def _is_known(self, owner: Owner) -> bool:
+        """Return whether anything of a user was ever accepted: a key was made for the first record."""
+        if self._sealing.keys.has_key(owner) or not self._settings.encrypts:
+            return True
+        state = self._shards.state(owner)
+        return bool(
+            self._shards.of(owner).observations.count_of(owner) or state.memories or await self._in_clear(owner)
+        )
 
     def preview_memory(self, owner: Owner, memory: Memory) -> dict[str, Any]:
         """Return what the erasure of a memory would remove. Raises NotHeld, NotRewritable."""

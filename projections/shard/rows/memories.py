@@ -208,6 +208,15 @@ class Vectors(Mapping[str, bytes]):
         )
         return {memory_id: bytes(vector) for memory_id, vector in found}
 
+    def lengths(self, memory_ids: Collection[str]) -> dict[int, int]:
+        """Return how many of some memories' vectors are stored in how many bytes, by bytes."""
+        found = self._connection.execute(
+            "select length(vector), count(*) from vectors where owner=? "
+            "and memory_id in (select value from json_each(?)) group by 1",
+            (self._owner, orjson.dumps(list(memory_ids)).decode()),
+        )
+        return dict(found)
+
     def all(self) -> dict[str, bytes]:
         """Return all of them, read at once."""
         run = self._connection.execute

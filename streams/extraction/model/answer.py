@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast, get_args
@@ -15,12 +16,14 @@ from schemas.visible_text import visible
 from schemas.vocabulary.words import Category
 from streams.extraction.event_importance import episode_importance, newest_intimacy
 from streams.extraction.evidence.speakers import others_of, user_name_of
+from streams.extraction.model.document import find_documents, without_thoughts
 from streams.extraction.protocol import Proposal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from schemas.vocabulary.words import Kind
+    from streams.extraction.model.document import Found
     from streams.extraction.protocol import Window
 
 MAX_ENTRIES: Final = 200
@@ -35,7 +38,8 @@ DEFAULT_IMPORTANCE: Final = 0.5
 
 Fault: TypeAlias = Literal["cut off", "not JSON", "wrong shape"]
 
-_FENCE: Final = re.compile(r"```[\w-]*\s(.*)```", re.DOTALL)
+_WRAPPED: Final = 3
+"""Levels of objects with one member, lists of one item and texts that an answer may stand in."""
 _NEXT_ENTRY: Final = re.compile(r"[\s,]*")
 _LINE_NUMBER: Final = re.compile(r"\[?(\d{1,6})\]?", re.ASCII)
 _KNOWN_NUMBER: Final = re.compile(r"[\[(]?K ?(\d{1,6})[\])]?", re.ASCII | re.IGNORECASE)
@@ -71,21 +75,22 @@ class _BadEntryError(Exception):
 def read_answer(text: str, window: Window, *, cut_off: bool = False) -> Answer:
     """Return the proposals of an answer to a window, with every default filled in.
 
-    Accepts `{"memories": [...]}` and a bare array, with or without a code fence around it, and skips the thoughts that
-    some local models print first. `cut_off` says that the model stopped at its token limit: such an answer can be used
-    only where it went round in a circle, up to there. Entries after the first
-    200 are dropped. Raises UnusableAnswerError.
+    Accepts `{"memories": [...]}` and a bare array, wherever `find_documents` finds them.
+    `cut_off` says that the model stopped at its token limit: what is not whole can then be used only where it went
+    round in a circle, up to there. Entries after the first 200 are dropped. Raises UnusableAnswerError.
     """
     proposals: list[Proposal] = []
     dropped: list[str] = []
     others = others_of(window.pieces, user_name_of(window.known))
-    if cut_off:
-        entries = _before_circling(text)
+    try:
+        entries = _entries(text, cut_off=cut_off)
+    except UnusableAnswerError:
+        entries = _before_circling(text) if cut_off else []
+        if not cut_off:
+            raise
         if not entries:
-            raise UnusableAnswerError("cut off", "the answer ended at the token limit")
+            raise UnusableAnswerError("cut off", "the answer ended at the token limit") from None
         dropped.append(f"entry {len(entries) + 1}: from here on the answer repeats itself up to the token limit")
-    else:
-        entries = _entries(_document(text))
     for number, entry in enumerate(entries[:MAX_ENTRIES], 1):
         try:
             proposal, not_shown = _proposal(entry, window, others)
@@ -125,25 +130,64 @@ def _before_circling(text: str) -> list[object]:
     return []
 
 
-def _document(text: str) -> object:
-    thought, ended, said = text.partition("</think>")
-    bare = (said if ended and thought.lstrip().startswith("<think>") else text).strip()
-    fenced = _FENCE.fullmatch(bare)
-    if not bare:
-        raise UnusableAnswerError("not JSON", "the answer is empty")
+def holds_answer(text: str, *, cut_off: bool = False) -> bool:
+    """Return whether a text holds an answer that is whole."""
     try:
-        return json.loads(fenced[1] if fenced else bare)
-    except (ValueError, RecursionError) as error:
-        raise UnusableAnswerError("not JSON", str(error)) from error
+        _entries(text, cut_off=cut_off)
+    except UnusableAnswerError:
+        return False
+    return True
 
 
-def _entries(document: object) -> list[object]:
-    entries = document.get("memories") if isinstance(document, dict) else document
-    if not isinstance(entries, list):
+def _entries(text: str, *, cut_off: bool) -> list[object]:
+    """Return the entries of the answer in a text. Raises UnusableAnswerError."""
+    if not text.strip():
+        raise UnusableAnswerError("not JSON", "the answer is empty")
+    is_json = False
+
+    def fits(found: Found) -> bool:
+        nonlocal is_json
+        is_json = is_json or found.is_apart
+        return _listed(found.document, bare=found.is_apart) is not None
+
+    documents = [found.document for found in find_documents(text, fits, cut_off=cut_off)]
+    if documents:
+        named = (document for document in documents if _listed(document, bare=False) is not None)
+        entries = _listed(next(named, documents[0]), bare=True) or []
+        if entries and not any(isinstance(entry, dict) for entry in entries):
+            raise UnusableAnswerError("wrong shape", "each entry of memories must be an object")
+        return entries
+    if is_json:
         raise UnusableAnswerError("wrong shape", 'expected an object {"memories": [...]}')
-    if entries and not any(isinstance(entry, dict) for entry in entries):
-        raise UnusableAnswerError("wrong shape", "each entry of memories must be an object")
-    return entries
+    raise UnusableAnswerError("not JSON", _why_not_json(without_thoughts(text).strip()))
+
+
+def _listed(document: object, *, bare: bool, depth: int = _WRAPPED) -> list[object] | None:
+    """Return the entries that a document lists, None where it is no answer.
+
+    `bare`: a list counts as it stands. What wraps an answer, and an answer spelt as a text, is opened.
+    """
+    if isinstance(document, str) and depth:
+        with suppress(ValueError, RecursionError):
+            return _listed(json.loads(document, strict=False), bare=bare, depth=depth - 1)
+    if isinstance(document, list):
+        inner = _listed(document[0], bare=False, depth=depth - 1) if len(document) == 1 and depth else None
+        return document if inner is None and bare else inner
+    if isinstance(document, dict) and "memories" in document:
+        return _listed(document["memories"], bare=True, depth=depth)
+    if isinstance(document, dict) and len(document) == 1 and depth:
+        return _listed(next(iter(document.values())), bare=False, depth=depth - 1)
+    return None
+
+
+def _why_not_json(text: str) -> str:
+    try:
+        json.loads(text)
+    except ValueError as error:
+        return str(error)
+    except RecursionError:
+        return "it is nested too deep"
+    return "no object is found in it" if text else "the model answered with its thoughts only"
 
 
 def _proposal(entry: object, window: Window, others: Mapping[int, str]) -> tuple[Proposal, list[int]]:
@@ -239,6 +283,9 @@ def _word(value: object) -> str | None:
 
 def _number(value: object) -> float | None:
     """Return a number from 0 to 1, clamped; None for what is not a number (true, NaN and infinity are none)."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     # An integer may be too long for a float, and needs no more than its sign here.
@@ -247,7 +294,7 @@ def _number(value: object) -> float | None:
 
 
 def _importance(value: object) -> float | None:
-    if value is None:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return None
     number = _number(value)
     if number is None:

@@ -1,15 +1,37 @@
-"""Dialects: OpenAI-compatible servers refuse different parameters, and which is found out by asking."""
+"""Dialects: OpenAI-compatible servers refuse different parts of a request, and which is found out by asking."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from projections.refusal import Refusal
 
 Form: TypeAlias = Literal["json_schema", "json_object", "none"]
+Limit: TypeAlias = Literal["max_tokens", "max_completion_tokens"]
 
 _NEXT: Final[dict[Form, Form]] = {"json_schema": "json_object", "json_object": "none"}
+_OF_THE_REQUEST: Final = (400, 422)
 SERVER_ERRORS_BEFORE_BELIEVED: Final = 3
 """A 500 may be a refusal (llama_cpp.server) or an outage: it counts as a refusal after so many windows."""
+_MOST_MODELS: Final = 8
+"""Names of models that one endpoint may answer with in turn, as a router does, and still be the same."""
+
+_TEMPERATURE: Final = re.compile(r"temperature|sampling param|\btop_p\b", re.IGNORECASE)
+_LIMIT: Final = re.compile(
+    r"max_(?:completion_|output_|new_)?tokens|maximum (?:number of )?(?:output|completion) tok", re.IGNORECASE
+)
+_SYSTEM: Final = re.compile(
+    r"\b(?:system|developer)\b.{0,40}\b(?:role|message|prompt|instruction)|\broles?\b.{0,80}\b(?:system|alternat|support)"
+    r"|\b(?:only|invalid|unexpected|unknown|unsupported)\b.{0,40}\broles?\b|first message",
+    re.IGNORECASE,
+)
+_FORM: Final = re.compile(
+    r"response.?format|json.?(?:schema|object|mode)|structured.?output|\bschema|grammar|guided|constrained|\bstrict\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,21 +39,13 @@ class Dialect:
     """The parts of a request that servers differ about; the defaults ask for most."""
 
     form: Form = "json_schema"
-    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    limit: Limit | None = "max_tokens"
     temperature: bool = True
+    system: bool = True
+    """Whether the rules are a message of their own; else they stand before the first one of the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """An error that may mean that the endpoint does not accept a dialect."""
-
-    status: int
-    param: str | None
-    message: str
-
-    def names(self, *words: str) -> bool:
-        """Return whether the error names one of these parameters, in its `param` or its message."""
-        return any(word == self.param or word in self.message for word in words)
+PLAINEST: Final = Dialect(form="none", limit=None, temperature=False, system=False)
 
 
 class Negotiation:
@@ -39,9 +53,11 @@ class Negotiation:
 
     def __init__(self, first: Dialect | None = None) -> None:
         """Begin with `first`, by default the dialect that asks for most."""
-        self._settled = first or Dialect()
+        self._first = first or Dialect()
+        self._settled = self._first
         self._accepted: set[Dialect] = set()
         self._server_errors = 0
+        self._models: list[str] = []
 
     @property
     def settled(self) -> Dialect:
@@ -51,27 +67,59 @@ class Negotiation:
     def after(self, dialect: Dialect, refusal: Refusal) -> Dialect | None:
         """Return the dialect to try next, or None when the error is not about the dialect.
 
-        A dialect that was accepted before is given up only for an error that names one of its parameters.
+        What the error names is left out. Of one that names nothing, in a dialect that was accepted before, only the
+        plainest dialect shows whether the model behind the name is another one now.
         """
-        if 400 <= refusal.status < 500:  # noqa: PLR2004 - the range of HTTP's client errors
-            if dialect.limit == "max_tokens" and refusal.names("max_completion_tokens"):
-                return replace(dialect, limit="max_completion_tokens")
-            if dialect.temperature and refusal.param == "temperature":
-                return replace(dialect, temperature=False)
-        lower = _NEXT.get(dialect.form)
-        named = refusal.names("response_format", "json_schema", "json_object")
-        if lower and (named or dialect not in self._accepted):
-            other = replace(dialect, form=lower)
-            if named and refusal.status < 500 and dialect == self._settled:  # noqa: PLR2004 - as above
+        other = _without_what_it_names(dialect, refusal.words)
+        if other is not None:
+            is_plain = 400 <= refusal.status < 500  # noqa: PLR2004 - the range of HTTP's client errors
+            if is_plain and dialect == self._settled:
                 self._settled = other  # an answer may be long in coming: what was said so plainly is believed at once
             return other
-        return None
+        if refusal.status in _OF_THE_REQUEST and refusal.passes:
+            return None
+        lower = _NEXT.get(dialect.form)
+        if lower and dialect not in self._accepted:
+            return replace(dialect, form=lower)
+        return PLAINEST if refusal.status in _OF_THE_REQUEST and dialect != PLAINEST else None
 
-    def accepted(self, dialect: Dialect, *, server_errors: bool) -> None:
-        """Keep to a dialect in which the endpoint answered; `server_errors`: a better one had got a 5xx."""
+    def accepted(self, dialect: Dialect, *, server_errors: bool, model: str | None = None) -> None:
+        """Keep to a dialect in which the endpoint answered; `server_errors`: a better one had got a 5xx.
+
+        All is found out anew where the plainest was accepted after one that was accepted before, and where `model` is
+        another than that of all answers before.
+        """
+        if (dialect == PLAINEST != self._settled and self._settled in self._accepted) or self._is_another(model):
+            self._settled, self._server_errors = self._first, 0
+            self._accepted.clear()
+            return
         self._accepted.add(dialect)
         if server_errors:
             self._server_errors += 1
             if self._settled in self._accepted or self._server_errors < SERVER_ERRORS_BEFORE_BELIEVED:
                 return
         self._settled = dialect
+
+    def keep_to(self, dialect: Dialect) -> None:
+        """Take back what was settled since: the answers in it were no better."""
+        self._settled = dialect
+
+    def _is_another(self, model: str | None) -> bool:
+        if model is None or model in self._models:
+            return False
+        self._models.append(model)
+        return 1 < len(self._models) <= _MOST_MODELS
+
+
+def _without_what_it_names(dialect: Dialect, words: str) -> Dialect | None:
+    """Return a dialect without the part that an error names, None where it names none that this one has."""
+    if dialect.temperature and _TEMPERATURE.search(words):
+        return replace(dialect, temperature=False)
+    if dialect.limit and _LIMIT.search(words):
+        wants = dialect.limit == "max_tokens" and "max_completion_tokens" in words
+        return replace(dialect, limit="max_completion_tokens" if wants else None)
+    if dialect.form != "none" and _FORM.search(words):
+        return replace(dialect, form=_NEXT[dialect.form])
+    if dialect.system and _SYSTEM.search(words):
+        return replace(dialect, system=False)
+    return None

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
-import re
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -15,19 +13,23 @@ import httpx2
 import openai
 import orjson
 
+from projections.refusal import MOST_WORDS, read_refusal, told_error
 from streams.extraction.model.answer import UnusableAnswerError, clean, read_answer
-from streams.extraction.model.dialect import Dialect, Negotiation, Refusal
+from streams.extraction.model.completion import Completion, read_completion
+from streams.extraction.model.dialect import Dialect, Negotiation
+from streams.extraction.model.document import without_thoughts
 from streams.extraction.model.fitting import Fitting, joined
 from streams.extraction.model.grounding import grounded
 from streams.extraction.model.http_client import HttpClient, answered
 from streams.extraction.model.patience import LONGEST_SECONDS, Patience
-from streams.extraction.model.prompts import PROMPT_HASH, SCHEMA, repair, schema_of
+from streams.extraction.model.prompts import PROMPT_HASH, SCHEMA, repair, schema_of, without_system
 from streams.extraction.model.spacing import Spacing
 from streams.extraction.protocol import Extraction, Outage, Rejected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from projections.refusal import Refusal
     from streams.extraction.model.fitting import Part
     from streams.extraction.model.prompts import Message
     from streams.extraction.protocol import ExtractorError, Window
@@ -38,8 +40,6 @@ OPENAI_URL: Final = "https://api.openai.com/v1"
 MAX_REASON: Final = 200
 """Characters of a reason."""
 
-# Not about a window, but about credentials, payment, rate, route or model. 5xx and 3xx are outages too.
-_OUTAGES: Final = frozenset({401, 402, 403, 404, 405, 407, 408, 425, 429})
 # Codes that a reason may name: words of OpenAI's own, never a server's free text, which may quote what it was sent.
 _TOLD_CODES: Final = frozenset(
     {
@@ -47,16 +47,12 @@ _TOLD_CODES: Final = frozenset(
         *("context_length_exceeded", "content_filter", "content_policy_violation", "billing_hard_limit_reached"),
     }
 )
-_OUTAGE_CODES: Final = frozenset({"invalid_api_key", "model_not_found", "insufficient_quota"})
 # What servers answer that do not know a parameter; routers answer 404 when no model accepts it.
 _DIALECT_STATUSES: Final = frozenset({400, 404, 415, 422, 500, 501})
-_TOO_LONG_CODES: Final = frozenset({"context_length_exceeded", "exceed_context_size_error"})
-_TOO_LONG: Final = re.compile(
-    r"maximum context|context (?:length|size|window)|exceeds? the (?:available )?context|too many tokens"
-    r"|prompt is too long",
-    re.IGNORECASE,
-)
-"""What servers say of a prompt that their context cannot hold, where they give no code."""
+_MOST_ANSWERS: Final = 3
+"""The first one, its repair, and one in any form."""
+_MOST_SECONDS_BELIEVED: Final = 60.0
+"""Of `Retry-After`: an endpoint that names tomorrow may answer in a minute."""
 _SUCCESSES: Final = range(200, 300)
 _JSON: Final = {"Content-Type": "application/json"}
 _ALIVE_SECONDS: Final = 10.0
@@ -71,14 +67,12 @@ class _LateError(Exception):
     """No answer within the time."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Completion:
-    """What is used of a completion."""
+class _RefusedError(Exception):
+    """The endpoint answers with an error, as a status or in an answer that has another."""
 
-    text: str
-    cut_off: bool
-    tokens_in: int
-    tokens_out: int
+    def __init__(self, refusal: Refusal, code: str | None, headers: Mapping[str, str]) -> None:
+        super().__init__(refusal.status)
+        self.refusal, self.code, self.headers = refusal, code, headers
 
 
 class ModelExtractor:
@@ -172,36 +166,46 @@ class ModelExtractor:
         )
 
     async def _extract(self, part: Part) -> Extraction:
-        """Return the proposals for a part, which cite the pieces of the whole. Raises _TooLongError too."""
+        """Return the proposals for a part, which cite the pieces of the whole. Raises _TooLongError too.
+
+        Where two answers cannot be used, the form may be the reason: the third is asked for in any form, if it was not.
+        """
         schema = schema_of(part.window)
-        first = await self._ask(part.question, schema=schema)
-        try:
-            return self._read(first, part)
-        except UnusableAnswerError as error:
+        kept: Dialect | None = None
+        completion = await self._ask(part.question, schema=schema)
+        for attempt in range(_MOST_ANSWERS):
+            try:
+                return self._read(completion, part)
+            except UnusableAnswerError as error:
+                unusable = error
+            settled = self._negotiation.settled
+            is_last = attempt == _MOST_ANSWERS - 1 or (attempt == 1 and settled.form == "none")
+            if is_last:
+                break
             self._observe("repair")
-            unusable = str(error)
-        try:
-            second = await self._ask(repair(part.question, first.text, unusable), first, schema=schema)
-        except _TooLongError as error:  # the second question is longer by an answer: the first is no reason to divide
-            self._observe("rejected")
-            raise Rejected(unusable, first.text, first.tokens_in, first.tokens_out) from error
-        try:
-            return self._read(second, part)
-        except UnusableAnswerError as error:
-            self._observe("rejected")
-            raise Rejected(str(error), second.text, second.tokens_in, second.tokens_out) from error
+            question, dialect = repair(part.question, completion.text, str(unusable)), None
+            if attempt == 1:
+                question, dialect, kept = part.question, replace(settled, form="none"), settled
+            try:
+                completion = await self._ask(question, completion, schema=schema, dialect=dialect)
+            except _TooLongError:  # the second question is longer by an answer: the first is no reason to divide
+                break
+        if kept is not None:
+            self._negotiation.keep_to(kept)
+        self._observe("rejected")
+        raise Rejected(str(unusable), completion.text, completion.tokens_in, completion.tokens_out) from unusable
 
     async def write(self, prompt: str) -> str:
-        """Return the model's answer to a prompt, unchanged. Raises Outage or Rejected, nothing else."""
+        """Return the model's answer to a prompt, without its thoughts. Raises Outage or Rejected, nothing else."""
         try:
             completion = await self._ask([{"role": "user", "content": prompt}], negotiation=self._free)
         except _TooLongError as error:
             self._observe("rejected")
             raise Rejected(f"refused: {error}") from error
         self._observe("ok")
-        return completion.text
+        return without_thoughts(completion.text)
 
-    def _read(self, completion: _Completion, part: Part) -> Extraction:
+    def _read(self, completion: Completion, part: Part) -> Extraction:
         answer = grounded(read_answer(completion.text, part.window, cut_off=completion.cut_off), part.window)
         self._observe("ok")
         return Extraction(
@@ -216,16 +220,18 @@ class ModelExtractor:
     async def _ask(
         self,
         question: Sequence[Message],
-        before: _Completion | None = None,
+        before: Completion | None = None,
         negotiation: Negotiation | None = None,
         schema: Mapping[str, object] = SCHEMA,
-    ) -> _Completion:
+        dialect: Dialect | None = None,
+    ) -> Completion:
         """Return the completion; its tokens include those of the one `before`.
 
-        Raises Outage or Rejected, and reports either to `observe`; and _TooLongError.
+        Without a dialect the settled one is spoken. Raises Outage or Rejected, and reports either to `observe`; and
+        _TooLongError.
         """
         try:
-            completion = await self._in_time(question, negotiation or self._negotiation, schema)
+            completion = await self._in_time(question, negotiation or self._negotiation, schema, dialect)
         except Outage:
             self._observe("outage")
             raise
@@ -240,13 +246,17 @@ class ModelExtractor:
         return replace(completion, tokens_in=tokens_in, tokens_out=tokens_out)
 
     async def _in_time(
-        self, question: Sequence[Message], negotiation: Negotiation, schema: Mapping[str, object]
-    ) -> _Completion:
+        self,
+        question: Sequence[Message],
+        negotiation: Negotiation,
+        schema: Mapping[str, object],
+        dialect: Dialect | None,
+    ) -> Completion:
         """Return the completion. A question that is late once and again is rejected, if the endpoint is alive."""
         loop = asyncio.get_running_loop()
         asked, given, began = str(question[-1]["content"]), self._patience.seconds, loop.time()
         try:
-            completion = await self._negotiate(question, negotiation, schema)
+            completion = await self._negotiate(question, negotiation, schema, dialect or negotiation.settled)
         except _LateError as error:
             reason = f"no answer from the model within {given:g} s"
             if self._patience.timed_out(asked, given) and await self._is_alive():
@@ -267,34 +277,32 @@ class ModelExtractor:
         return True
 
     async def _negotiate(
-        self, question: Sequence[Message], negotiation: Negotiation, schema: Mapping[str, object]
-    ) -> _Completion:
-        dialect = negotiation.settled
+        self, question: Sequence[Message], negotiation: Negotiation, schema: Mapping[str, object], dialect: Dialect
+    ) -> Completion:
         server_errors = False
         while True:
             try:
                 completion = await self._request(question, dialect, schema)
-            except openai.APIStatusError as error:
-                if _is_too_long(error):
-                    raise _TooLongError(_reason(error, self._host)) from error
-                other = None
-                if error.status_code in _DIALECT_STATUSES:
-                    refusal = Refusal(error.status_code, error.param, error.message)
-                    other = negotiation.after(dialect, refusal)
+            except _RefusedError as error:
+                refusal, reason = error.refusal, _reason(error, self._host)
+                if refusal.is_too_long:
+                    raise _TooLongError(reason) from error
+                is_about = refusal.status in _DIALECT_STATUSES and not refusal.is_money
+                other = negotiation.after(dialect, refusal) if is_about else None
                 if other is None:
-                    raise _failure(error, self._host) from error
-                server_errors = server_errors or error.status_code >= 500  # noqa: PLR2004 - HTTP's server errors
+                    raise _failure(error, reason) from error
+                server_errors = server_errors or refusal.status >= 500  # noqa: PLR2004 - HTTP's server errors
                 dialect = other
             else:
-                negotiation.accepted(dialect, server_errors=server_errors)
+                negotiation.accepted(dialect, server_errors=server_errors, model=completion.model)
                 return completion
 
-    async def _request(
-        self, question: Sequence[Message], dialect: Dialect, schema: Mapping[str, object]
-    ) -> _Completion:
+    async def _request(self, question: Sequence[Message], dialect: Dialect, schema: Mapping[str, object]) -> Completion:
         seconds = self._patience.seconds
-        limit = self._fitting.answer_tokens(question)
-        body: dict[str, object] = {"model": self._model, "messages": question, dialect.limit: limit}
+        messages = question if dialect.system else without_system(question)
+        body: dict[str, object] = {"model": self._model, "messages": messages}
+        if dialect.limit:
+            body[dialect.limit] = self._fitting.answer_tokens(question)
         if dialect.temperature:
             body["temperature"] = self._temperature
         if dialect.form == "json_schema":
@@ -306,8 +314,9 @@ class ModelExtractor:
         try:
             async with asyncio.timeout(seconds):
                 content = await self._post(orjson.dumps(body), seconds)
-        except openai.APIStatusError:
-            raise
+        except openai.APIStatusError as error:
+            refusal = read_refusal(error.status_code, error.response.content)
+            raise _RefusedError(refusal, error.code or error.type, error.response.headers) from error
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException) as error:
             raise _LateError from error
         except (httpx2.RequestError, openai.OpenAIError) as error:
@@ -336,56 +345,37 @@ class ModelExtractor:
         return response.content
 
 
-def _completion(body: bytes, host: str) -> _Completion:
+def _completion(body: bytes, host: str) -> Completion:
     """Return the completion in a response.
 
-    Raises Outage where there is none: something else answers at this URL, or the server is broken.
+    Raises _RefusedError where it tells of an error, and Outage where there is none: something else answers at this
+    URL, or the server is broken.
     """
     try:
-        document = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise Outage(f"{host} does not answer with JSON: is LLM_BASE_URL right, with its /v1?") from error
-    choices = document.get("choices") if isinstance(document, dict) else None
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
-        has_error = isinstance(document, dict) and bool(document.get("error"))
-        why = "it tells of an error in its own words" if has_error else "is it a chat completions endpoint?"
-        raise Outage(_bounded(f"{host} answers without a message: {why}"))
-    content = message.get("content")
-    usage = document.get("usage")
-    return _Completion(
-        text=clean(content) if isinstance(content, str) else "",
-        cut_off=choice.get("finish_reason") == "length",
-        tokens_in=_count(usage, "prompt_tokens"),
-        tokens_out=_count(usage, "completion_tokens"),
-    )
+        completion = read_completion(body)
+    except ValueError as error:
+        reason = f"{host} does not answer with JSON: is LLM_BASE_URL right, with its /v1?"
+        raise Outage(reason, answer=_beginning(body)) from error
+    if completion is not None:
+        return completion
+    if refusal := told_error(body):
+        raise _RefusedError(refusal, None, {})
+    reason = _bounded(f"{host} answers without a message: is it a chat completions endpoint?")
+    raise Outage(reason, answer=_beginning(body))
 
 
-def _count(usage: object, name: str) -> int:
-    count = usage.get(name) if isinstance(usage, dict) else None
-    return max(0, count) if isinstance(count, int) else 0
-
-
-def _is_too_long(error: openai.APIStatusError) -> bool:
-    """Return whether the endpoint's context cannot hold the question."""
-    if error.status_code not in (400, 413, 422):
-        return False
-    return not _TOO_LONG_CODES.isdisjoint((error.code, error.type)) or _TOO_LONG.search(error.message) is not None
-
-
-def _failure(error: openai.APIStatusError, host: str) -> ExtractorError:
+def _failure(error: _RefusedError, reason: str) -> ExtractorError:
     """Return what a status means. The server's message is left out: it may quote the conversation."""
-    status = error.status_code
-    reason = _reason(error, host)
-    if status in _OUTAGES or not 400 <= status < 500 or error.code in _OUTAGE_CODES:  # noqa: PLR2004 - HTTP's client errors
-        return Outage(reason, _retry_after(error.response.headers))
+    if error.refusal.passes:
+        return Outage(reason, _retry_after(error.headers), error.refusal.words)
     return Rejected(f"refused: {reason}")
 
 
-def _reason(error: openai.APIStatusError, host: str) -> str:
+def _reason(error: _RefusedError, host: str) -> str:
     code = f" ({error.code})" if error.code in _TOLD_CODES else ""
-    return _bounded(f"{host} answers {error.status_code}{code}")
+    status = error.refusal.status
+    moved = ", a redirect, which is not followed" if 300 <= status < 400 else ""  # noqa: PLR2004 - HTTP's redirects
+    return _bounded(f"{host} answers {status}{code}{moved}")
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
@@ -399,7 +389,11 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         except (ValueError, TypeError):
             return None
         seconds = wait.total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+    return min(_MOST_SECONDS_BELIEVED, max(0.0, seconds)) if math.isfinite(seconds) else None
+
+
+def _beginning(body: bytes) -> str:
+    return body[:MOST_WORDS].decode("utf-8", "replace")
 
 
 def _bounded(reason: str) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import httpx2
 
-from projections.http_session import session_with
+from projections.http_session import read_bounded, session_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -109,8 +109,10 @@ class HttpClient(httpx2.AsyncClient):
         if self._session is None:
             self._session = session_with(self._url, self._seconds)
         try:
-            async with self._session.request(method, url, data=content, headers=headers, timeout=timeout) as answer:
-                read = await answer.read()
+            async with self._session.request(
+                method, url, data=content, headers=headers, timeout=timeout, allow_redirects=False
+            ) as answer:
+                read = await read_bounded(answer)
         except TimeoutError as error:
             raise httpx2.ReadTimeout(str(error)) from error
         except aiohttp.ClientConnectionError as error:

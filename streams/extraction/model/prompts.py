@@ -192,6 +192,9 @@ PROMPT_HASH: Final = hashlib.sha256(
 MAX_NAME: Final = 120
 """Characters of a speaker's name, an app or a title on a line."""
 
+MAX_REPAIRED: Final = 16_000
+"""Characters of an unusable answer that a model is shown again."""
+
 _NUMBER: Final = re.compile(r"[\[［【〔〖⟦]\s{0,3}(\d{1,9})\s{0,3}[\]］】〕〗⟧]")
 """What a line begins with, in any brackets and digits that a model may take for those."""
 _NOT_IN_NAMES: Final = re.compile(r"[\[\]［］【】〔〕〖〗⟦⟧{}<>:：﹕︓꞉∶|`]")
@@ -285,12 +288,26 @@ def language(window: Window) -> Language:
 
 def repair(question: list[Message], answer: str, wrong: str) -> list[Message]:
     """Return the second question: the first one, the answer to it, and what is wrong with that answer."""
-    content = answer if answer.strip() else "(nothing)"  # some endpoints refuse an empty assistant message
+    content = (
+        answer[:MAX_REPAIRED] if answer.strip() else "(nothing)"
+    )  # some endpoints refuse an empty assistant message
     return [
         *question,
         {"role": "assistant", "content": content},
         {"role": "user", "content": REPAIR.format(wrong=wrong)},
     ]
+
+
+def without_system(question: Sequence[Message]) -> list[Message]:
+    """Return a question with its rules before the first message of the user, for models that know no others."""
+    rules = "\n\n".join(str(message["content"]) for message in question if message["role"] == "system")
+    first, *rest = [message for message in question if message["role"] != "system"]
+    content = first["content"]
+    if not rules:
+        return [first, *rest]
+    if isinstance(content, str):
+        return [{"role": "user", "content": f"{rules}\n\n{content}"}, *rest]
+    return [{"role": "user", "content": [{"type": "text", "text": rules}, *content]}, *rest]
 
 
 def line(number: int, piece: Piece) -> str:

@@ -178,9 +178,14 @@ async def test_an_export_of_before_can_be_imported_again_and_nothing_else_comes_
     assert (await door.get("/v1/events/t-zara", user_id="zara")).status_code == 404
 
 
-async def test_somebody_unknown_can_be_erased_too(door: FrontDoor):
-    receipt = await erased(door, "noone")
-    assert (receipt["events"], receipt["memories"]) == (0, 0)
+async def test_a_user_of_whom_nothing_is_known_gets_no_receipt_unless_it_is_forced(door: FrontDoor):
+    if door.worker.settings.encrypts:  # else no key says who is known
+        refused = await door.http.delete("/v1/users/noone")
+        assert refused.status_code == 404
+        assert "nothing is known of the user 'noone'" in refused.json()["detail"]
+        assert (await door.get("/v1/erasures")).json()["items"] == []
+    forced = (await door.http.delete("/v1/users/noone?force=true")).json()
+    assert (forced["events"], forced["memories"], "signature" in forced) == (0, 0, True)
 
 
 async def test_an_open_window_is_dropped(door: FrontDoor):

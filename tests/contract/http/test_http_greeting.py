@@ -122,7 +122,8 @@ async def test_a_model_that_fails_or_takes_too_long_gives_no_greeting(model: Scr
         for mode in ("500", "429", "empty"):
             model.play(mode, 1)
             assert await greeted(door) == "", mode
-        model.play_error(400)
+        for _ in range(2):  # once more in the plainest words
+            model.play_error(400)
         assert await greeted(door) == ""
         model.play("hang")
         began = time.monotonic()

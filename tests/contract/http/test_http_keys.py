@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import logging
 from dataclasses import replace
@@ -73,6 +74,27 @@ async def test_a_key_is_taken_by_each_of_its_headers(door: KeyedDoor, name: str,
     caller = door.caller(Role.READ)
     response = await door.http.get("/v1/memories", params={"user_id": "u1"}, headers={name: scheme + caller.text})
     assert response.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("HEAD", "/v1/memories?user_id=u1"), ("GET", "/v1/users/u1/profile/"), ("HEAD", "/metrics/")]
+)
+async def test_a_slash_more_and_head_open_no_door(door: KeyedDoor, method: str, path: str):
+    assert (await door.http.request(method, path)).status_code == 401
+
+
+@pytest.mark.parametrize("packed", [True, False])
+async def test_whom_a_body_names_is_read_as_the_route_reads_it(door: KeyedDoor, *, packed: bool):
+    ana = door.caller(*BOTH, users=("ana",))
+    body = b'\xef\xbb\xbf{"user_id": "bob", "content": "likes tea"}'
+    headers = {"Authorization": f"Bearer {ana.text}", "Content-Type": "application/json"}
+    headers |= {"Content-Encoding": "gzip"} if packed else {}
+    content = gzip.compress(body) if packed else body
+    refused = await door.http.post("/v1/memories", content=content, headers=headers)
+    assert refused.status_code == 403, refused.text
+    twice = b'{"user_id": "bob", "content": "likes tea", "user_id": "ana"}'
+    refused = await door.http.post("/v1/memories", content=twice, headers=headers | {"Content-Encoding": "identity"})
+    assert refused.status_code == 422, refused.text
 
 
 async def test_two_different_keys_are_none(door: KeyedDoor):

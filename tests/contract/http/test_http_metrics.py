@@ -121,11 +121,11 @@ async def test_what_the_model_was_asked_and_what_it_cost_is_counted(tmp_path: Pa
             counted = await samples(door)
     expected = {
         ("model_requests_total", (("outcome", "ok"),)): 2,
-        ("model_requests_total", (("outcome", "repair"),)): 1,
+        ("model_requests_total", (("outcome", "repair"),)): 2,
         ("model_requests_total", (("outcome", "rejected"),)): 1,
         ("model_requests_total", (("outcome", "outage"),)): 1,
-        ("model_tokens_total", (("direction", "in"),)): 400,
-        ("model_tokens_total", (("direction", "out"),)): 40,
+        ("model_tokens_total", (("direction", "in"),)): 500,
+        ("model_tokens_total", (("direction", "out"),)): 50,
         ("rejections_total", (("reason", "not JSON"),)): 1,
         ("retries_total", (("reason", "unavailable"), ("step", "extract"))): 1,
     }

@@ -34,7 +34,7 @@ async def test_what_the_model_cost_is_summed_by_user_agent_and_day(tmp_path: Pat
         async with front_door(tmp_path, **settings) as door:
             before = door.worker.clock.now()
             await door.http.post("/v1/events?wait=10", json=turn("a-1", "I live in Berlin."))
-            model.play("prose", 2)  # asked again once, then rejected: it costs as well
+            model.play("prose", 3)  # asked again twice, then rejected: it costs as well
             await door.http.post("/v1/events?wait=10", json=turn("a-2", "I like tea.", session_id="s2"))
             await door.http.post("/v1/events?wait=10", json=turn("a-3", "I like tea.", user_id="u2", agent_id="zoe"))
             by_user = await usage(door)
@@ -47,10 +47,10 @@ async def test_what_the_model_cost_is_summed_by_user_agent_and_day(tmp_path: Pat
         shutil.rmtree(tmp_path / "shards")
         async with front_door(tmp_path, **settings) as door:
             assert await usage(door) == by_user
-    sums = {"calls": 3, "tokens_in": 400, "tokens_out": 40}
+    sums = {"calls": 3, "tokens_in": 500, "tokens_out": 50}
     assert {name: by_user[name] for name in sums} == sums
     assert by_user["items"] == [
-        {"tenant": "default", "user_id": "u1", "calls": 2, "tokens_in": 300, "tokens_out": 30},
+        {"tenant": "default", "user_id": "u1", "calls": 2, "tokens_in": 400, "tokens_out": 40},
         {"tenant": "default", "user_id": "u2", "calls": 1, "tokens_in": 100, "tokens_out": 10},
     ]
     assert [row["agent_id"] for row in by_agent["items"]] == [None, "zoe"]
@@ -74,7 +74,7 @@ async def test_what_each_of_two_models_took_is_told_apart(tmp_path: Path):
     with ScriptedModel() as model:
         settings = {"extractor": "model", "llm_base_url": model.base_url, "llm_api_key": "k", "llm_model": "small"}
         async with front_door(tmp_path, **settings, llm_second_model="large") as door:
-            model.play("prose", 2)  # twice of the first, and then the second answers
+            model.play("prose", 3)  # three times of the first, and then the second answers
             await door.http.post("/v1/events?wait=10", json=turn("a-1", "I live in Berlin."))
             by_model = await usage(door, by="model")
             metrics = (await door.get("/metrics")).text
@@ -83,14 +83,14 @@ async def test_what_each_of_two_models_took_is_told_apart(tmp_path: Path):
     assert by_model == {
         "items": [
             {"model": "large", "calls": 1, "tokens_in": 100, "tokens_out": 10},
-            {"model": "small", "calls": 1, "tokens_in": 200, "tokens_out": 20},
+            {"model": "small", "calls": 1, "tokens_in": 300, "tokens_out": 30},
         ],
         "calls": 2,
-        "tokens_in": 300,
-        "tokens_out": 30,
+        "tokens_in": 400,
+        "tokens_out": 40,
     }
-    assert 'mnemolog_tokens_by_model_total{direction="in",model="small"} 200.0' in metrics
-    assert 'mnemolog_model_tokens_total{direction="in"} 300.0' in metrics
+    assert 'mnemolog_tokens_by_model_total{direction="in",model="small"} 300.0' in metrics
+    assert 'mnemolog_model_tokens_total{direction="in"} 400.0' in metrics
 
 
 async def test_rules_cost_nothing(tmp_path: Path):

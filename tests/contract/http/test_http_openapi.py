@@ -352,6 +352,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("POST", "/v1/tools/memory_add", 202, {"user_id": "codes", "content": "likes wine"})
     await ask_for_each_status(asks, decided=False)
     seen["GET", "/v1/users/none/entities/none"].add(200)  # of one that is named: test_http_entities.py
+    seen["DELETE", "/v1/users/none"].add(404)  # of one of whom nothing is known: test_http_erasure.py
     seen["DELETE", "/v1/users/none/reminders/none"].add(200)  # of one that waits: test_http_wakes.py
     seen["POST", "/v1/admin/drain"].add(409)  # of workers whose settings differ: test_peers.py
     # 408: test_http_bodies.py; those about keys: test_http_keys.py

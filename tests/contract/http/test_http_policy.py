@@ -320,11 +320,11 @@ async def test_what_no_model_answers_is_left_to_the_rules_where_the_policy_says_
     with ScriptedModel() as model:
         settings = {"extractor": "model", "llm_base_url": model.base_url, "llm_api_key": "k"}
         async with front_door(tmp_path, **settings) as door:
-            model.play("prose", 2)
+            model.play("prose", 3)
             rejected = await say(door, "a-1", "I like tea.")
             assert (rejected["state"], rejected["provisional"], rejected["reextractable"]) == ("rejected", False, True)
             await set_policy(door, when_refused="rules")
-            model.play("prose", 2)
+            model.play("prose", 3)
             found = await say(door, "a-2", "I live in Berlin.")
             assert (found["state"], found["provisional"], found["reextractable"]) == ("remembered", True, True)
             [item] = await extractions(door, "a-2")

@@ -56,7 +56,7 @@ async def test_a_method_that_is_not_offered_is_a_problem(door: FrontDoor):
     assert response.headers["allow"] == "POST"
 
 
-@pytest.mark.parametrize("body", [b'{"user_id":', b"hello", b'{"user_id":"u","query":NaN}', b'{"query":"\\ud83d"}'])
+@pytest.mark.parametrize("body", [b'{"user_id":', b"hello", b'{"user_id":"u","query":NaN}'])
 async def test_a_body_that_is_not_json_is_a_problem(door: FrontDoor, body: bytes):
     response = await door.http.post("/v1/search", content=body, headers=JSON)
     assert check(response, 422).startswith("$: is not JSON")

@@ -200,3 +200,17 @@ async def test_a_reserved_user_is_refused(door: FrontDoor):
 async def test_nothing_to_accept_is_accepted(door: FrontDoor):
     response: Any = await door.post("/v1/events", [])
     assert (response.status_code, response.json()) == (202, {"accepted": []})
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"name": "n" * 257},
+        {"context": {"mood": "m" * 257}},
+        {"metadata": {"a": "x" * 65_536}},
+    ],
+)
+async def test_texts_beside_the_content_have_an_end(door: FrontDoor, more: dict[str, Any]):
+    refused = await door.post("/v1/events", turn(None, "x", **more))
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["path"].startswith(f"$.{next(iter(more))}")

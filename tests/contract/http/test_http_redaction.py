@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -93,3 +95,23 @@ async def test_it_is_counted_by_kind(door: FrontDoor):
     assert CARD.replace(" ", "") not in text
     names = [line.rpartition(" ")[0] for line in text.splitlines()]  # of the samples: a duration may have any digits
     assert "4111" not in "\n".join(names)
+
+
+@pytest.mark.parametrize("name", ["name", "content"])
+async def test_a_text_that_is_too_long_is_refused_before_it_is_looked_through(door: FrontDoor, name: str):
+    began = time.process_time()
+    refused = await door.post("/v1/events", turn(None, "x") | {name: "3 " * 500_000})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["path"] == f"$.{name}"
+    assert time.process_time() - began < 2.0
+
+
+async def test_others_are_answered_while_a_long_text_is_looked_through(door: FrontDoor):
+    long = asyncio.create_task(door.post("/v1/events", turn(None, f"{'3' * 64} " * 900)))
+    await asyncio.sleep(0.05)
+    turns = 0
+    while not long.done():
+        await asyncio.sleep(0.01)
+        turns += 1
+    assert (await long).status_code == 202
+    assert turns > 10

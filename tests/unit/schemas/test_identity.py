@@ -13,6 +13,7 @@ from schemas.identity import (
     NAMESPACE,
     InvalidOwner,
     Owner,
+    check_id,
     check_tenant,
     check_user_id,
     commanded_memory_id,
@@ -64,6 +65,21 @@ def test_tenants_are_lower_case_letters_digits_and_dashes(tenant: str):
     with pytest.raises(InvalidOwner, match="must match"):
         check_tenant(tenant)
     assert check_tenant("a-1_b") == "a-1_b"
+
+
+@pytest.mark.parametrize(
+    "name", [".", "..", "%2e", ".%2E", "%2e%2e", "a/..", "../a", "a/./b", "..\\a", "a%2f..", "..%5Ca", "..?x", "..#"]
+)
+def test_what_leads_elsewhere_in_a_path_is_no_id(name: str):
+    with pytest.raises(InvalidOwner, match="step in a path"):
+        check_user_id(name)
+    with pytest.raises(ValueError, match="step in a path"):
+        check_id(name)
+
+
+@pytest.mark.parametrize("name", ["...", "a.b", ".a", "a.", "a/b", "a..b", "%2f", "2.5%", "张三/..x", "a?..", "-"])
+def test_dots_within_a_name_lead_nowhere(name: str):
+    assert check_user_id(name) == check_id(name) == name
 
 
 def test_the_reserved_owners_are_told_apart():

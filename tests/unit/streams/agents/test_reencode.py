@@ -215,6 +215,28 @@ def test_a_local_time_is_refused_for_it_says_no_instant():
         codec.decode_written(value[5:], parse_schema(schema), *OBSERVATIONS)
 
 
+def test_a_plain_long_is_refused_for_it_says_no_unit():
+    value = in_registry_avro(9, turn("t-1"), schema := theirs(type="long"))
+    with pytest.raises(codec.Undecodable, match="plain long"):
+        codec.decode_written(value[5:], parse_schema(schema), *OBSERVATIONS)
+
+
+def test_of_a_union_of_events_the_branch_is_read_that_was_written():
+    union: Any = [{"type": "record", "name": "Other", "fields": []}, theirs()]
+    value = in_registry_avro(9, turn("t-1", at=SAID_AT // 1000), union)
+    message = codec.decode_written(value[5:], parse_schema(union), *OBSERVATIONS)
+    assert message.envelope.event_id == "t-1"
+
+
+@pytest.mark.parametrize(("name", "kind"), [("metadata", "string"), ("infer", "boolean")])
+def test_null_where_ours_knows_none_is_our_default(name: str, kind: str):
+    schema = theirs()
+    schema["fields"].append({"name": name, "type": ["null", kind], "default": None})
+    value = in_registry_avro(9, turn("t-1", at=SAID_AT // 1000) | {name: None}, schema)
+    message = codec.decode_written(value[5:], parse_schema(schema), TurnRecorded)
+    assert (message.metadata, message.infer) == ("{}", True)
+
+
 @pytest.mark.parametrize("schema", ["string", ["null", "string"], {"type": "record", "name": "Foo", "fields": []}])
 def test_a_schema_of_something_else_is_refused_by_name(schema: Any):
     with pytest.raises(codec.Undecodable, match="expected one of TurnRecorded"):

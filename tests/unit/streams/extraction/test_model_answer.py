@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -129,12 +130,43 @@ OBJECT, ARRAY = json.dumps({"memories": [COFFEE]}), json.dumps([COFFEE], ensure_
         f"```\n{ARRAY}\n```\n",
         f"```JSON {ARRAY}```",
         f"<think>[1] says coffee {{</think>\n{OBJECT}",
+        f"[1] says coffee {{\n</think>\n{OBJECT}",
+        f"<think>[]? or {ARRAY}{ARRAY}</think>{OBJECT}",
+        f"<|channel|>analysis<|message|>hm [<|end|><|start|>assistant<|channel|>final<|message|>{OBJECT}<|return|>",
+        f"◁think▷hm◁/think▷{OBJECT}",
+        f"[THINK]hm[/THINK]{OBJECT}",
+        f"<think>{OBJECT}</think>",
+        f"<think>hm\n{OBJECT}",
+        f"\ufeff{OBJECT}",
+        f"It's [1] that counts {{so}}:\n```json\n{OBJECT}\n```\nIs that all right?",
+        f"{OBJECT}<|im_end|>",
+        f"{OBJECT}\n{OBJECT}",
+        json.dumps(OBJECT),
+        json.dumps({"answer": OBJECT}),
+        json.dumps([{"result": {"memories": [COFFEE]}}]),
+        "{'memories': [{'content': '用户喜欢喝咖啡', 'sources': [1,], 'value': None, 'kind': semantic,},]}",
+        "{memories: [{content: “用户喜欢喝咖啡” /* says so */ sources: [+1.]} // one\n]}",
+        '{"memories": [{"content": "用户喜欢喝咖啡", "importance": NaN, "sources": [01]}]}',
+        '{"memories": [{"content": "用户喜欢\\u559d咖啡", "emotion_intensity": -, "sources": [1]}]}',
     ],
 )
 def test_an_object_and_a_bare_array_are_accepted_with_and_without_a_fence(text: str):
     answer = read_answer(text, TALK)
     assert answer.proposals == (Proposal(content="用户喜欢喝咖啡", sources=(0,)),)
     assert answer.dropped == ()
+
+
+def test_a_mark_in_a_text_ends_no_thoughts():
+    [proposal] = read_answer('Here: {"memories": [{"content": "writes </think> often"}]}', TALK).proposals
+    assert proposal.content == "writes </think> often"
+
+
+@each("text", ["[" * 200_000, "{" * 200_000, '{"a' * 50_000, "{a:" * 50_000, "[1," * 50_000, "<think>" * 30_000])
+def test_an_answer_of_brackets_is_read_in_no_time(text: str):
+    began = time.process_time()
+    with pytest.raises(UnusableAnswerError):
+        read_answer(text, TALK)
+    assert time.process_time() - began < 2.0
 
 
 @pytest.mark.parametrize("text", ['{"memories": []}', "[]", "```\n[]\n```"])
@@ -149,10 +181,9 @@ def test_nothing_to_remember_is_an_answer(text: str):
         (" \n", "not JSON"),
         ("Sure! Here is what I found.", "not JSON"),
         (OBJECT[:-3], "not JSON"),
-        ("```json\n" + OBJECT, "not JSON"),
         ("```json\n```", "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ('{"memories": ' + "9" * 5_000 + "}", "not JSON"),
+        ('{"memories": ' + "9" * 5_000 + "}", "wrong shape"),
         ("null", "wrong shape"),
         ('"text"', "wrong shape"),
         ("{}", "wrong shape"),
@@ -168,9 +199,16 @@ def test_an_answer_that_is_no_json_or_of_another_shape_is_unusable(text: str, fa
     assert unusable.value.fault == fault
 
 
-def test_an_answer_that_stopped_at_the_token_limit_is_unusable_whatever_it_looks_like():
+@each(
+    "text", [OBJECT[:-3], "Sure! Here is", "", f"<think>perhaps {OBJECT}? No", OBJECT.replace("]}", "] } // {", 1)[:-9]]
+)
+def test_what_is_not_whole_at_the_token_limit_is_cut_off(text: str):
     with pytest.raises(UnusableAnswerError, match=r"^cut off: "):
-        read_answer(OBJECT, TALK, cut_off=True)
+        read_answer(text, TALK, cut_off=True)
+
+
+def test_a_whole_answer_counts_although_it_stopped_at_the_token_limit():
+    assert len(read_answer(OBJECT + " \n" * 3_000, TALK, cut_off=True).proposals) == 1
 
 
 def test_everything_but_the_content_has_evatars_defaults():
@@ -226,10 +264,7 @@ def test_every_field_of_an_episode_is_kept():
         {"content": None},
         {"kind": "semantic"},
         {"content": "x", "importance": "very"},
-        {"content": "x", "importance": "0.5"},
         {"content": "x", "importance": True},
-        {"content": "x", "importance": float("nan")},
-        {"content": "x", "importance": float("inf")},
         "x",
         None,
     ],
@@ -244,7 +279,12 @@ def test_a_bad_entry_is_dropped_with_its_reason_and_the_good_ones_stay(bad: obje
 CLAMPED = [(0, 0.0), (1, 1.0), (0.3, 0.3), (-2, 0.0), (1.5, 1.0), (4, 1.0), (10**400, 1.0)]
 
 
-@each(("given", "importance"), CLAMPED)
+@each("given", [float("nan"), float("inf"), float("-inf"), None])
+def test_an_importance_that_is_no_finite_number_is_left_out(given: float | None):
+    assert read_one(importance=given) == read_one()
+
+
+@each(("given", "importance"), [*CLAMPED, ("0.5", 0.5), ("1", 1.0)])
 def test_importance_is_clamped(given: float, importance: float):
     assert read_one(importance=given).importance == importance
 
