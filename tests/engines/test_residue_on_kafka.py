@@ -164,7 +164,7 @@ async def test_what_is_left_after_compaction_is_what_the_receipts_list(tmp_path:
             await let_fail(inner, keys)
             await publish_in_clear(broker(two))
             await drain(two)
-            model.play("prose")  # twice, and the answer is given up
+            model.play("prose")  # three times, and the answer is given up
             await each(range(USERS), lambda number: speaks(ask_of(number), number, "s2", "rejected"))
             await drain(two)
             model.play("ok")

@@ -126,10 +126,10 @@ async def test_an_answer_that_cannot_be_used_is_a_rejection_that_keeps_it_and_ot
                 assert item.answer.text.startswith(raw)
                 assert item.answer.text == raw or why == "cut off"
                 assert [c.piece_id for c in item.covered] == [f"{said[1]}#0"]
-                assert item.tokens_out == 20
+                assert item.tokens_out == 30
             assert [(await state(worker, said))["state"] for said in good] == ["remembered"] * len(good)
             asked = len(model.requests)
-            assert asked == 2 * len(bad) + len(good)
+            assert asked == 3 * len(bad) + len(good)
             await rebuilt(worker)
             assert len(model.requests) == asked
 
