@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Vectors
     from projections.embedding.heads import Heads
 
+OVER: Final = 0.5
+"""The least `over` of what ends anything: what only resembles a known statement ends none."""
 ENDED: Final = 0.42
 """How surely a statement ends another one that it ends."""
 OF_MENDED: Final = 0.5
@@ -48,7 +50,8 @@ class Endings:
             cosines = np.maximum(of_known @ of_parts[0], of_known @ of_parts[over.argmax()])
             words = words_of(text)
             shared = np.array([not words.isdisjoint(words_of(other)) for other in known])
-            found.append(self._heads.scores_of_endings(float(over.max()), cosines, shared) >= ENDED)
+            scores = self._heads.scores_of_endings(float(over.max()), cosines, shared)
+            found.append((scores >= ENDED) & (over.max() >= OVER))
         return found
 
     async def mended(self, before: Sequence[str], known: Sequence[str]) -> list[NDArray[np.bool_]]:

@@ -25,7 +25,7 @@ from streams.extraction.own_words.cues import (
     denies_value,
     in_first_person,
 )
-from streams.extraction.own_words.endings import Endings
+from streams.extraction.own_words.endings import OVER, Endings
 from streams.extraction.own_words.others import is_one_of_some, of_relation, without_names
 from streams.extraction.own_words.splitting import beside, clauses
 from streams.extraction.protocol import Extraction, Outage, Proposal
@@ -58,8 +58,6 @@ OF_CLAUSE: Final = 0.6
 """The least `lasting` of a clause that has its whole sentence kept for long."""
 CHANGE: Final = 0.25
 """The least `over` of a sentence whose clauses are looked at for what is over."""
-CHANGED: Final = 0.5
-"""The least `over` of a sentence that is kept for it where it ends something, however little it says."""
 ALONE: Final = 0.6
 """The least `alone` of a sentence that does not carry the one before it in its turn."""
 LASTS: Final = frozenset({"habit", "project"})
@@ -381,7 +379,7 @@ class _Kept:
     @property
     def is_change(self) -> bool:
         """Whether it is worth keeping where it ends something that is known, however little it says."""
-        return self.says_something and self.over >= CHANGED
+        return self.says_something and self.over >= OVER
 
     @property
     def is_kept(self) -> bool:

@@ -221,6 +221,7 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
             continue
         mends, mended_at = taken_up if number == 0 and taken_up else (None, None)
         sentence, meant = _mended(part, mends, piece)
+        is_repaired = meant is not None and (sentence, meant) != (part, part)
         of_theirs = of_another and number == 0
         keys, event, clauses_before = _findings(meant or sentence, piece, clauses_before, of_another=of_theirs)
         keys += liked if number == 0 else []
@@ -263,7 +264,7 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
                 speaker=speaker,
                 event=event,
                 is_brief=one.is_brief or _is_mood(event, sentence),
-                is_certain=bool(field) or asks_for_good(one.said),
+                is_certain=bool(field) or asks_for_good(one.said) or is_repaired,  # who mends it wants it kept
             )
             text = one.text
         told.append(text)
