@@ -25,7 +25,7 @@ ENDED: Final = 0.42
 OF_MENDED: Final = 0.5
 """The least cosine of a sentence of which a word is taken back, and the memory of it."""
 MOST_KEPT: Final = 2_048
-"""Vectors of known texts that are kept, 4 MB: the same memories are near to many turns of a user."""
+"""Known texts of which vector and words are kept, some 6 MB: the same memories are near to many turns of a user."""
 
 
 class Endings:
@@ -35,11 +35,11 @@ class Endings:
         """`embed` is the built-in encoder's."""
         self._embed = embed
         self._heads = heads
-        self._kept: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[NDArray[np.float32], set[str]]] = OrderedDict()
 
     async def of(self, said: Sequence[str], known: Sequence[str]) -> list[NDArray[np.bool_]]:
         """Return for each statement which of the known texts it ends. Raises EmbedderUnavailable."""
-        of_known = await self._vectors_of(known)
+        of_known, words_known = await self._read(known)
         parts = [parts_of(text) for text in said]
         vectors = await self._embed([part for those in parts for part in those])
         found, place = [], 0
@@ -49,25 +49,26 @@ class Endings:
             over = self._heads.scores("over", of_parts)
             cosines = np.maximum(of_known @ of_parts[0], of_known @ of_parts[over.argmax()])
             words = words_of(text)
-            shared = np.array([not words.isdisjoint(words_of(other)) for other in known])
+            shared = np.array([not words.isdisjoint(other) for other in words_known])
             scores = self._heads.scores_of_endings(float(over.max()), cosines, shared)
             found.append((scores >= ENDED) & (over.max() >= OVER))
         return found
 
     async def mended(self, before: Sequence[str], known: Sequence[str]) -> list[NDArray[np.bool_]]:
         """Return for each sentence of which a word is taken back which known text is its own. Raises as `of`."""
-        of_known = await self._vectors_of(known)
+        of_known, _ = await self._read(known)
         cosines = [of_known @ vector for vector in await self._embed(before)] if before else []
         return [(near >= OF_MENDED) & (near == near.max()) for near in cosines]
 
-    async def _vectors_of(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of known texts, those of the last ones from memory."""
+    async def _read(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], list[set[str]]]:
+        """Return the vectors and the words of known texts, those of the last ones from memory."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
-        new = dict(zip(missing, await self._embed(missing), strict=True)) if missing else {}
-        vectors = np.stack([new[text] if text in new else self._kept[text] for text in texts])
-        self._kept.update(new)
+        vectors = await self._embed(missing) if missing else ()
+        read = {text: (vector, words_of(text)) for text, vector in zip(missing, vectors, strict=True)}
+        found = [read.get(text) or self._kept[text] for text in texts]
+        self._kept.update(read)
         for text in texts:
             self._kept.move_to_end(text)
         while len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
-        return vectors
+        return np.stack([vector for vector, _ in found]), [words for _, words in found]

@@ -271,7 +271,7 @@ class OwnWords(RulesLineage):
         if not statements:
             return []
         read = [_as_read(one) for one in statements]
-        questions = [one.question or "" for one in statements]
+        questions = [one.question or said for one, (said, _) in zip(statements, read, strict=True)]
         distinct = list(dict.fromkeys([*(text for texts in read for text in texts), *questions]))
         vectors = await self._vectors(distinct)
         at = {text: place for place, text in enumerate(distinct)}
