@@ -30,6 +30,8 @@ CASES: Final = ("within", "between", "words")
 FEATURES: Final = ("cosine", "share", "best_cosine", "best_share", "texts")
 SLOT_RELEVANCE: Final = 0.9
 """At least, of what fills the slot that a question asks for: so often the rules for questions are right."""
+ASKED_RELEVANCE: Final = 0.05
+"""At most, of a turn that only asks: the same question asked once before is no answer."""
 DIGITS: Final = 4
 _MEAN_TEXTS: Final = 8.0
 
@@ -51,6 +53,8 @@ class Measured:
     """How many the user has."""
     slots: Scored | None = None
     """How well each fills the slot that the question asks for, 0 to 1; None where it asks for none."""
+    asks: NDArray[np.bool_] | None = None
+    """Whether each does no more than ask a question itself."""
 
     def features(self) -> Scored:
         """Return the features, shape (results, FEATURES)."""
@@ -95,6 +99,8 @@ class Relevance:
             found[rows] = 1.0 / (1.0 + np.exp(-(features[rows] @ weights[:-1] + weights[-1])))
         if measured.slots is not None:
             found = np.maximum(found, SLOT_RELEVANCE * measured.slots)
+        if measured.asks is not None:
+            found = np.where(measured.asks, np.minimum(found, ASKED_RELEVANCE), found)
         return np.round(found, DIGITS)
 
     def line(self, relevance: Scored, texts: int) -> float:

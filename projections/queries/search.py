@@ -39,6 +39,7 @@ from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
 from projections.text.forms import forms_asked, forms_of
 from projections.text.literals import holds, literals_in
+from projections.text.reminders import only_asks
 from projections.turns import in_turns
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
@@ -835,6 +836,7 @@ def measured(pool: Pool, found: Sequence[Found | FoundTurn]) -> Measured:
         max(float(pool.turns.shares.max(initial=0.0)) if pool.turns is not None else 0.0, max(shares, default=0.0)),
         max(len(pool.memories), 0 if pool.turns is None else int(pool.turns.visible.sum())),
         np.array([one.ranked.slot if isinstance(one, Found) else 0.0 for one in found]) if pool.has_slots else None,
+        np.array([isinstance(one, FoundTurn) and only_asks(one.turn.message.content) for one in found], np.bool_),
     )
 
 

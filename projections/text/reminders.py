@@ -1,4 +1,4 @@
-"""Requests to be reminded, told by their words: they are no memories, and reminders have a route of their own."""
+"""Requests to be reminded, and questions, told by their words: they say nothing of who makes them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ _ASKED: Final = re.compile(
     r"|提醒(?:一?下)?我|(?:设|设置|设定|加|定|创建)(?:一?个)?提醒",
     re.IGNORECASE,
 )
+
+
+_ONLY_ASKS: Final = re.compile(r"[^.!。！\n?？]{1,300}[?？]\W{0,9}")
+
+
+def only_asks(text: str) -> bool:
+    """Return whether a text is one question, and says nothing before it or behind it."""
+    return _ONLY_ASKS.fullmatch(text.strip()) is not None
 
 
 def asks_for_reminder(text: str) -> bool:

@@ -36,12 +36,20 @@ _HANDED_OVER: Final = re.compile(
     rf"{_ORDER}\b[^:：\n.]{{3,80}}|\b(?:here(?:'s| is| are)|this is|below is|following)\b[^:：\n.]{{0,30}}"
     rf"\b{_THING}\b[^:：\n.]{{0,80}}|{_ZH_ORDER}[^:：\n。]{{0,30}}|(?:这是|下面是|以下是|如下|[写发收贴]的)"
     rf"[^:：\n。]{{0,16}}{_ZH_THING}[^:：\n。]{{0,12}}|刚?[写发收贴]的)(?:[:：][ \t]*(?:\n+)?|\n+)(?=\S)"
+    r"|^(?:summari[sz]e|translate|proof-?read|rewrite|rephrase|paraphrase|polish):[ \t]*(?=\S)"
     rf"|^(?![^\n]{{0,40}}(?:\bmy (?:\w+ )?(?:story|notes)|我的|我想))[^:：\n]{{0,80}}(?:\b{_THING}\b"
     rf"|\b(?:saw|found|read|got|wrote|posted|says|(?:sent|texted)(?: me| us)?) this\b|{_ZH_THING}|[看刷]到的?"
     rf"|[发转]来的?|网友)[^:：\n]{{0,60}}[:：]\s{{0,3}}\n(?=\s{{0,3}}\S)",
     re.IGNORECASE | re.MULTILINE,
 )
 """The user hands a text over: what stands behind it is that text."""
+_REPORTED: Final = re.compile(
+    r"(?:(?<!\bI )(?<!\bi )(?<!\bwe )\b(?:e-?mailed|texted|messaged|wrote|posted|replied)"
+    r"(?: (?:to )?(?:me|us|her|him|them|back))?|\b(?:e-?mail|message|text|letter|post) (?:of|from|by) \w[\w.' ]{0,30}"
+    r"|(?<!我)(?:发来|发给我|写给我|写来)的?[^：:。\n]{0,8}|(?<!我)回复(?:我|说)?)\s?[:：][ \t]*(?=[^\s\"“「])[^\n]+",
+    re.IGNORECASE,
+)
+"""What somebody else wrote, up to the end of the line: the words behind the colon are theirs."""
 _ASKED: Final = (
     rf"(?:\b{_ORDER}\b|\b(?:add|finish|what do you think|thoughts|help|can you|could you|look at|please)\b|[?？]"
     rf"|{_ZH_ORDER}|续|帮|[吗呢不]\W{{0,3}}$|怎么|行不|哪|几分|如何|转发|意见|建议)"
@@ -148,6 +156,7 @@ def said_of(text: str) -> str:
     said = _CODE.sub("\n", text)
     if _PLAYED.search(said):
         return ""
+    said = _REPORTED.sub(lambda found: re.split("[:：]", found.group(), maxsplit=1)[0] + ".", said)
     said = _QUOTATION.sub(_without_quoted, said)
     handed = _HANDED_OVER.search(said)
     if handed and (handed.group().rstrip()[-1] in ":：" or len(said) - handed.end() > len(handed.group())):

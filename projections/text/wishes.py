@@ -49,6 +49,7 @@ _NOT_KEEP: Final = tuple(
             r" (?:this|that|it)\b(?=(?: please| pls| ok| okay| thx| thanks| lol| haha| man| btw){0,2}\W{0,9}$)"
         ),
         r"\boff the record\b(?! (?:player|store|label|shop|book|deal))",
+        r"\b(?:this|that|it)(?:'s| is) (?:strictly |just )?(?:private|confidential)(?= ?[:–—])",
         r"\bnot for (?:the record|your (?:memory|records|notes))\b",
         rf"\b(?:keep|leave) {_THIS}(?: \w{{1,9}})? (?:out of|off|away from) (?:your |the )?(?:memory|record|notes|log)",
         (
@@ -67,7 +68,7 @@ _NOT_KEEP: Final = tuple(
         r"\b(?:pretend|act like|imagine) (?:that )?i (?:never|didn'?t|did not) (?:sa(?:y|id)|t(?:ell|old)|mention)",
         (
             r"(?<![让叫劝][我你他她咱])(?<![让叫劝][我你他她咱]们)(?<!说)(?:别|不要|不用|无需|不必|请勿|切勿|勿|(?<!\w)(?:不许|不准|甭)|不(?:想让?|希望|愿意?)你|你(?:不能|不可以?))(?:再|去)?(?:把[^，。！？]{1,12})?(?:给我|帮我|替我)?"
-            r"(?:记(?![恨仇错性得者不])|保存|存(?![钱款在])|储存|录(?:下|入)|写(?:进|入|到|下)|收录|留(?:存|档|底|记录|着|(?!\\w))|放进?(?:到|在)?(?:你的)?记忆)"
+            r"(?:记(?![恨仇错性得者不])|保存|存(?![钱款在])|储存|录(?:下|入)|写(?:进|入|到|下)|收录|留(?:存|档|底|记录|着|(?!\w))|放进?(?:到|在)?(?:你的)?记忆)(?:下来|住)?(?:[这那](?:[个些句条段]|件事))?"
         ),
         r"(?:就|全|权)?当(?:作|做)?我?(?:从来|什么都|啥都)?没(?:有)?(?:说|讲|提|听[到见])",
         r"(?:咱|咱们|咱俩|我们|我们俩|你我|你和我)(?:两个|两人|俩)?之间(?:的|说|知道|$|[，。：:！])|你知我知|不要?(?:外传|记录在案)",
@@ -76,7 +77,7 @@ _NOT_KEEP: Final = tuple(
 )
 _MAY_NOT_KEEP: Final = re.compile(
     r"n'?t\b|\bnot\b|cannot|never|\bno \w|saved|stored|kept|record|keep|leave|between|yourself|forget|ignore|disregard"
-    r"|delete|erase|unsave|pretend|act like|imagine|[别不无勿甭没间知传录密删忘私悄偷]",
+    r"|delete|erase|unsave|pretend|act like|imagine|private|confidential|[别不无勿甭没间知传录密删忘私悄偷]",
     re.IGNORECASE,
 )
 """Each request not to keep something has one of these: a sentence with none is looked at no further."""
@@ -143,8 +144,8 @@ _FORGET: Final = tuple(
         (
             r"^\W{0,9}(?:(?:please|pls|kindly|also|and|hey|ok|okay|so|actually|can you|could you|would you|you can"
             r"|i want you to)[, ]{1,2}){0,3}"
-            rf"(?:forget|delete|erase|remove|wipe|scrub|drop|unlearn)(?: (?:that|about|{_ABOUT}|what i (?:told"
-            rf"|said)(?: to)?(?: you)?"
+            rf"(?:forget|delete|erase|remove|wipe|scrub|drop|unlearn)(?: (?:that|about|{_ABOUT}"
+            rf"|what i (?:just |ever )?(?:told|said)(?: to)?(?: you)?"
             r"(?: about)?|what you know about)|(?= my )|(?= the [^,;?!\n]{1,60} (?:stuff|thing)\b))"
             r"\s{1,3}(?P<what>(?!it\b|that\b|this\b|him\b|her\b"
             r"|them\b)[^,;?!\n]{1,120}?)"

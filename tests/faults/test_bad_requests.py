@@ -32,7 +32,7 @@ BAD_BODIES: list[tuple[str, bytes, int]] = [
     ("/v1/events", b" " * (8 * 1024 * 1024 + 1), 413),
     ("/v1/conversations", b'{"user_id":"u1","messages":"hello"}', 422),
     ("/v1/conversations", b'{"user_id":"u1","messages":[{"role":"user"}]}', 422),
-    ("/v1/conversations", b'{"user_id":"u1","messages":[{"role":"user","content":["x"]}]}', 422),
+    ("/v1/conversations", b'{"user_id":"u1","messages":[{"role":"user","content":{"x":1}}]}', 422),
     ("/v1/memories", b'{"user_id":"u1"}', 422),
     ("/v1/memories", b'{"user_id":"u1","content":"x","importance":2}', 422),
     ("/v1/memories", b'{"user_id":"u1","content":"x","kind":"dream"}', 422),

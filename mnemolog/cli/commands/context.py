@@ -37,7 +37,7 @@ async def context(  # noqa: PLR0913 - one for each option
     filters: FILTER = None,
     recall: RECALL = False,
 ) -> None:
-    """Show what an agent is given before it answers. Looking does not change memories."""
+    """Show the text that an agent is given before it answers. Looking does not change memories."""
     found = await client.context(
         user,
         query,
@@ -54,9 +54,8 @@ async def context(  # noqa: PLR0913 - one for each option
         return
     for part in found.get("degraded", ()):
         output.say(DEGRADED[part])
-    parts = [found["prompt"].strip(), found["block"], *([found["message"]] if found["memories"] else [])]
-    parts.append("\n".join(f"{turn['role']}: {turn['content']}" for turn in found["working_memory"]))
-    if any(parts):
-        output.text("\n\n".join(part for part in parts if part))
+    said = "\n".join(f"{turn['role']}: {turn['content']}" for turn in found["working_memory"])
+    if parts := [part for part in (found["text"], said) if part]:
+        output.text("\n\n".join(parts))
     else:
         output.say(f"nothing is known about {user} (--user)")

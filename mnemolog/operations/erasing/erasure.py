@@ -161,7 +161,7 @@ class Erasures:
             if not force and not await self._is_known(owner):
                 raise NothingKnown(
                     f"nothing is known of the user {owner.user_id!r}, so nothing was erased and there is no receipt: "
-                    "look at the spelling, or erase with `force` what may still be on its way"
+                    "look at the spelling, or erase with force (`--force`) what may still be on its way"
                 )
             async with self._lock_of(owner):
                 await self._decide(owner, command_id)

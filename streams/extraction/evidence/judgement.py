@@ -33,7 +33,7 @@ OWN: Final = 0.5
 LASTING: Final = 0.3
 """The least `lasting` of a sentence that is a source without doubt."""
 NOTHING: Final = 0.1
-"""A line whose sentences all score less than this for `lasting` states nothing."""
+"""A line whose sentences all score less than this for `kept` states nothing."""
 DOUBTED: Final = 0.5
 """What is left of the importance of an unconfirmed entry."""
 OF_ANOTHER: Final = "its line does not say so of the speaker"
@@ -220,6 +220,7 @@ class _Evidence:
             said = np.stack([vectors[text] for text in self._texts])
             self._near = said @ vectors[proposal.content]
             self._lasting = heads.scores("lasting", said)
+            self._kept = heads.scores("kept", said)
             self._own = heads.scores("own", said)
 
     @property
@@ -227,7 +228,7 @@ class _Evidence:
         """Whether no line that the encoder reads states anything."""
         if not self._texts:
             return True
-        return not self._is_answer and is_read(self._cited) and float(self._lasting.max()) < NOTHING
+        return not self._is_answer and is_read(self._cited) and float(self._kept.max()) < NOTHING
 
     def doubts(self) -> Iterator[str]:
         """Yield why the entry may not stem from its lines."""

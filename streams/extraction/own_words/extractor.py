@@ -68,6 +68,8 @@ _USER: Final = re.compile(r"^(?:User|用户)")
 _ASKED: Final = re.compile(r"^(?:[^:()]{1,40}: )?\([^()]{1,200}\) ")
 """The question before an answer, and the speaker before it."""
 log = logging.getLogger("mnemolog")
+_HAPPENED: Final = frozenset({"confession", "fight", "date", "gift", "milestone"})
+"""The events that end nothing: they are added to what happened before."""
 _FIRST_DATE: Final = re.compile(r"第一次约会|\bfirst date\b", re.IGNORECASE)
 
 
@@ -504,7 +506,7 @@ def _forbids(window: Window, text: str, key: Finding | None = None) -> bool:
 def _is_change(one: Proposal, over: float) -> bool:
     """Return whether a proposal may end what is known: keys of the user do so by themselves, and what passes never."""
     says_what = len(terms(one.content)) >= FEW_TERMS
-    is_free = one.attribute is None or one.about is not None
+    is_free = (one.attribute is None or one.about is not None) and one.event_type not in _HAPPENED
     return over >= CHANGE and says_what and is_free and one.memory_type == "long_term"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import orjson
 import pytest
@@ -89,3 +91,9 @@ def test_another_file_is_another_version():
     read = orjson.loads(FILE.read_bytes())
     assert Relevance(orjson.dumps(read | {"version": "other"})).version == "other" != RELEVANCE.version
     assert RELEVANCE.of(measured(0.4)) == pytest.approx(RELEVANCE.of(measured(0.4)))
+
+
+def test_a_turn_that_only_asks_is_no_answer():
+    one = measured(1.0, 1.0)
+    assert told(one) > RELEVANCE.line(np.array([1.0]), 100)
+    assert told(replace(one, asks=np.array([True]))) < 0.1

@@ -23,6 +23,9 @@ SAID_BESIDE = [
     ("I teach in Lyon.\n“I killed him.\nMy name is Medea.”", "I teach in Lyon.\n“…”"),
     ('I told him "No way. I\'m not going." and he left.', 'I told him "…" and he left.'),
     ("«I was born in a prison.\nI fear nothing", ""),
+    ("I know Bob. Bob emailed me: I am allergic to wheat.", "I know Bob. Bob emailed me."),
+    ("小陈发来的邮件：我对花生过敏", "小陈发来的邮件."),
+    ("Summarise: From: Bob\nSubject: hi\n\nMy PIN is 9911.", ""),
     (
         "[09:14] Tom: I moved to Leeds\n[09:15] Me: no way\n\nHow do I answer him? He is my cousin.",
         "How do I answer him? He is my cousin.",

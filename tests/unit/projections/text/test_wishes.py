@@ -82,6 +82,12 @@ def test_what_is_clearly_apart_from_what_is_not_to_be_kept_is_kept(text: str, ke
     assert wishes_of(text).kept == kept
 
 
+@each("text", ["别记这个：我有抑郁症", "别记这个，我打算离职", "This is private: I have diabetes."])
+def test_a_request_with_what_it_is_about_takes_nothing_before_it_away(text: str):
+    wishes = wishes_of(text)
+    assert (wishes.kept, wishes.is_withdrawal) == ("", False)
+
+
 def test_a_sentence_that_only_asks_takes_the_one_before_it_away():
     assert wishes_of("I live in Rome. My salary is 80000. Please don't store that.").kept == "I live in Rome."
 
@@ -91,6 +97,7 @@ def test_a_sentence_that_only_asks_takes_the_one_before_it_away():
     [
         ("Forget that I live in Lisbon.", "I live in Lisbon"),
         ("Please forget what I told you about my salary.", "my salary"),
+        ("Delete what I just said about my salary.", "my salary"),
         ("remove my therapist from your memory", "my therapist"),
         ("can you wipe anything about Tessa?", "Tessa"),
         ("Kindly erase whatever you have kept regarding my knee.", "my knee"),
