@@ -43,6 +43,13 @@ def text_of(content: object, depth: int = _DEEPEST) -> str | None:
     return None
 
 
+def _is_foreign(content: object) -> bool:
+    """Return whether a content without text is one that other libraries have: none, a part, or parts."""
+    if isinstance(content, list | tuple):
+        return all(isinstance(part, str | Mapping) for part in content)
+    return content is None or (isinstance(content, Mapping) and isinstance(content.get("type"), str))
+
+
 def message_of(given: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return a message with a role and a text, and what else it says; None where it has no text.
 
@@ -51,8 +58,7 @@ def message_of(given: Mapping[str, Any]) -> dict[str, Any] | None:
     role = next((given[name] for name in ("role", "type", "from") if isinstance(given.get(name), str)), None)
     content = next((given[name] for name in ("content", "parts", "value") if given.get(name) is not None), None)
     text = text_of(content)
-    is_foreign = content is None or isinstance(content, list | tuple | Mapping)
-    if text is None and is_foreign and ("content" in given or not _OF_OTHERS.isdisjoint(given)):
+    if text is None and _is_foreign(content) and ("content" in given or not _OF_OTHERS.isdisjoint(given)):
         return None
     kept = {name: value for name, value in given.items() if name not in _OF_OTHERS}
     if role is not None:
