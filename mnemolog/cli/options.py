@@ -12,7 +12,7 @@ USER = Annotated[str, typer.Option("--user", "-u", help="Whose memory it is.")]
 SOME_USER = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory it is, if not anybody's.")]
 AGENT = Annotated[str | None, typer.Option("--agent", "-a", help="The assistant that the user talks to.")]
 
-APP = Annotated[str | None, typer.Option("--app", help="The application that it is of.")]
+APP = Annotated[str | None, typer.Option("--app", help="The application to which it belongs.")]
 OF_SESSION = Annotated[str | None, typer.Option("--session", "-s", help="Only what comes from this conversation.")]
 
 
