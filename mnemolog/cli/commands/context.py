@@ -13,7 +13,10 @@ from schemas.vocabulary.words import Tier
 QUERY = Annotated[str, typer.Option("--query", "-q", help="What the user says now; without it nothing is searched.")]
 SESSION = Annotated[str | None, typer.Option("--session", "-s", help="The conversation; its last turns are shown.")]
 INTIMACY = Annotated[
-    float | None, typer.Option("--intimacy", min=0, max=100, help="How close the user and the agent are; by default, what the last turn said.")
+    float | None,
+    typer.Option(
+        "--intimacy", min=0, max=100, help="How close the user and the agent are; by default, what the last turn said."
+    ),
 ]
 RECALL = Annotated[bool, typer.Option("--recall", help="Count what is found as recalled, as an agent's context does.")]
 

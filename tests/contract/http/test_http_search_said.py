@@ -189,7 +189,7 @@ async def test_what_was_on_a_screen_or_in_an_article_is_found_too_and_no_context
         article | {"title": "Lighthouses", "content": "The lighthouse of Arkona was built by Schinkel in 1827."},
     ]
     await door.http.post("/v1/events?wait=60", json=shown)
-    await say(door, "sh-3", "Is the lighthouse far?", "shown")
+    await say(door, "sh-3", "Well. Is the lighthouse far?", "shown")
     found = {hit["turn_id"]: hit for hit in await search(door, "shown", "lighthouse", include=["turns"])}
     assert {name: (hit["role"], hit["provenance"], hit["name"]) for name, hit in found.items()} == {
         "sh-1": ("screenshot", "photo", "Maps"),
@@ -236,7 +236,7 @@ async def test_a_second_hop_finds_what_the_first_memory_is_about(door: FrontDoor
 
 
 async def test_a_context_and_a_models_tool_have_turns_unless_they_are_left_out(door: FrontDoor):
-    await say(door, "c-1", "The narwhal swam past?", "asked", agent_id="luna")
+    await say(door, "c-1", "Hm. The narwhal swam past?", "asked", agent_id="luna")
     body = {"user_id": "asked", "query": "narwhal", "agent_id": "luna"}
     assert (await door.post("/v1/context", body | {"include": ["memories"]})).json()["turns"] == []
     told = (await door.post("/v1/context", body)).json()
@@ -248,8 +248,8 @@ async def test_a_context_and_a_models_tool_have_turns_unless_they_are_left_out(d
 
 async def test_turns_are_hidden_as_a_context_hides_them(door: FrontDoor):
     await door.remember("do not mention the former boss", "shy", attribute="sensitive_topics", value="former boss")
-    await say(door, "h-1", "Lunch with my former boss?", "shy", agent_id="luna", session_id="one")
-    await say(door, "h-2", "Lunch with my sister?", "shy", agent_id="luna", session_id="two")
+    await say(door, "h-1", "Hm. Lunch with my former boss?", "shy", agent_id="luna", session_id="one")
+    await say(door, "h-2", "Hm. Lunch with my sister?", "shy", agent_id="luna", session_id="two")
     body = {"user_id": "shy", "query": "lunch", "agent_id": "luna", "include": BOTH}
     shown = {}
     for intimacy in (100, 40, 0):
@@ -313,3 +313,12 @@ async def test_a_memory_with_what_a_query_names_comes_before_others(door: FrontD
     await door.remember("waits for 100821", "code")
     found = await search(door, "code", "Where is my order 100821?", include=["memories"])
     assert found[0]["content"] == "waits for 100821"
+
+
+async def test_a_question_that_was_asked_before_is_no_evidence(door: FrontDoor):
+    await say(door, "q-1", "What is the capital of Peru?", "curious")
+    body = {"user_id": "curious", "query": "What is the capital of Chile?"}
+    found = (await door.post("/v1/search", body)).json()
+    assert [(one["turn_id"], one["below_line"]) for one in found["results"]] == [("q-1", True)]
+    assert found["evidence"] == "none"
+    assert (await door.post("/v1/context", body)).json()["turns"] == []
