@@ -36,7 +36,8 @@ class Several:
 
     def __init__(self, workers: list[WorkerProcess]) -> None:
         self.workers = workers
-        self.http = httpx.AsyncClient(timeout=SOON_SECONDS)
+        # Workers are killed and come back on their port: no connection is used for a second request.
+        self.http = httpx.AsyncClient(timeout=SOON_SECONDS, limits=httpx.Limits(max_keepalive_connections=0))
 
     async def ask(self, number: int, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
         """Ask one worker; 503, and a command that a busy machine has not decided yet, is asked again.
