@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from train_heads import vectors_of
 
-from projections.embedding.embedder import unit_vectors
 from projections.embedding.languages import language_of
-from projections.embedding.use.encoder import loaded
 from projections.index.embedded.bm25 import Bm25
-from projections.queries.relevance import CASES, FEATURES, FILE, Measured
+from projections.queries.relevance import CASES, FEATURES, FILE, Measured, Relevance
 from projections.text.analyser import terms, tokens
 
 if TYPE_CHECKING:
@@ -75,10 +74,8 @@ class Encoded:
     """Vectors of texts, each made once."""
 
     def __init__(self, texts: list[str]) -> None:
-        encode = loaded(1).encode
         different = list(dict.fromkeys(texts))
-        parts = [unit_vectors(encode(different[place : place + 64])) for place in range(0, len(different), 64)]
-        self._rows = dict(zip(different, np.concatenate(parts), strict=True))
+        self._rows = dict(zip(different, vectors_of(different).astype(np.float32), strict=True))
 
     def of(self, texts: list[str]) -> NDArray[np.float32]:
         """Return the vectors of texts, a row each."""
@@ -175,12 +172,9 @@ def model(some: list[Asked]) -> dict[str, list[float]]:
     return {case: [round(float(one), DIGITS) for one in fitted(*inputs(some, case))] for case in CASES}
 
 
-def relevance(weights: dict[str, list[float]], one: Asked) -> NDArray[np.float64]:
-    """Return the relevance of a question's results."""
-    features, cases = one.measured.features(), one.measured.cases()
-    rows = np.array([weights[CASES[case]] for case in cases.tolist()])
-    found: NDArray[np.float64] = 1 / (1 + np.exp(-((features * rows[:, :-1]).sum(axis=1) + rows[:, -1])))
-    return found
+def body(weights: dict[str, list[float]]) -> dict[str, Any]:
+    """Return what the file says, but for its version."""
+    return {"few": FEW, "many": MANY, "beside": BESIDE, "strong": STRONG, "features": FEATURES, "weights": weights}
 
 
 def told(own: NDArray[np.float64], others: NDArray[np.float64]) -> float:
@@ -194,15 +188,16 @@ def main() -> None:
     found = asked()
     best, values, answers = dict[str, list[float]](own=[], other=[], nobody=[]), [], []
     for part in range(PARTS):
-        weights = model([one for one in found if one.part != part])
+        without = body(model([one for one in found if one.part != part]))
+        relevance = Relevance(json.dumps({"version": ""} | without).encode())
         for one in (one for one in found if one.part == part):
-            scores = relevance(weights, one)
+            scores = relevance.of(one.measured)
             best["own" if one.is_own else "nobody" if one.weight < 1 else "other"].append(float(scores.max()))
             values += scores.tolist()
             answers += one.answers.tolist()
-    body = {"few": FEW, "many": MANY, "beside": BESIDE, "strong": STRONG, "features": FEATURES, "weights": model(found)}
-    version = hashlib.blake2b(json.dumps(body).encode(), digest_size=4).hexdigest()
-    FILE.write_text(json.dumps({"version": version} | body, indent=1) + "\n", "utf-8")
+    fitted_to_all = body(model(found))
+    version = hashlib.blake2b(json.dumps(fitted_to_all).encode(), digest_size=4).hexdigest()
+    FILE.write_text(json.dumps({"version": version} | fitted_to_all, indent=1) + "\n", "utf-8")
     own, other, nobody = (np.array(best[name]) for name in ("own", "other", "nobody"))
     print(f"of users who were left out: AUROC {told(own, other):.3f}, with nobody's questions {told(own, nobody):.3f}")
     for line in (MANY[1], FEW[1], STRONG):

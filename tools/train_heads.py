@@ -27,6 +27,7 @@ from projections.embedding.embedder import unit_vectors
 from projections.embedding.heads import ANSWER_HEADS, FILE, HEADS, SCALE, ending_inputs
 from projections.embedding.use.encoder import loaded
 from streams.extraction.own_words.cues import words_of
+from streams.extraction.own_words.endings import measured
 from streams.extraction.own_words.splitting import parts_of
 
 if TYPE_CHECKING:
@@ -82,16 +83,14 @@ def of_endings(over: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
     inputs, wanted = [], []
     for user in users:
         known = all_vectors[[at[one["text"]] for one in user["known"]]]
+        words_known = [words_of(one["text"]) for one in user["known"]]
         for later in user["new"]:
             vectors = all_vectors[[at[part] for part in parts_of(later["text"])]]
             scores = 1 / (1 + np.exp(-(vectors @ over[:-1] + over[-1])))
-            chosen = [vectors[0], vectors[int(scores.argmax())]]
-            cosines = np.max(np.stack(chosen) @ known.T, axis=0)
-            words = words_of(later["text"])
-            shared = np.array([not words.isdisjoint(words_of(one["text"])) for one in user["known"]])
+            surest, cosines, shared = measured(later["text"], vectors, scores, known, words_known)
             everything = list(range(len(known)))
             for some in (everything, *(chance.sample(everything, chance.randint(1, len(known))) for _ in range(3))):
-                inputs.append(ending_inputs(float(scores.max()), cosines[some], shared[some]))
+                inputs.append(ending_inputs(surest, cosines[some], shared[some]))
                 wanted.append(np.array([user["known"][n]["id"] in later["ends"] for n in some]))
     return np.concatenate(inputs).astype(np.float64), np.concatenate(wanted)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class Heads:
         return _scores(self._of_answers[head], np.hstack([answers, questions]))
 
     def scores_of_endings(
-        self, over: float, cosines: NDArray[np.float32], shared: NDArray[np.bool_]
+        self, over: float, cosines: NDArray[np.floating[Any]], shared: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
         """Return how surely a statement ends each of several others, from 0 to 1.
 
@@ -69,7 +69,7 @@ class Heads:
         return _scores(self._ending, ending_inputs(over, cosines, shared))
 
 
-def ending_inputs(over: float, cosines: NDArray[np.float32], shared: NDArray[np.bool_]) -> NDArray[np.float32]:
+def ending_inputs(over: float, cosines: NDArray[np.floating[Any]], shared: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Return `over`, by how much each other statement leads the rest, and whether it shares a word: (others, 3)."""
     ranked = np.sort(np.append(cosines, np.full(2, LEAST_NEAR, cosines.dtype)))
     lead = cosines - np.where(cosines >= ranked[-1], ranked[-2], ranked[-1])

@@ -802,11 +802,11 @@ class IndexSearch:
 
 def answered(pool: Pool, found: list[FoundT]) -> SearchResult[FoundT]:
     """Return the answer with what a search found, and how relevant that is."""
-    values = measured(pool, found)
-    relevance = load().of(values)
-    line = load().line(relevance, values.texts)
+    values, model = measured(pool, found), load()
+    relevance = model.of(values)
+    line = model.line(relevance, values.texts)
     lacks_turns = pool.meanings is not None and not pool.meanings.is_complete
-    evidence = load().evidence(relevance, line)
+    evidence = model.evidence(relevance, line)
     return SearchResult(found, pool.by_words, relevance.tolist(), line, evidence, lacks_turns)
 
 

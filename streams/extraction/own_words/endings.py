@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -28,6 +28,23 @@ MOST_KEPT: Final = 2_048
 """Known texts of which vector and words are kept, some 6 MB: the same memories are near to many turns of a user."""
 
 
+def measured(
+    text: str,
+    of_parts: NDArray[np.floating[Any]],
+    over: NDArray[np.floating[Any]],
+    of_known: NDArray[np.floating[Any]],
+    words_known: Sequence[set[str]],
+) -> tuple[float, NDArray[np.floating[Any]], NDArray[np.bool_]]:
+    """Return how surely a text says that something is over, how near known ones are, and which share a word with it.
+
+    `of_parts` are the vectors of the text's `parts_of`, `over` their scores. A known text is as near as it is to the
+    whole text, or to the part that is surest.
+    """
+    cosines = np.maximum(of_known @ of_parts[0], of_known @ of_parts[over.argmax()])
+    words = words_of(text)
+    return float(over.max()), cosines, np.array([not words.isdisjoint(other) for other in words_known])
+
+
 class Endings:
     """Tells what a statement ends by what it says, and by how near others are to it."""
 
@@ -47,10 +64,7 @@ class Endings:
             of_parts = vectors[place : place + len(those)]
             place += len(those)
             over = self._heads.scores("over", of_parts)
-            cosines = np.maximum(of_known @ of_parts[0], of_known @ of_parts[over.argmax()])
-            words = words_of(text)
-            shared = np.array([not words.isdisjoint(other) for other in words_known])
-            scores = self._heads.scores_of_endings(float(over.max()), cosines, shared)
+            scores = self._heads.scores_of_endings(*measured(text, of_parts, over, of_known, words_known))
             found.append((scores >= ENDED) & (over.max() >= OVER))
         return found
 

@@ -277,20 +277,19 @@ class OwnWords(RulesLineage):
         distinct = list(dict.fromkeys([*(text for texts in read for text in texts), *questions]))
         vectors = await self._vectors(distinct)
         at = {text: place for place, text in enumerate(distinct)}
-        lasting, own, kept, alone = (
+        lasting, own, kept, alone, over = (
             dict(zip(distinct, self._heads.scores(head, vectors).tolist(), strict=True))
-            for head in ("lasting", "own", "kept", "alone")
+            for head in ("lasting", "own", "kept", "alone", "over")
         )
-        over = self._heads.scores("over", vectors[[at[said] for said, _ in read]]).tolist()
         pair = vectors[[at[said] for said, _ in read]], vectors[[at[question] for question in questions]]
         answers = zip(*(self._heads.scores_of_answers(head, *pair).tolist() for head in ANSWER_HEADS), strict=True)
         found = []
-        for one, (said, whole), answer, is_over in zip(statements, read, answers, over, strict=True):
+        for one, (said, whole), answer in zip(statements, read, answers, strict=True):
             lasts, says = answer if one.question else (lasting[said], kept[said])
             if one.means:
                 lasts, says = max(lasts, lasting[whole]), max(says, kept[whole])
             is_own = max(own[said], own[whole])
-            found.append(_Heard(lasting=lasts, kept=says, own=is_own, alone=alone[said], over=is_over))
+            found.append(_Heard(lasting=lasts, kept=says, own=is_own, alone=alone[said], over=over[said]))
         return found
 
     async def _by_clauses(self, doubtful: Sequence[_Kept]) -> None:

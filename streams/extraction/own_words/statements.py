@@ -221,7 +221,6 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
             continue
         mends, mended_at = taken_up if number == 0 and taken_up else (None, None)
         sentence, meant = _mended(part, mends, piece)
-        is_repaired = meant is not None and (sentence, meant) != (part, part)
         of_theirs = of_another and number == 0
         keys, event, clauses_before = _findings(meant or sentence, piece, clauses_before, of_another=of_theirs)
         keys += liked if number == 0 else []
@@ -229,7 +228,8 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
         keys = keys or field
         said = _before_question(sentence) if is_question(sentence) or asks_for_reminder(sentence) else sentence
         continues = number < len(asks) or (bool(asks) and number == 1 and _ALSO.match(sentence) is not None)
-        answer = answered(asks[min(number, len(asks) - 1)], sentence) if continues else None
+        asked_here = asks[min(number, len(asks) - 1)] if continues else None
+        answer = answered(asked_here, sentence) if asked_here is not None else None
         if answer is not None and not keys:
             keys = list(answer.keys)
             if answer.agrees_to:
@@ -257,14 +257,16 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
                 behind=None if is_apart else behind,
                 behind_at=asked_by if is_first and not is_apart else None,
                 asked=question,
-                question=asks[min(number, len(asks) - 1)] if continues else None,
+                question=asked_here,
                 mends=mends,
                 lives_from=tuple(dict.fromkeys(place for place in places if place is not None)),
                 means=None if answer is None else answer.agrees_to or answer.denies,
                 speaker=speaker,
                 event=event,
                 is_brief=one.is_brief or _is_mood(event, sentence),
-                is_certain=bool(field) or asks_for_good(one.said) or is_repaired,  # who mends it wants it kept
+                is_certain=bool(field)
+                or asks_for_good(one.said)
+                or (meant is not None and (sentence, meant) != (part, part)),  # who mends it wants it kept
             )
             text = one.text
         told.append(text)
