@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter
 from datetime import date
 from heapq import merge
-from itertools import pairwise
+from itertools import pairwise, product
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
@@ -39,7 +39,7 @@ KEEP: Final = "keep"
 
 _SECRET = re.compile(
     r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[A-Za-z0-9+/=\s]{0,16384}(?:-----END [A-Z ]{0,20}PRIVATE KEY-----)?"
-    r"|(?<![A-Za-z0-9_-])(?:sk-[A-Za-z0-9_-]{16,}|gh[oprsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{20,}"
+    r"|(?<![A-Za-z0-9_])(?<![A-Za-z0-9_]-)(?:sk-[A-Za-z0-9_-]{16,}|gh[oprsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{20,}"
     r"|glpat-[A-Za-z0-9_-]{20,}|A(?:KIA|SIA)[0-9A-Z]{16}|xox[abeprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{20,}"
     r"|AIza[A-Za-z0-9_-]{30,}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/=]{20,}|hf_[A-Za-z0-9]{30,}"
     r"|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{40,}|SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,}"
@@ -91,8 +91,8 @@ _IBAN_LENGTHS: Final = {country: length for length, named in _IBAN_COUNTRIES.ite
 MAX_PASSES: Final = 8
 """Over one text; numbers that are written on to each other without end lose what is left beside the last marks."""
 _WRITTEN_ON = re.compile(r"(?<=\])[A-Za-z0-9]+|(?<![A-Za-z0-9])[A-Za-z0-9]+(?=\[)")
-_NUMBERS: Final = frozenset[str]({"iban", "id_card", "card", "phone"})
-"""Kinds of which one may be written on to another without a sign that shows where it begins."""
+_GOES_ON: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9]|(?<=[A-Za-z])[_-])")
+"""The last sign of what was found and the next one, where they are written as one word."""
 _LONG_RUN: Final = re.compile(r"(?<!\d)\d{5,64}(?!\d)")
 """Digits in which one number may end and another begin."""
 _NUMBER: Final = 64
@@ -247,9 +247,11 @@ def _pass(text: str, finders: list[_Finder], found: Counter[tuple[str, str, Acti
     """
     taken: list[_Taken] = []
     usual = _folded(text)
-    together = _written_together(usual, [finder for finder in finders if finder[1] in _NUMBERS])
-    alone = ((finder, list(finder[3](text if finder[1] == OWN else usual))) for finder in finders)
-    for (name, label, action, _), spans in [*together, *alone]:
+    known = [finder for finder in finders if finder[1] != OWN]
+    alone = [(finder, list(finder[3](text if finder[1] == OWN else usual))) for finder in finders]
+    seen = [*_written_together(usual, known), *alone]
+    places = sorted({span for finder, spans in seen if finder[1] != OWN for span in spans})
+    for (name, label, action, _), spans in [*seen, *_sharing(usual, known, places)]:
         if spans:
             taken, times = _joined(taken, spans, name)
             found[name, label, action] += times
@@ -288,6 +290,16 @@ def _written_together(text: str, finders: list[_Finder]) -> Iterator[tuple[_Find
                 yield second[0], [(cut, cut + second[1][1])]
 
 
+def _sharing(text: str, finders: list[_Finder], seen: list[Span]) -> Iterator[tuple[_Finder, list[Span]]]:
+    """Find numbers that begin within one that was seen and go on behind it, where no boundary stands at its end."""
+    for left, right in seen:
+        if _GOES_ON.match(text, right - 1):
+            for finder, cut in product(finders, range(max(left + 1, right - _NUMBER), right)):
+                begin, end = next(finder[3](text[cut : right + _NUMBER]), (-1, 0))
+                if begin == 0 and cut + end > right:
+                    yield finder, [(cut, cut + end)]
+
+
 def _finder(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Span]]:
     return lambda text: (found.span() for found in pattern.finditer(text))
 
@@ -305,11 +317,18 @@ def _finder_of_all(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Span]]:
 
 
 def _emails(text: str) -> Iterator[Span]:
-    return (found.span() for found in _EMAIL.finditer(text)) if "@" in text else iter(())
+    """Find addresses, each with an @ of its own: the host of one may be the name in the next."""
+    found = _EMAIL.search(text) if "@" in text else None
+    while found is not None:
+        yield found.span()
+        found = _EMAIL.search(text, text.index("@", found.start()) + 1)
 
 
 def _ibans(text: str) -> Iterator[Span]:
-    """Find account numbers: they have the length of their country, and their remainder by 97 is 1."""
+    """Find account numbers: they have the length of their country, and their remainder by 97 is 1.
+
+    Also one that begins within another.
+    """
     start = 0
     while (found := _IBAN.search(text, start)) is not None:
         start = found.start() + 1
@@ -319,8 +338,7 @@ def _ibans(text: str) -> Iterator[Span]:
             continue
         given = "".join(text[place] for place in places).upper()
         if int("".join(str(int(each, 36)) for each in given[4:] + given[:4])) % 97 == 1:
-            start = places[-1] + 1
-            yield found.start(), start
+            yield found.start(), places[-1] + 1
 
 
 def _id_cards(text: str) -> Iterator[Span]:
