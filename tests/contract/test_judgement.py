@@ -1,6 +1,6 @@
-"""A model's entries in 23 languages, judged by the built-in encoder: the good ones stay, the bad ones are doubted.
+"""A model's entries in 28 languages, judged by the built-in encoder: the good ones stay, the bad ones are doubted.
 
-`tests/data/grounding.jsonl` was written by somebody who had not seen the judgement.
+`tests/data/grounding.jsonl` and `grounding_second.jsonl` were written by two authors who had not seen the judgement.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ if TYPE_CHECKING:
 
     from streams.extraction.protocol import Window
 
-CASES = [
-    json.loads(line)
-    for line in (Path(__file__).parents[1] / "data" / "grounding.jsonl").read_text("utf-8").splitlines()
+DATA = Path(__file__).parents[1] / "data"
+BOUNDS = [
+    ("grounding.jsonl", 1, 73, 6),
+    ("grounding_second.jsonl", 0, 59, 5),
 ]
-MOST_LOST = 1
-MOST_BAD_CONFIRMED = 6
-"""Of 70; 2026-11-28."""
-LEAST_CONFIRMED = 70
-"""Of 123 good ones; 64 of the 90 in languages that the encoder reads. The others are kept, with half the importance."""
+"""Of each file the most good ones that may be lost, the least that are confirmed, and the most bad ones that are.
+
+2026-11-29: of 123 and 80 good ones, and 70 and 40 bad ones. Good ones that are not confirmed are kept, with half the
+importance.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -73,11 +74,15 @@ def state(extraction: Extraction) -> str:
     return "confirmed" if extraction.proposals[0].confirmed else "doubted"
 
 
-async def test_good_entries_stay_in_any_language_and_bad_ones_are_doubted_or_dropped(encoder: BuiltinEmbedder):
-    found = Counter([(case["good"], state(await judge(encoder, case["turns"], case["entry"]))) for case in CASES])
-    assert found[True, "lost"] <= MOST_LOST
-    assert found[True, "confirmed"] >= LEAST_CONFIRMED
-    assert found[False, "confirmed"] <= MOST_BAD_CONFIRMED
+@pytest.mark.parametrize(("file", "most_lost", "least_confirmed", "most_bad_confirmed"), BOUNDS)
+async def test_good_entries_stay_in_any_language_and_bad_ones_are_doubted_or_dropped(
+    encoder: BuiltinEmbedder, file: str, most_lost: int, least_confirmed: int, most_bad_confirmed: int
+):
+    cases = [json.loads(line) for line in (DATA / file).read_text("utf-8").splitlines()]
+    found = Counter([(case["good"], state(await judge(encoder, case["turns"], case["entry"]))) for case in cases])
+    assert found[True, "lost"] <= most_lost
+    assert found[True, "confirmed"] >= least_confirmed
+    assert found[False, "confirmed"] <= most_bad_confirmed
 
 
 def said(text: str) -> list[dict[str, Any]]:
@@ -90,6 +95,9 @@ def said(text: str) -> list[dict[str, Any]]:
         ("I run 5 km every morning.", {"content": "The user runs 15 km every morning."}, "a number in it"),
         ("I live in Oslo.", {"content": "The user has lived in Bergen since spring."}, "a name in it"),
         ("I do not smoke.", {"content": "The user smokes."}, "its line denies it"),
+        ("我养了两只猫。", {"content": "用户养了三只猫。"}, "a number in it"),
+        ("We meet on Friday.", {"content": "The user has a meeting on Monday."}, "a name in it"),
+        ("Wir wohnen in Bonn.", {"content": "Der Nutzer hat ein Haus und wohnt in Kassel."}, "a name in it"),
         ("I run every morning.", {"content": "Some people hate mushrooms."}, "it is not near"),
         (
             "Momo hates fish.",
@@ -122,9 +130,25 @@ async def test_a_line_that_only_asks_is_no_source(encoder: BuiltinEmbedder, text
         ("Ich habe zwei Kinder und wohne in Hamburg.", "The user has 2 children and lives in Hamburg."),
         ("Мне сорок пять лет.", "The user is 45 years old."),
         ("J'ai deux enfants.", "User has 2 children."),
+        ("Saya punya empat puluh kambing.", "The user has 40 goats."),
     ],
 )
 async def test_a_number_may_be_spelt_in_the_language_of_the_talk(encoder: BuiltinEmbedder, text: str, content: str):
+    extraction = await judge(encoder, said(text), {"content": content, "sources": [1]})
+    assert [proposal.confirmed for proposal in extraction.proposals] == [True]
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("Unser Hund bekommt nur Nassfutter.", "Der Hund des Nutzers bekommt kein Trockenfutter, nur Nassfutter."),
+        ("Às terças e quintas faço natação.", "The user swims on Tuesdays and Thursdays."),
+        ("我妈上个月从长沙搬到深圳跟我们一起住了。", "用户的母亲上个月从长沙搬到深圳，与用户同住。"),
+    ],
+)
+async def test_nouns_days_and_months_are_no_names_and_numbers_that_nobody_said(
+    encoder: BuiltinEmbedder, text: str, content: str
+):
     extraction = await judge(encoder, said(text), {"content": content, "sources": [1]})
     assert [proposal.confirmed for proposal in extraction.proposals] == [True]
 

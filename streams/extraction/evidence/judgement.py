@@ -17,7 +17,7 @@ import numpy as np
 from unicode_rbnf import RbnfEngine
 
 from projections.text.scripts import is_read, script_of
-from streams.extraction.model.wording import letters, terms
+from streams.extraction.model.wording import is_english, letters, terms
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -77,15 +77,25 @@ _YES: Final = re.compile(
 _MONTH: Final = re.compile(
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b", re.IGNORECASE
 )
+_WEEKDAY: Final = re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?")
+_GERMAN: Final = re.compile(
+    r"\b(?:der|die|das|des|dem|den|und|ist|hat|mit|ein|eine|im|am|seine?|ihre?)\b", re.IGNORECASE
+)
+"""Of a text in which every noun has a capital."""
+_GERMAN_NAME: Final = re.compile(r"\b(?:in|bei|heißt|nach|aus|von|namens) ([A-ZÄÖÜ][\w-]{2,40})")
+"""A noun without an article behind a word that names follow."""
 _DATE: Final = re.compile(
     rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH.pattern}(?:,? \d{{4}})?|{_MONTH.pattern} \d{{1,2}}(?:,? \d{{4}})?"
-    r"|\d{4}-\d\d-\d\d|(?:\d{4}年)?\d{1,2}月\d{1,2}[日号]",
+    r"|\d{4}-\d\d(?:-\d\d)?|(?:\d{4}年)?\d{1,2}月\d{1,2}[日号]",
     re.IGNORECASE,
 )
-"""A day that a model may have reckoned: its numbers need not stand in a line."""
+"""A day or month that a model or our own rules may have reckoned: its numbers need not stand in a line."""
 _LANGUAGES: Final = {
-    "LATIN": ("en", "de", "fr", "es", "pt", "it", "nl", "pl", "tr", "vi", "fi", "sw"),
-    "CYRILLIC": ("ru", "uk"),
+    "LATIN": (
+        *("en", "de", "fr", "es", "pt", "it", "nl", "pl", "tr", "vi", "fi", "sw"),
+        *("sv", "da", "no", "cs", "hu", "ro", "hr", "id"),
+    ),
+    "CYRILLIC": ("ru", "uk", "bg"),
     "THAI": ("th",),
     "HANGUL": ("ko",),
     "ARABIC": ("ar",),
@@ -211,7 +221,7 @@ class _Evidence:
         self._lines = lines
         self._cited = " \n".join(line.piece.text for line in lines)
         self._window = " \n".join(f"{piece.name or ''} {piece.text}" for piece in window.pieces)
-        self._days = "".join(f" {piece.occurred_at:%Y %m %d}" for piece in window.pieces)
+        self._days = "".join(f" {piece.occurred_at:%Y}" for piece in window.pieces)
         self._texts = [text for line in lines for text in line.texts]
         asked = [line.piece.text for line in lines if line.asked]
         self._is_answer = bool(asked) or any(line.piece.speaker == "assistant" for line in lines)
@@ -267,7 +277,10 @@ class _Evidence:
         """Return whether a name, in the script of its lines, is none of theirs; in another script nobody can tell."""
         script = script_of(self._cited)
         said = _plain(self._window)
-        names = [n for n in _NAME.findall(content) if script == "LATIN" and not _MONTH.fullmatch(n)]
+        written = (_GERMAN_NAME if _is_german(content) else _NAME).findall(content) if script == "LATIN" else []
+        names = [
+            n for n in written if not _MONTH.fullmatch(n) and (is_english(self._cited) or not _WEEKDAY.fullmatch(n))
+        ]
         value = self._proposal.value or ""
         if self._proposal.attribute in _OF_NAMES and script_of(value) == script:
             names.append(value)
@@ -292,6 +305,10 @@ def _plain(text: str) -> str:
     return letters("".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))).replace(
         "đ", "d"
     )
+
+
+def _is_german(text: str) -> bool:
+    return _GERMAN.search(text) is not None and not is_english(text)
 
 
 def _numbers(text: str) -> set[str]:
