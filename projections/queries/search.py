@@ -23,12 +23,13 @@ from projections.embedding.stored_vector import vector_of
 from projections.index.centre import centre_of
 from projections.index.embedded.state_search import search_state
 from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, IndexQuery, Leg, Legs, VectorRows
+from projections.profile.persons_asked import persons_asked
 from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.memory_rows import MemoryRows, MemoryRowsByUser, sees_all
 from projections.queries.ranking import NO_PARTS, POOL, Parts, rank, turn_scores
-from projections.queries.reference_scale import ReferenceScale
+from projections.queries.reference_scale import BUILTIN, ReferenceScale
 from projections.queries.relevance import Measured, load
 from projections.queries.turns.index import MAX_CHARACTERS, TurnIndex, said_by, source_of, spoken, words_of
 from projections.queries.turns.making import TurnVectorMaking
@@ -260,6 +261,10 @@ class Pool:
     """The turns that have what the query names letter by letter, as `parts.named`."""
     scale: tuple[float, float] = (1.0, 0.0)
     """Of the encoder's cosines, to those that relevance is told by."""
+    text: str = ""
+    """Of the query."""
+    asking: View | None = None
+    """The query as relevance asks the built-in encoder's vectors; None where another one serves, or none."""
 
     @property
     def has_slots(self) -> bool:
@@ -467,6 +472,8 @@ class IndexSearch:
             spoken(question.text),
             named,
             await self._scale.of(multilingual(self._embedder)) if views else (1.0, 0.0),
+            question.text,
+            _asking(views),
         )
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
@@ -702,6 +709,64 @@ class IndexSearch:
             self._turn_index.count(owner, pool.turns.words)
         return chosen
 
+    def answered(self, pool: Pool, found: list[FoundT]) -> SearchResult[FoundT]:
+        """Return the answer with what a search found, and how relevant that is."""
+        values, model = self._measured(pool, found), load()
+        relevance = model.of(values)
+        line = model.line(relevance, values.texts)
+        lacks_turns = pool.meanings is not None and not pool.meanings.is_complete
+        evidence = model.evidence(relevance, line)
+        return SearchResult(found, pool.by_words, relevance.tolist(), line, evidence, lacks_turns)
+
+    def _measured(self, pool: Pool, found: Sequence[Found | FoundTurn]) -> Measured:
+        """Return what tells how relevant results of a search are."""
+        persons, is_plain = persons_asked(pool.text), pool.asking is None
+        shares, between, missed = [], [], []
+        for one in found:
+            content = said_by(one.turn) if isinstance(one, FoundTurn) else one.memory.content
+            rows = [] if pool.turns is None else pool.turns.places(_sources(one))
+            of_turns = max(pool.turns.shares[rows]) if pool.turns is not None and rows else None
+            shares.append(pool.share_of(content) if of_turns is None else of_turns)
+            between.append(spoken(content) not in (None, pool.language))
+            missed.append(persons.misses(content))
+        near = self._near(pool, found)
+        scale, shift = pool.scale if is_plain else (1.0, 0.0)
+        return Measured(
+            scale * near + shift,
+            np.array(shares, np.float64),
+            np.array(between, np.bool_),
+            np.array(missed, np.float64),
+            max(len(pool.memories), 0 if pool.turns is None else int(pool.turns.visible.sum())),
+            is_unnamed=persons.is_unnamed,
+            is_plain=is_plain,
+            slots=np.array([one.ranked.slot if isinstance(one, Found) else 0.0 for one in found])
+            if pool.has_slots
+            else None,
+            asks=np.array(
+                [isinstance(one, FoundTurn) and only_asks(one.turn.message.content) for one in found], np.bool_
+            ),
+        )
+
+    def _near(self, pool: Pool, found: Sequence[Found | FoundTurn]) -> Scored:
+        """Return how near each result is, by the nearest of its texts; NaN where no meaning is known."""
+        asking, meanings = pool.asking, pool.meanings
+        vectors = dict[str, Vectors]()
+        if asking is not None:
+            for owner in dict.fromkeys(one.owner for one in found):
+                memories = [one.memory for one in found if isinstance(one, Found) and one.owner == owner]
+                vectors |= self._vectors_in(asking, owner, memories, pool.vectors.get(owner, NO_VECTORS))
+        near = []
+        for one in found:
+            known = []
+            if isinstance(one, Found) and asking is None:
+                known.append(one.ranked.cosine)
+            elif isinstance(one, Found) and asking is not None and (vector := vectors.get(one.memory.memory_id)) is not None:
+                known.append(float(vector @ asking.vector))
+            if meanings is not None:
+                known.append(meanings.near(_sources(one), None if asking is None else asking.vector))
+            near.append(max((value for value in known if value is not None), default=np.nan))
+        return np.array(near, np.float64)
+
     def _is_told(self, owner: Owner, pool: Pool, found: FoundTurn, told: Mapping[str, list[Found]]) -> bool:
         """Return whether the memories that came from a turn say what it would answer."""
         event_id = found.turn.message.envelope.event_id
@@ -709,6 +774,8 @@ class IndexSearch:
         if memories is None or pool.turns is None:
             return False
         remembered = {word for one in memories for word in tokens(one.memory.content[:MAX_CHARACTERS])}
+        if remembered.issuperset(words_of(found.turn)):
+            return True
         if pool.slot_asked is not None:  # the words that ask for a slot, as "how old", need not stand in what answers
             return any(one.ranked.slot for one in memories) or remembered.issuperset(pool.tokens)
         said = set(words_of(found.turn)).intersection(pool.tokens)
@@ -800,44 +867,16 @@ class IndexSearch:
         return await search_state(owner, state, lambda: self._shards.of(owner).ledger, self._shards.encoding, asked)
 
 
-def answered(pool: Pool, found: list[FoundT]) -> SearchResult[FoundT]:
-    """Return the answer with what a search found, and how relevant that is."""
-    values, model = measured(pool, found), load()
-    relevance = model.of(values)
-    line = model.line(relevance, values.texts)
-    lacks_turns = pool.meanings is not None and not pool.meanings.is_complete
-    evidence = model.evidence(relevance, line)
-    return SearchResult(found, pool.by_words, relevance.tolist(), line, evidence, lacks_turns)
+def _asking(views: Sequence[View]) -> View | None:
+    """Return how relevance asks by the built-in encoder's vectors; None for another encoder, several, or none."""
+    if len(views) != 1 or views[0].model != BUILTIN:
+        return None
+    return replace(views[0], vector=load().asking(views[0].vector))
 
 
-def measured(pool: Pool, found: Sequence[Found | FoundTurn]) -> Measured:
-    """Return what tells how relevant results of a search are."""
-    cosines, shares, between = [], [], []
-    for one in found:
-        event_ids: Sequence[str]
-        if isinstance(one, FoundTurn):
-            event_ids, cosine, content = [one.turn.message.envelope.event_id], None, one.turn.message.content
-        else:
-            event_ids, cosine, content = one.memory.source_ids, one.ranked.cosine, one.memory.content
-        near = [cosine, *(pool.meanings.said(event_id) for event_id in event_ids)] if pool.meanings else [cosine]
-        cosines.append(max((known for known in near if known is not None), default=np.nan))
-        rows = [] if pool.turns is None else [row for i in event_ids if (row := pool.turns.words.place(i)) is not None]
-        rows = [row for row in rows if pool.turns is not None and row < len(pool.turns.shares)]
-        shares.append(pool.share_of(content) if pool.turns is None or not rows else max(pool.turns.shares[rows]))
-        between.append(spoken(content) not in (None, pool.language))
-    of_turns = pool.meanings.cosines if pool.meanings is not None else np.empty(0)
-    best = np.fmax.reduce(np.concatenate((pool.parts.cosines, of_turns)), initial=np.nan)
-    scale, shift = pool.scale
-    return Measured(
-        scale * np.array(cosines, np.float64) + shift,
-        np.array(shares, np.float64),
-        np.array(between, np.bool_),
-        scale * float(best) + shift,
-        max(float(pool.turns.shares.max(initial=0.0)) if pool.turns is not None else 0.0, max(shares, default=0.0)),
-        max(len(pool.memories), 0 if pool.turns is None else int(pool.turns.visible.sum())),
-        np.array([one.ranked.slot if isinstance(one, Found) else 0.0 for one in found]) if pool.has_slots else None,
-        np.array([isinstance(one, FoundTurn) and only_asks(one.turn.message.content) for one in found], np.bool_),
-    )
+def _sources(found: Found | FoundTurn) -> Sequence[str]:
+    """Return the ids of what a result came from."""
+    return (found.turn.message.envelope.event_id,) if isinstance(found, FoundTurn) else found.memory.source_ids
 
 
 def _once(found: list[Candidates]) -> list[Candidates]:

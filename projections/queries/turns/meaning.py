@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from projections.embedding.languages import View
     from projections.queries.turns.index import TurnMatches, UserWords
     from projections.queries.turns.making import TurnVectorMaking
+    from projections.queries.turns.vectors import UserMeanings
     from schemas.identity import Owner
 
     Rows: TypeAlias = NDArray[np.int64]
@@ -39,6 +40,8 @@ class TurnMeanings:
     words: UserWords
     cosines: Cosines
     """Of each row with the question: NaN where the row has no vector, or is not seen."""
+    vectors: UserMeanings
+    """Of the rows."""
     scores: Cosines
     """Of rows in another language than the question: the same less what these have in common, with the share of the
     session's best; NaN for all others."""
@@ -56,14 +59,22 @@ class TurnMeanings:
         row = self.words.row(event_id)
         return None if row is None or np.isnan(self.cosines[row]) else float(self.cosines[row])
 
-    def said(self, event_id: str) -> float | None:
-        """Return the cosine of a turn, of a reply that of the turn that it answers; None where there is none."""
+    def near(self, event_ids: Sequence[str], asking: Vectors | None) -> float | None:
+        """Return the cosine of the nearest of some turns, or its product with what asks; None where there is none.
+
+        Of a reply it is that of the turn that it answers.
+        """
+        rows = [row for event_id in event_ids if (row := self._row_said(event_id)) is not None]
+        if not rows:
+            return None
+        return float(self.cosines[rows].max()) if asking is None else self.vectors.nearest(rows, asking)
+
+    def _row_said(self, event_id: str) -> int | None:
+        """Return the row of a turn that has a cosine, of a reply that of the turn that it answers."""
         row = self.words.place(event_id)
         if row is not None and not self.words.by_user[row]:
             row = self.words.answered(row)
-        if row is None or row >= len(self.cosines) or np.isnan(self.cosines[row]):
-            return None
-        return float(self.cosines[row])
+        return None if row is None or row >= len(self.cosines) or np.isnan(self.cosines[row]) else row
 
     def best(self) -> Iterator[str]:
         """Yield the ids of the turns in another language, the nearest first."""
@@ -111,7 +122,7 @@ class TurnMeaning:
         rows = np.flatnonzero(~np.isnan(scores))
         if len(rows):
             scores[rows] = with_sessions(scores[rows], words.sessions()[rows])
-        return TurnMeanings(words, cosines[:count], scores[:count], is_complete)
+        return TurnMeanings(words, cosines[:count], meanings, scores[:count], is_complete)
 
 
 async def _meant(question: str, views: Sequence[View], encoder: Embedder) -> Vectors:
