@@ -290,7 +290,9 @@ def show(name: str, judged: list[tuple[Measured, Asked]], relevance: Relevance) 
         best = {k: np.array([v.max() for v, (_, o) in zip(values, some, strict=True) if o.kind == k]) for k in KINDS}
         said, about = np.concatenate(values), np.concatenate([one.answers for _, one in some])
         apart = ", ".join(f"{kind} {told(best['own'], best[kind]):.3f}" for kind in KINDS[1:])
-        print(f"{name}, {'between' if is_between else 'within'}: results {told(said[about], said[~about]):.3f}, {apart}")
+        print(
+            f"{name}, {'between' if is_between else 'within'}: results {told(said[about], said[~about]):.3f}, {apart}"
+        )
         lines = [relevance.line(v, m.texts) for v, (m, _) in zip(values, some, strict=True)]
         kept = [v >= line for v, line in zip(values, lines, strict=True)]
         answers = [one.answers for _, one in some]
@@ -298,12 +300,15 @@ def show(name: str, judged: list[tuple[Measured, Asked]], relevance: Relevance) 
         shown = {
             kind: np.mean([k.sum() for k, (_, o) in zip(kept, some, strict=True) if o.kind == kind]) for kind in KINDS
         }
-        found = {kind: np.mean([k.any() for k, (_, o) in zip(kept, some, strict=True) if o.kind == kind]) for kind in KINDS}
+        found = {
+            kind: np.mean([k.any() for k, (_, o) in zip(kept, some, strict=True) if o.kind == kind]) for kind in KINDS
+        }
         print(f"  answers that stay {stays:.3f}; lines", {k: round(float(v), 2) for k, v in shown.items()})
         print("  anything found", {k: round(float(v), 3) for k, v in found.items()})
-        for low in (0.0, 0.2, 0.4, 0.6, 0.8):
-            if (rows := (said >= low) & (said < low + 0.2 + (low == 0.8))).any():
-                print(f"  {low:.1f}-{low + 0.2:.1f}: {rows.sum()} results, {about[rows].mean():.2f} about the question")
+        fifths = np.minimum((5 * said).astype(int), 4)
+        for fifth in np.unique(fifths).tolist():
+            rows = fifths == fifth
+            print(f"  from {fifth / 5}: {rows.sum()} results, {about[rows].mean():.2f} about the question")
 
 
 def main() -> None:

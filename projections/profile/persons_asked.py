@@ -13,8 +13,8 @@ from projections.text.scripts import HAN
 
 _NAME: Final = re.compile(r"(?<=[\w,] )[A-ZÀ-ÖØ-Þ][\w-]+")
 _NO_NAMES: Final = frozenset(
-    "I I'm Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August "
-    "September October November December Christmas Easter".split()  # noqa: SIM905
+    """I Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August
+    September October November December Christmas Easter""".split()  # noqa: SIM905
 )
 _WORD: Final = re.compile(r"[^\W_]+")
 _PRONOUN: Final = re.compile(r"\b(?:he|she|his|her|hers|him)\b|(?<!其)他(?!们)|她(?!们)")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import in_order
+from projections.profile.upcoming import when
 from projections.profile.visibility import Visibility, visibility_at
 from projections.queries.prompt import EPISODIC, FREE_ATTRIBUTES, FREE_EPISODES, MAX_TOKENS, MemoryContext
 from projections.queries.search import NO_FILTERS, FoundTurn, Question
@@ -111,6 +112,7 @@ class Contexts:
             coming=[] if asked.tier == "free" else self._coming(ranked, owner, asked, visibility, now),
             language=asked.language or self._language(owner, asked),
             max_tokens=asked.max_tokens,
+            has_passed=lambda memory: when(memory, now, lambda: self._queries.zone_of(owner)) == "past",
             hides=lambda text: ranked.names_sensitive(text, visibility),
             provenances=ranked.provenances if asked.marked else None,
         )

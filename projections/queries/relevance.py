@@ -34,8 +34,8 @@ FEATURES: Final = ("near", "share", "missed", "unnamed", "texts")
 SPEAKS_FOR: Final = ("near", "share")
 SLOT_RELEVANCE: Final = 0.9
 """At least, of what fills the slot that a question asks for: so often the rules for questions are right."""
-ASKED_RELEVANCE: Final = 0.05
-"""At most, of a turn that only asks: the same question asked once before is no answer."""
+NO_ANSWER: Final = 0.05
+"""At most, of a turn that only asks, and of a plan that has passed where what lies ahead is asked for."""
 DIGITS: Final = 4
 DIRECTION_SCALE: Final = 100
 """The file has the weights of directions, times this, as integers."""
@@ -62,8 +62,8 @@ class Measured:
     """Whether `near` is a plain cosine, of another encoder than the built-in one."""
     slots: Scored | None = None
     """How well each fills the slot that the question asks for, 0 to 1; None where it asks for none."""
-    asks: NDArray[np.bool_] | None = None
-    """Whether each does no more than ask a question itself."""
+    answers_nothing: NDArray[np.bool_] | None = None
+    """Whether each is no answer, however near: it only asks itself, or what it says has passed."""
 
     def features(self) -> Scored:
         """Return the features, shape (results, FEATURES)."""
@@ -105,7 +105,7 @@ class Relevance:
 
         Not all directions in which two texts are alike say that one answers the other: each has a weight.
         """
-        weighted: Vectors = self._directions * question
+        weighted: Vectors = (self._directions * question).astype(np.float32)
         return weighted
 
     def of(self, measured: Measured) -> Scored:
@@ -118,8 +118,8 @@ class Relevance:
             found[rows] = 1.0 / (1.0 + np.exp(-(features[rows] @ weights[:-1] + weights[-1])))
         if measured.slots is not None:
             found = np.maximum(found, SLOT_RELEVANCE * measured.slots)
-        if measured.asks is not None:
-            found = np.where(measured.asks, np.minimum(found, ASKED_RELEVANCE), found)
+        if measured.answers_nothing is not None:
+            found = np.where(measured.answers_nothing, np.minimum(found, NO_ANSWER), found)
         return np.round(found, DIGITS)
 
     def line(self, relevance: Scored, texts: int) -> float:

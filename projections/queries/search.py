@@ -25,6 +25,7 @@ from projections.index.embedded.state_search import search_state
 from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, IndexQuery, Leg, Legs, VectorRows
 from projections.profile.persons_asked import persons_asked
 from projections.profile.slot_question import filling, slot_asked, was_then
+from projections.profile.upcoming import asks_for_plans, when
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.memory_rows import MemoryRows, MemoryRowsByUser, sees_all
@@ -35,7 +36,7 @@ from projections.queries.turns.index import MAX_CHARACTERS, TurnIndex, said_by, 
 from projections.queries.turns.making import TurnVectorMaking
 from projections.queries.turns.meaning import TurnMeaning
 from projections.shard.ledger import decisions_in_steps
-from projections.state.memory import FORGOTTEN
+from projections.state.memory import ACTIVE, FORGOTTEN
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
 from projections.text.forms import forms_asked, forms_of
@@ -171,6 +172,8 @@ class Asked:
     """The time that the text names."""
     slot: SlotAsked | None = None
     """The slot that it asks for."""
+    asks_for_plans: bool = False
+    """Whether it asks for what lies ahead."""
 
     @property
     def at(self) -> datetime:
@@ -265,6 +268,8 @@ class Pool:
     """Of the query."""
     asking: View | None = None
     """The query as relevance asks the built-in encoder's vectors; None where another one serves, or none."""
+    passed: frozenset[str] = frozenset()
+    """The plans that have passed, and what they came from, where the query asks for what lies ahead."""
 
     @property
     def has_slots(self) -> bool:
@@ -436,11 +441,13 @@ class IndexSearch:
         span = None
         if question.understand_time and may_name_time(question.text):
             span = named_span(question.text, at, self.zone_of(owner))
-        asked = Asked(question, words, views, now, past, span, slot_asked(question.text))
+        slot = slot_asked(question.text)
+        plans = slot is None and asks_for_plans(question.text)
+        asked = Asked(question, words, views, now, past, span, slot, plans)
         found, deepest = await self._hits(owner, asked, turns, sees, meanings)
-        slots = dict[str, float]()
-        if asked.slot is not None and found and found[0].owner == owner:
-            found[0], slots = self._with_slots(found[0], asked, sees)
+        slots, passed = dict[str, float](), frozenset[str]()
+        if (asked.slot is not None or plans) and found and found[0].owner == owner:
+            found[0], slots, passed = self._with_slots(found[0], asked, sees)
         for some in found:
             self._memory_rows.count(some.owner, some.table)
         found = _once(found)
@@ -474,6 +481,7 @@ class IndexSearch:
             await self._scale.of(multilingual(self._embedder)) if views else (1.0, 0.0),
             question.text,
             _asking(views),
+            passed,
         )
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
@@ -537,24 +545,40 @@ class IndexSearch:
 
     def _with_slots(
         self, found: Candidates, asked: Asked, sees: Callable[[Memory], bool]
-    ) -> tuple[Candidates, dict[str, float]]:
-        """Return candidates with those that fill the slot that is asked for, and how well memories do, by id."""
+    ) -> tuple[Candidates, dict[str, float], frozenset[str]]:
+        """Return candidates with those that fill the slot that is asked for, and how well memories do, by id.
+
+        Plans that lie ahead fill it where these are asked for; behind is what has passed, with what that came from.
+        """
         slot, question, at = asked.slot, asked.question, asked.at
-        if slot is None or question.scope not in {"all", "personal"}:
-            return found, {}
+        if question.scope not in {"all", "personal"}:
+            return found, {}, frozenset()
         filters, owner, state = question.filters, found.owner, self._state(asked, found.owner)
-        filled = filling(
-            state,
-            slot,
-            at,
-            agent_id=filters.agent_id,
-            with_past=question.with_past,
-            span=asked.span,
-            found=found.memories,
-        )
+        passed = frozenset[str]()
+        if slot is None:
+            zone = partial(self.zone_of, owner)
+            planned = {memory.memory_id: when(memory, at, zone) for memory in state.memories.values()}
+            filled = {
+                memory_id: 1.0
+                for memory_id, tense in planned.items()
+                if tense == "upcoming" and state.memories[memory_id].status_at(at) == ACTIVE
+            }
+            over = [memory_id for memory_id, tense in planned.items() if tense == "past"]
+            passed = frozenset(over).union(*(state.memories[memory_id].source_ids for memory_id in over))
+            passed -= {event_id for memory_id in filled for event_id in state.memories[memory_id].source_ids}
+        else:
+            filled = filling(
+                state,
+                slot,
+                at,
+                agent_id=filters.agent_id,
+                with_past=question.with_past,
+                span=asked.span,
+                found=found.memories,
+            )
         shown = [i for i in filled if filters.passes(memory := state.memories[i], owner, at) and sees(memory)]
         rows = found.table.rows(state, shown)
-        return found.beside(_others(rows, found)), {i: filled[i] for i in shown}
+        return found.beside(_others(rows, found)), {i: filled[i] for i in shown}, passed
 
     def _hop(self, asked: Asked, pool: Pool, best: list[Found], centre: Centre | None) -> Asked:
         """Return the second search: the rarest words of the best memories, and what they mean besides the usual."""
@@ -689,22 +713,29 @@ class IndexSearch:
     ) -> list[Found | FoundTurn]:
         """Return the best of the memories and of the turns that a pool found, best first.
 
-        A turn is left out where better memories that came from it have the words of the query that it has, or fill the
-        slot that the query asks for. So are those that a forgotten memory came from, and those whose text is hidden.
+        A memory that says all that a better turn says has its place. A turn is left out where better memories that came
+        from it have the words of the query that it has, or fill the slot that the query asks for. So are those that a
+        forgotten memory came from, and those whose text is hidden.
         """
         chosen: list[Found | FoundTurn] = []
         told: dict[str, list[Found]] = {}
+        citing, shown = _by_source(memories), set[str]()
         parts: tuple[Iterable[Found | FoundTurn], ...] = (memories, self._turns(owner, pool, question.filters, hides))
         # Of equal scores the memory comes first: it is the shorter. Turns are read as far as they come to a place.
-        for found in merge(*parts, key=lambda one: -_score(one)):
+        for ranked in merge(*parts, key=lambda one: -_score(one)):
             if len(chosen) == question.limit:
                 break
+            if _score(ranked) < question.min_score or _id_of(ranked) in shown:
+                continue
+            found = ranked if isinstance(ranked, Found) else _whole(ranked, citing) or ranked
             if isinstance(found, Found):
                 for event_id in found.memory.source_ids:
                     told.setdefault(event_id, []).append(found)
-            elif found.score < question.min_score or self._is_told(owner, pool, found, told):
+            elif self._is_told(owner, pool, found, told):
                 continue
-            chosen.append(found)
+            if _id_of(found) not in shown:
+                chosen.append(found)
+                shown.add(_id_of(found))
         if pool.turns is not None:
             self._turn_index.count(owner, pool.turns.words)
         return chosen
@@ -742,15 +773,13 @@ class IndexSearch:
             slots=np.array([one.ranked.slot if isinstance(one, Found) else 0.0 for one in found])
             if pool.has_slots
             else None,
-            asks=np.array(
-                [isinstance(one, FoundTurn) and only_asks(one.turn.message.content) for one in found], np.bool_
-            ),
+            answers_nothing=np.array([_answers_nothing(pool, one) for one in found], np.bool_),
         )
 
     def _near(self, pool: Pool, found: Sequence[Found | FoundTurn]) -> Scored:
         """Return how near each result is, by the nearest of its texts; NaN where no meaning is known."""
         asking, meanings = pool.asking, pool.meanings
-        vectors = dict[str, Vectors]()
+        vectors: dict[str, Vectors] = {}
         if asking is not None:
             for owner in dict.fromkeys(one.owner for one in found):
                 memories = [one.memory for one in found if isinstance(one, Found) and one.owner == owner]
@@ -760,7 +789,11 @@ class IndexSearch:
             known = []
             if isinstance(one, Found) and asking is None:
                 known.append(one.ranked.cosine)
-            elif isinstance(one, Found) and asking is not None and (vector := vectors.get(one.memory.memory_id)) is not None:
+            elif (
+                isinstance(one, Found)
+                and asking is not None
+                and (vector := vectors.get(one.memory.memory_id)) is not None
+            ):
                 known.append(float(vector @ asking.vector))
             if meanings is not None:
                 known.append(meanings.near(_sources(one), None if asking is None else asking.vector))
@@ -774,8 +807,6 @@ class IndexSearch:
         if memories is None or pool.turns is None:
             return False
         remembered = {word for one in memories for word in tokens(one.memory.content[:MAX_CHARACTERS])}
-        if remembered.issuperset(words_of(found.turn)):
-            return True
         if pool.slot_asked is not None:  # the words that ask for a slot, as "how old", need not stand in what answers
             return any(one.ranked.slot for one in memories) or remembered.issuperset(pool.tokens)
         said = set(words_of(found.turn)).intersection(pool.tokens)
@@ -867,11 +898,41 @@ class IndexSearch:
         return await search_state(owner, state, lambda: self._shards.of(owner).ledger, self._shards.encoding, asked)
 
 
+def _id_of(found: Found | FoundTurn) -> str:
+    return found.turn.message.envelope.event_id if isinstance(found, FoundTurn) else found.memory.memory_id
+
+
+def _by_source(memories: Sequence[Found]) -> dict[str, list[Found]]:
+    """Return memories by what each came from."""
+    found: dict[str, list[Found]] = {}
+    for one in memories:
+        for event_id in one.memory.source_ids:
+            found.setdefault(event_id, []).append(one)
+    return found
+
+
+def _whole(found: FoundTurn, citing: Mapping[str, list[Found]]) -> Found | None:
+    """Return the memory that says all that a turn says, with its score; None for none."""
+    words = set(words_of(found.turn))
+    for one in citing.get(found.turn.message.envelope.event_id, ()):
+        if words.issubset(tokens(one.memory.content[:MAX_CHARACTERS])):
+            return replace(one, ranked=replace(one.ranked, score=max(found.score, one.ranked.score)))
+    return None
+
+
 def _asking(views: Sequence[View]) -> View | None:
     """Return how relevance asks by the built-in encoder's vectors; None for another encoder, several, or none."""
     if len(views) != 1 or views[0].model != BUILTIN:
         return None
     return replace(views[0], vector=load().asking(views[0].vector))
+
+
+def _answers_nothing(pool: Pool, found: Found | FoundTurn) -> bool:
+    """Return whether a result only asks itself, or is a plan that has passed where what lies ahead is asked for."""
+    if isinstance(found, Found):
+        return found.memory.memory_id in pool.passed
+    message = found.turn.message
+    return message.envelope.event_id in pool.passed or only_asks(message.content)
 
 
 def _sources(found: Found | FoundTurn) -> Sequence[str]:

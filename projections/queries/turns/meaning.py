@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 SESSION_SHARE: Final = 0.6
 """Of the best turn of its session in the score of a turn: what was talked about there speaks for it."""
 
+_FAR: Final = 0.1
+_NEAR: Final = 0.3
+"""Cosines of the built-in encoder, of what has hardly anything to do with a question, and of what may answer it."""
+
 
 @dataclass(frozen=True, slots=True)
 class TurnMeanings:
@@ -88,10 +92,15 @@ class TurnMeanings:
         return not np.isnan(self.scores).all()
 
     def matches(self) -> Cosines:
-        """Return how well rows in another language match, 0 to 1: 1 for the nearest, 0 for the farthest and others."""
+        """Return how well rows in another language match, 0 to 1: best the nearest, 0 the farthest and all others.
+
+        The nearest has 1 if it is near at all: of few turns one is always the nearest, whatever is asked.
+        """
         least, greatest = np.nanmin(self.scores), np.nanmax(self.scores)
         scaled = np.ones_like(self.scores) if greatest <= least else (self.scores - least) / (greatest - least)
-        found: Cosines = np.where(np.isnan(self.scores), np.float32(0), scaled).astype(np.float32)
+        nearest = float(np.nanmax(self.cosines[~np.isnan(self.scores)]))
+        is_near = min(max((nearest - _FAR) / (_NEAR - _FAR), 0.0), 1.0)
+        found: Cosines = np.where(np.isnan(self.scores), np.float32(0), is_near * scaled).astype(np.float32)
         return found
 
 
