@@ -53,12 +53,12 @@ STEPS: Final = 3_000
 RATE: Final = 0.5
 DIGITS: Final = 3
 PARTS: Final = 4
-FEW: Final = (100, 0.25)
-MANY: Final = (400, 0.1)
+FEW: Final = (30, 0.2)
+MANY: Final = (400, 0.05)
 """Texts of a user, and the relevance that the best result has to have: by it one in twenty of nobody's questions finds
-anything of the users here, and of long conversations 19 in 20 of what answers stays (docs/quality.md)."""
-BESIDE: Final = 0.001
-"""The relevance that others have to have beside it."""
+anything, and of long conversations 19 in 20 of what answers stays (docs/quality.md)."""
+BESIDE: Final = 0.02
+"""The relevance that others have to have beside it: of those with less, one in fifty is about the question."""
 STRONG: Final = 0.5
 """The relevance of a best result that is as likely about the question as not."""
 NOBODY_WEIGHT: Final = 0.5

@@ -34,7 +34,7 @@ FEATURES: Final = ("near", "share", "missed", "unnamed", "texts")
 SPEAKS_FOR: Final = ("near", "share")
 SLOT_RELEVANCE: Final = 0.9
 """At least, of what fills the slot that a question asks for: so often the rules for questions are right."""
-NO_ANSWER: Final = 0.05
+NO_ANSWER: Final = 0.01
 """At most, of a turn that only asks, and of a plan that has passed where what lies ahead is asked for."""
 DIGITS: Final = 4
 DIRECTION_SCALE: Final = 100

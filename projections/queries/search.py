@@ -36,7 +36,7 @@ from projections.queries.turns.index import MAX_CHARACTERS, TurnIndex, said_by, 
 from projections.queries.turns.making import TurnVectorMaking
 from projections.queries.turns.meaning import TurnMeaning
 from projections.shard.ledger import decisions_in_steps
-from projections.state.memory import ACTIVE, FORGOTTEN
+from projections.state.memory import ACTIVE, FORGOTTEN, SUPERSEDED
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
 from projections.text.forms import forms_asked, forms_of
@@ -119,6 +119,8 @@ class FoundTurn:
     """How well its words match, 0 to 1; 1 for the turn that matches best."""
     semantic: float
     """The same of its meaning; 0 where it is in the question's language."""
+    superseded_by: str | None = None
+    """The memory that holds in the place of all that came from it; None where something of it holds."""
 
     @property
     def said_at(self) -> datetime:
@@ -720,7 +722,8 @@ class IndexSearch:
         chosen: list[Found | FoundTurn] = []
         told: dict[str, list[Found]] = {}
         citing, shown = _by_source(memories), set[str]()
-        parts: tuple[Iterable[Found | FoundTurn], ...] = (memories, self._turns(owner, pool, question.filters, hides))
+        turns = self._turns(owner, pool, question.filters, hides, with_past=question.with_past)
+        parts: tuple[Iterable[Found | FoundTurn], ...] = (memories, turns)
         # Of equal scores the memory comes first: it is the shorter. Turns are read as far as they come to a place.
         for ranked in merge(*parts, key=lambda one: -_score(one)):
             if len(chosen) == question.limit:
@@ -821,8 +824,13 @@ class IndexSearch:
         weight = sum(rarity(word) for word in said)
         return sum(rarity(word) for word in said & remembered) > TOLD_SHARE * weight
 
-    def _turns(self, owner: Owner, pool: Pool, filters: Filters, hides: Callable[[str], bool]) -> Iterator[FoundTurn]:
-        """Yield the turns that pass the filters and are neither forgotten nor hidden, best first."""
+    def _turns(
+        self, owner: Owner, pool: Pool, filters: Filters, hides: Callable[[str], bool], *, with_past: bool
+    ) -> Iterator[FoundTurn]:
+        """Yield the turns that pass the filters and are neither forgotten nor hidden, best first.
+
+        Those of which nothing holds any more are among them only `with_past`.
+        """
         if pool.turns is None or not filters.accept_turns:
             return
         observations, memories = self._shards.of(owner).observations, self._shards.state(owner).memories
@@ -851,11 +859,12 @@ class IndexSearch:
             citing = [memories[i] for i in observations.citing(owner, ranked.event_id) if i in memories]
             if any(memory.status == FORGOTTEN for memory in citing):
                 continue
-            if (turn := words.told(owner, ranked.row)) is None:
+            over = superseded_by(citing, pool.at)
+            if (over is not None and not with_past) or (turn := words.told(owner, ranked.row)) is None:
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
             if filters.accept_turn(turn.message.session_id, said_at, source_of(turn)) and not hides(said_by(turn)):
-                yield FoundTurn(owner, turn, ranked.score, ranked.words, ranked.meaning)
+                yield FoundTurn(owner, turn, ranked.score, ranked.words, ranked.meaning, over)
 
     def _cited(self, state: UserState, table: MemoryRows, turns: TurnMatches, meanings: TurnMeanings | None) -> Rows:
         """Return the rows of memories that came from the turns that match best, by their words or by their meaning."""
@@ -925,6 +934,13 @@ def _asking(views: Sequence[View]) -> View | None:
     if len(views) != 1 or views[0].model != BUILTIN:
         return None
     return replace(views[0], vector=load().asking(views[0].vector))
+
+
+def superseded_by(memories: Sequence[Memory], at: datetime) -> str | None:
+    """Return what holds in the place of the last of some memories; None where one of them holds, or there is none."""
+    if not memories or any(memory.status_at(at) != SUPERSEDED for memory in memories):
+        return None
+    return memories[-1].superseded_by
 
 
 def _answers_nothing(pool: Pool, found: Found | FoundTurn) -> bool:
