@@ -98,26 +98,6 @@ async def test_a_plan_says_whether_it_lies_ahead_of_the_question(door: FrontDoor
     assert "when" not in (await search(door, "red bicycle", **asked))["results"][0]
 
 
-async def test_what_lies_ahead_is_answered_by_plans_to_come_and_not_by_what_has_passed(door: FrontDoor):
-    day = door.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    await door.remember("Dentist in the old town", category="schedule", occurred_at=instant(day))
-    door.clock.ahead = timedelta(days=9)
-    later = instant(day + timedelta(days=11))
-    await door.remember("Rehearsal with the choir", category="schedule", occurred_at=later)
-    for query in ("What is on my schedule?", "接下来有什么安排？"):
-        answer = await search(door, query)
-        first = answer["results"][0]
-        assert (first["content"], first["when"], answer["evidence"]) == (
-            "Rehearsal with the choir",
-            "upcoming",
-            "strong",
-        )
-        assert all(one["below_line"] for one in answer["results"] if one.get("when") == "past")
-    passed = await search(door, "When was the dentist in the old town?")
-    assert passed["results"][0]["when"] == "past"
-    assert not passed["results"][0]["below_line"]
-
-
 async def test_a_memory_that_says_all_of_a_turn_stands_in_its_place(door: FrontDoor):
     for query in ("violin teacher in Lisbon", "heron", "Does she smoke?"):
         said = [one["memory"] for one in (await search(door, query))["results"]]
