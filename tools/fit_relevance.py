@@ -1,13 +1,16 @@
 """Fits the relevance of results to labelled pairs, and writes `projections/queries/relevance.json`.
 
-`tests/data/relevance/talks.jsonl` has what made-up users said, in English and in Chinese, each with a question that it
-answers; `nobody.jsonl` has questions about nobody's life. Each question is asked in both languages of its user, who
-speaks one of them, of another user, whom it is never about, and those of nobody of all. Users have their own eight
-texts and none, a few, or many of the turns of other people in `others.jsonl`, so that the best of many texts is not
-taken for a find. Of each question the first five texts take part: what answers it is about it, and nothing else is.
+`tests/data/relevance/talks.jsonl` and `asked.jsonl` have what made-up users said, in English and in Chinese, with
+questions; those of `asked.jsonl` name what answers them, which is nothing where they ask for another person's, or
+another thing of the same person. `nobody.jsonl` has questions about nobody's life. Each question is asked in both
+languages of its user, who speaks one of them, and of another user, whom it is never about, and those of nobody of all.
+Users have their own texts and none, a few, or many of the turns of other people in `others.jsonl`. Of each question the
+first five texts take part: what answers it is about it, and nothing else is. `asked_judged.jsonl` and
+`nobody_judged.jsonl` are never fitted to: it prints how well the relevance is told there.
 
-The weights of what speaks for a result are never below 0, so that relevance grows with each. They are rounded, so that
-every run writes the same bytes. It prints how well the relevance is told of users who were left out.
+First each direction of the built-in encoder's vectors gets a weight, in which two texts may be alike, then what tells
+relevance: the weights of what speaks for a result are never below 0, so that relevance grows with each. That is fitted
+to directions that are fitted without the user. All are rounded, so that every run writes the same bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,32 +27,44 @@ from train_heads import vectors_of
 
 from projections.embedding.languages import language_of
 from projections.index.embedded.bm25 import Bm25
-from projections.queries.relevance import CASES, FEATURES, FILE, Measured, Relevance
+from projections.profile.persons_asked import persons_asked
+from projections.queries.relevance import CASES, DIRECTION_SCALE, FEATURES, FILE, SPEAKS_FOR, Measured, Relevance
 from projections.text.analyser import terms, tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
+
+    Table = NDArray[np.float64]
 
 DATA: Final = Path(__file__).resolve().parents[1] / "tests" / "data"
 LANGUAGES: Final = ("en", "zh")
 OTHER_TEXTS: Final = (0, 24, 120, 400)
+DIRECTIONS_BY: Final = 120
+"""Of users with so many others the directions are fitted: there what only looks alike is found."""
 """How many turns of others a user has besides the own ones."""
 FIRST: Final = 5
 RIDGE: Final = 1.0
+DIRECTION_RIDGE: Final = 30.0
+DIRECTION_STEPS: Final = 6
+STRANGERS: Final = 8
 STEPS: Final = 3_000
 RATE: Final = 0.5
 DIGITS: Final = 3
 PARTS: Final = 4
-FEW: Final = (100, 0.25)
-MANY: Final = (400, 0.1)
+FEW: Final = (30, 0.2)
+MANY: Final = (400, 0.05)
 """Texts of a user, and the relevance that the best result has to have: by it one in twenty of nobody's questions finds
-anything of the users here, and of long conversations 19 in 20 of what answers stays (docs/quality.md)."""
-BESIDE: Final = 0.001
-"""The relevance that others have to have beside it."""
+anything, and of long conversations 19 in 20 of what answers stays (docs/quality.md)."""
+BESIDE: Final = 0.02
+"""The relevance that others have to have beside it: of those with less, one in fifty is about the question."""
 STRONG: Final = 0.5
 """The relevance of a best result that is as likely about the question as not."""
-SPEAKS_AGAINST: Final = ("texts",)
 NOBODY_WEIGHT: Final = 0.5
+NOT_FITTED: Final = -1
+PLAIN_SCALE: Final = 6.0
+KINDS: Final = ("own", "near", "other", "nobody")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +72,25 @@ class Asked:
     """The first results of one question to one user."""
 
     part: int
-    """Whose question it is: those of one part are left out together."""
+    """Whose question it is: those of one part are left out together; of those that are only judged NOT_FITTED."""
     measured: Measured
+    """With plain cosines."""
+    alike: NDArray[np.float32]
+    """The product of question and result in each direction, shape (results, dimensions)."""
     answers: NDArray[np.bool_]
     """Which of them is about it."""
-    weight: float
-    is_own: bool
+    kind: str
+    """own: it has an answer; near: it has none; other: another user's; nobody: nobody's."""
+    others: int
+
+    @property
+    def weight(self) -> float:
+        """How much it counts."""
+        return NOBODY_WEIGHT if self.kind == "nobody" else 1.0
+
+    def asked_by(self, directions: NDArray[np.float64]) -> Measured:
+        """Return what tells its relevance by directions with weights."""
+        return replace(self.measured, near=self.alike @ directions, is_plain=False)
 
 
 def read(name: str) -> list[dict[str, Any]]:
@@ -73,7 +101,7 @@ def read(name: str) -> list[dict[str, Any]]:
 class Encoded:
     """Vectors of texts, each made once."""
 
-    def __init__(self, texts: list[str]) -> None:
+    def __init__(self, texts: Iterable[str]) -> None:
         different = list(dict.fromkeys(texts))
         self._rows = dict(zip(different, vectors_of(different).astype(np.float32), strict=True))
 
@@ -92,70 +120,127 @@ class Life:
         for text in texts:
             self._words.add(tokens(text))
 
-    def ask(self, question: str, language: str, answer: str | None) -> tuple[Measured, NDArray[np.bool_]]:
-        """Return what tells the relevance of the first results, and which of them is the answer."""
-        cosines = (self._vectors @ self._encoded.of([question])[0]).astype(np.float64)
+    def ask(self, question: str, language: str) -> tuple[Measured, NDArray[np.float32], list[int]]:
+        """Return what tells the relevance of the first results, their likeness, and which they are."""
+        vector = self._encoded.of([question])[0]
+        cosines = (self._vectors @ vector).astype(np.float64)
         words = terms(question)
         shares, scores = self._words.shares(words).astype(np.float64), self._words.scores(words).astype(np.float64)
         order = cosines / max(cosines.max(), 0.01) + scores / max(scores.max(), 0.01)
         first = np.argsort(-order, kind="stable")[:FIRST]
-        is_between = np.full(len(first), language != self._language)
-        best = float(cosines.max()), float(shares.max())
-        found = Measured(cosines[first], shares[first], is_between, *best, len(self.texts))
-        return found, np.array([self.texts[row] == answer for row in first.tolist()])
+        persons = persons_asked(question)
+        missed = np.array([persons.misses(self.texts[row]) for row in first.tolist()], np.float64)
+        found = Measured(
+            cosines[first],
+            shares[first],
+            np.full(len(first), language != self._language),
+            missed,
+            len(self.texts),
+            is_unnamed=persons.is_unnamed,
+            is_plain=True,
+        )
+        return found, self._vectors[first] * vector, first.tolist()
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A made-up user."""
+
+    said: list[dict[str, str]]
+    asked: list[dict[str, Any]]
+    part: int
+
+
+def users() -> list[User]:
+    """Return all users, those that are only judged last."""
+    talks = read("relevance/talks.jsonl")
+    found = []
+    for name in dict.fromkeys(row["user"] for row in talks):
+        own = [row for row in talks if row["user"] == name]
+        questions = [{"en": row["ask_en"], "zh": row["ask_zh"], "answers": [n]} for n, row in enumerate(own)]
+        found.append(([{"en": row["en"], "zh": row["zh"]} for row in own], questions))
+    found += [(row["said"], row["asked"]) for row in read("relevance/asked.jsonl")]
+    judged = [User(row["said"], row["asked"], NOT_FITTED) for row in read("relevance/asked_judged.jsonl")]
+    return [User(*one, number % PARTS) for number, one in enumerate(found)] + judged
 
 
 def asked() -> list[Asked]:
     """Return each question, asked of each user."""
-    talks, nobody = read("relevance/talks.jsonl"), read("relevance/nobody.jsonl")
+    everybody = users()
+    nobody, unseen = read("relevance/nobody.jsonl"), [row["ask"] for row in read("relevance/nobody_judged.jsonl")]
     turns = [row["turn"] for row in read("relevance/others.jsonl")]
     others = {language: [turn for turn in turns if language_of(turn) == language] for language in LANGUAGES}
-    fields = [row[name] for row in talks for name in ("en", "zh", "ask_en", "ask_zh")]
-    encoded = Encoded([*fields, *turns, *(row[name] for row in nobody for name in LANGUAGES)])
-    users = list(dict.fromkeys(row["user"] for row in talks))
+    own = [one[language] for user in everybody for one in user.said + user.asked for language in LANGUAGES]
+    encoded = Encoded([*own, *turns, *unseen, *(row[name] for row in nobody for name in LANGUAGES)])
     chance = random.Random(7)  # noqa: S311 - the same turns in every run
     found = []
-    for number, user in enumerate(users):
-        own = [row for row in talks if row["user"] == user]
-        strangers = [row for row in talks if row["user"] != user]
+    for user in everybody:
+        is_judged = user.part == NOT_FITTED
+        strangers = [
+            one
+            for other in everybody
+            for one in other.asked
+            if other is not user and one["answers"] and (other.part == NOT_FITTED) == is_judged
+        ]
         for spoken in LANGUAGES:
             for count in OTHER_TEXTS:
                 more = chance.sample(others[spoken], min(count, len(others[spoken])))
-                life = Life([row[spoken] for row in own] + more, spoken, encoded)
+                life = Life([one[spoken] for one in user.said] + more, spoken, encoded)
                 for language in LANGUAGES:
-                    for row in own:
-                        result = life.ask(row[f"ask_{language}"], language, row[spoken])
-                        found.append(Asked(number % PARTS, *result, 1.0, is_own=True))
-                    for row in chance.sample(strangers, len(own)):
-                        result = life.ask(row[f"ask_{language}"], language, None)
-                        found.append(Asked(number % PARTS, *result, 1.0, is_own=False))
-                    for row in chance.sample(nobody, len(own)):
-                        result = life.ask(row[language], language, None)
-                        found.append(Asked(number % PARTS, *result, NOBODY_WEIGHT, is_own=False))
+                    of_nobody = [t for t in unseen if (language_of(t) or "en") == language]
+                    of_nobody = of_nobody if is_judged else [row[language] for row in nobody]
+                    questions = [
+                        *((one[language], one["answers"], "own" if one["answers"] else "near") for one in user.asked),
+                        *((one[language], [], "other") for one in chance.sample(strangers, STRANGERS)),
+                        *((text, [], "nobody") for text in chance.sample(of_nobody, STRANGERS)),
+                    ]
+                    for question, answers, kind in questions:
+                        measured, alike, rows = life.ask(question, language)
+                        is_answer = np.array([row in answers for row in rows])
+                        found.append(Asked(user.part, measured, alike, is_answer, kind, count))
     return found
 
 
-def inputs(some: list[Asked], case: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the features of results that one model tells of, whether each answers, and its weight."""
-    features = np.concatenate([one.measured.features() for one in some])
-    cases = np.concatenate([one.measured.cases() for one in some])
+def directions_of(some: list[Asked]) -> NDArray[np.float64]:
+    """Return a weight for each direction, by logistic regression: as far as nothing tells, all have the same."""
+    some = [one for one in some if one.others == DIRECTIONS_BY]
+    alike = np.concatenate([one.alike for one in some])
+    plain = np.concatenate([one.measured.near for one in some])
+    between = np.concatenate([one.measured.is_between for one in some])
+    rest = np.concatenate([one.measured.features()[:, 1:] for one in some])
     answers = np.concatenate([one.answers for one in some]).astype(np.float64)
     weights = np.concatenate([np.full(len(one.answers), one.weight) for one in some])
+    count = alike.shape[1]
+    scale = np.sqrt(count)
+    rest = np.column_stack([rest, between, between * rest[:, 0]])
+    table = np.hstack([alike * scale, PLAIN_SCALE * plain[:, None], rest, np.ones((len(rest), 1))]).astype(np.float32)
+    ridge = np.concatenate([np.full(count, DIRECTION_RIDGE), [0.1], np.full(rest.shape[1], RIDGE), [1e-6]])
+    found = np.zeros(table.shape[1])
+    for _ in range(DIRECTION_STEPS):
+        told = 1 / (1 + np.exp(-(table @ found)))
+        bend = (table * (weights * told * (1 - told))[:, None].astype(np.float32)).T @ table
+        found -= np.linalg.solve(bend + np.diag(ridge), table.T @ (weights * (told - answers)) + ridge * found)
+    directions: NDArray[np.float64] = found[:count] * scale + found[count] * PLAIN_SCALE
+    return np.round(directions / directions.mean() * DIRECTION_SCALE) / DIRECTION_SCALE
+
+
+def inputs(some: list[tuple[Measured, Asked]], case: str) -> tuple[Table, Table, Table]:
+    """Return the features of results that one model tells of, whether each answers, and its weight."""
+    features = np.concatenate([measured.features() for measured, _ in some])
+    is_between = np.concatenate([measured.is_between for measured, _ in some])
+    answers = np.concatenate([one.answers for _, one in some]).astype(np.float64)
+    weights = np.concatenate([np.full(len(one.answers), one.weight) for _, one in some])
     if case == "words":  # as if no meaning were known
-        rows = cases == CASES.index("within")
-        features[:, [FEATURES.index("cosine"), FEATURES.index("best_cosine")]] = 0.0
-    else:
-        rows = cases == CASES.index(case)
+        features[:, FEATURES.index("near")] = 0.0
+    rows = is_between == case.endswith("between")
     return features[rows], answers[rows], weights[rows]
 
 
-def fitted(
-    features: NDArray[np.float64], wanted: NDArray[np.float64], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def fitted(features: Table, wanted: Table, weights: Table) -> Table:
     """Return weights and bias of a logistic regression: what speaks for a result never has a weight below 0."""
     scale = np.maximum(features.std(axis=0), 1e-9)
     table = np.hstack([features / scale, np.ones((len(features), 1))])
-    least = np.array([-np.inf if name in SPEAKS_AGAINST else 0.0 for name in FEATURES] + [-np.inf])
+    least = np.array([0.0 if name in SPEAKS_FOR else -np.inf for name in FEATURES] + [-np.inf])
     found, moved = np.zeros(table.shape[1]), np.zeros(table.shape[1])
     ridge = np.array([RIDGE] * len(FEATURES) + [0.0])
     total = weights.sum()
@@ -167,46 +252,78 @@ def fitted(
     return np.append(found[:-1] / scale, found[-1])
 
 
-def model(some: list[Asked]) -> dict[str, list[float]]:
+def crossed(some: list[Asked]) -> list[tuple[Measured, Asked]]:
+    """Return what tells the relevance of each, by directions that are fitted without its part."""
+    without = {part: directions_of([one for one in some if one.part != part]) for part in {one.part for one in some}}
+    return [(one.asked_by(without[one.part]), one) for one in some]
+
+
+def model(by_directions: list[tuple[Measured, Asked]]) -> dict[str, list[float]]:
     """Return the weights of each case, rounded."""
-    return {case: [round(float(one), DIGITS) for one in fitted(*inputs(some, case))] for case in CASES}
+    plain = [(one.measured, one) for _, one in by_directions]
+    return {
+        case: [round(float(one), DIGITS) for one in fitted(*inputs(plain if "plain" in case else by_directions, case))]
+        for case in CASES
+    }
 
 
-def body(weights: dict[str, list[float]]) -> dict[str, Any]:
+def body(weights: dict[str, list[float]], directions: NDArray[np.float64]) -> dict[str, Any]:
     """Return what the file says, but for its version."""
-    return {"few": FEW, "many": MANY, "beside": BESIDE, "strong": STRONG, "features": FEATURES, "weights": weights}
+    whole = np.round(directions * DIRECTION_SCALE).astype(int).tolist()
+    lines = {"few": FEW, "many": MANY, "beside": BESIDE, "strong": STRONG}
+    return {**lines, "features": FEATURES, "weights": weights, "directions": whole}
 
 
-def told(own: NDArray[np.float64], others: NDArray[np.float64]) -> float:
-    """Return how often a user's own question has the greater relevance than another's (AUROC)."""
-    greater = (own[:, None] > others[None]).mean() + 0.5 * (own[:, None] == others[None]).mean()
-    return float(greater)
+def told(own: Table, others: Table) -> float:
+    """Return how often the first has the greater relevance (AUROC)."""
+    ranks = np.unique(np.concatenate([own, others]), return_inverse=True)[1]
+    counts = np.bincount(ranks)
+    middle = np.cumsum(counts) - (counts - 1) / 2
+    return float((middle[ranks[: len(own)]].sum() - len(own) * (len(own) + 1) / 2) / (len(own) * len(others)))
+
+
+def show(name: str, judged: list[tuple[Measured, Asked]], relevance: Relevance) -> None:
+    """Print how well a relevance tells questions and results apart."""
+    for is_between in (False, True):
+        some = [(m, one) for m, one in judged if m.is_between[0] == is_between]
+        values = [relevance.of(m) for m, _ in some]
+        best = {k: np.array([v.max() for v, (_, o) in zip(values, some, strict=True) if o.kind == k]) for k in KINDS}
+        said, about = np.concatenate(values), np.concatenate([one.answers for _, one in some])
+        apart = ", ".join(f"{kind} {told(best['own'], best[kind]):.3f}" for kind in KINDS[1:])
+        print(
+            f"{name}, {'between' if is_between else 'within'}: results {told(said[about], said[~about]):.3f}, {apart}"
+        )
+        lines = [relevance.line(v, m.texts) for v, (m, _) in zip(values, some, strict=True)]
+        kept = [v >= line for v, line in zip(values, lines, strict=True)]
+        answers = [one.answers for _, one in some]
+        stays = sum((k & a).sum() for k, a in zip(kept, answers, strict=True)) / about.sum()
+        shown = {
+            kind: np.mean([k.sum() for k, (_, o) in zip(kept, some, strict=True) if o.kind == kind]) for kind in KINDS
+        }
+        found = {
+            kind: np.mean([k.any() for k, (_, o) in zip(kept, some, strict=True) if o.kind == kind]) for kind in KINDS
+        }
+        print(f"  answers that stay {stays:.3f}; lines", {k: round(float(v), 2) for k, v in shown.items()})
+        print("  anything found", {k: round(float(v), 3) for k, v in found.items()})
+        fifths = np.minimum((5 * said).astype(int), 4)
+        for fifth in np.unique(fifths).tolist():
+            rows = fifths == fifth
+            print(f"  from {fifth / 5}: {rows.sum()} results, {about[rows].mean():.2f} about the question")
 
 
 def main() -> None:
-    """Fit, write, and print how well it tells about users who were left out."""
+    """Fit, write, and print how well it tells about users who were left out, and who are only judged."""
     found = asked()
-    best, values, answers = dict[str, list[float]](own=[], other=[], nobody=[]), [], []
-    for part in range(PARTS):
-        without = body(model([one for one in found if one.part != part]))
-        relevance = Relevance(json.dumps({"version": ""} | without).encode())
-        for one in (one for one in found if one.part == part):
-            scores = relevance.of(one.measured)
-            best["own" if one.is_own else "nobody" if one.weight < 1 else "other"].append(float(scores.max()))
-            values += scores.tolist()
-            answers += one.answers.tolist()
-    fitted_to_all = body(model(found))
-    version = hashlib.blake2b(json.dumps(fitted_to_all).encode(), digest_size=4).hexdigest()
-    FILE.write_text(json.dumps({"version": version} | fitted_to_all, indent=1) + "\n", "utf-8")
-    own, other, nobody = (np.array(best[name]) for name in ("own", "other", "nobody"))
-    print(f"of users who were left out: AUROC {told(own, other):.3f}, with nobody's questions {told(own, nobody):.3f}")
-    for line in (MANY[1], FEW[1], STRONG):
-        shares = ", ".join(f"{(one >= line).mean():.3f}" for one in (own, other, nobody))
-        print(f"of own, another's and nobody's questions have a result of {line} or more: {shares}")
-    said, about = np.array(values), np.array(answers)
-    for low in np.linspace(0, 0.9, 10).tolist():
-        if (rows := (said >= low) & (said < low + 0.1)).any():
-            print(f"{low:.1f}-{low + 0.1:.1f}: {rows.sum()} results, {about[rows].mean():.2f} about the question")
+    to_fit, to_judge = ([one for one in found if (one.part == NOT_FITTED) == judged] for judged in (False, True))
+    by_directions, directions = crossed(to_fit), directions_of(to_fit)
+    values = body(model(by_directions), directions)
+    version = hashlib.blake2b(json.dumps(values).encode(), digest_size=4).hexdigest()
+    FILE.write_text(json.dumps({"version": version} | values) + "\n", "utf-8")
+    relevance = Relevance(FILE.read_bytes())
+    # of who was left out: the directions are others', the few weights behind them are not
+    show("fitted, by others' directions", by_directions, relevance)
+    show("judged", [(one.asked_by(directions), one) for one in to_judge], relevance)
+    show("judged, plain", [(one.measured, one) for one in to_judge], relevance)
 
 
 if __name__ == "__main__":

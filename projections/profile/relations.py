@@ -67,6 +67,15 @@ def _table() -> dict[str, frozenset[str]]:
 
 
 _ALIKE: Final = _table()
+_SHORTEST: Final = 2
+"""Characters of a relation that is found by its letters alone: 爸 stands in other words too."""
+RELATIONS: Final = tuple(word for word in _ALIKE if len(word) >= _SHORTEST)
+"""The words for relations and pets, in both languages."""
+
+
+def same_as(relation: str) -> frozenset[str]:
+    """Return the words that may name the same as one of RELATIONS."""
+    return _ALIKE[relation]
 
 
 def mentions(text: str, said: str) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, date, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final, Literal
 
 from projections.dates.yearly import YearlyDay, yearly_day
 from projections.state.memory import ACTIVE
+from projections.text.analyser import fold
 from schemas.inputs.zone import at_midnight, local, local_time
 from schemas.vocabulary.attributes import name_and_date, plain_value
 
@@ -21,6 +23,16 @@ BIRTHDAY: Final = "birthday"
 IMPORTANT: Final = "important_dates"
 ANNIVERSARY: Final = "anniversary"
 SCHEDULE: Final = "schedule"
+_MOST: Final = 500
+"""Characters of a question that are read."""
+_AHEAD: Final = re.compile(
+    r"\b(?:coming up|upcoming|schedule|agenda|itinerary|appointments?|(?:any|my|our|have|are the) plans?|planned"
+    r"|(?:do|am|are) (?:i|we) (?:have |doing )?(?:on |to do )?(?:tomorrow|next|this (?:week|weekend|month)))\b"
+    r"|接下来|即将|有什么安排|有啥安排|有哪些安排|什么计划|日程|行程|(?:明天|后天|下周|下星期|下个?月|这周末|周末).{0,8}(?:什么|哪些|啥|吗)"
+)
+_BEHIND: Final = re.compile(
+    r"\b(?:was|were|did|had|last|ago|yesterday|previous|earlier|past)\b|昨天|前天|上周|上个?月|上星期|去年|以前|之前|过去|上次"
+)
 _DAY: Final = timedelta(days=1)
 """More than a day of a zone and one of UTC lie apart."""
 
@@ -55,6 +67,12 @@ def upcoming(
         one for one in (*_plans(shown, today, zone), *_yearly(shown, today, zone)) if (one.day - today).days <= days
     ]
     return sorted(found, key=lambda one: (one.day, one.kind, one.memory.memory_id))
+
+
+def asks_for_plans(question: str) -> bool:
+    """Return whether a question asks what lies ahead, as "What is on my schedule?" or 接下来有什么安排？ does."""
+    folded = fold(question[:_MOST])
+    return _AHEAD.search(folded) is not None and _BEHIND.search(folded) is None
 
 
 def when(memory: Memory, as_of: datetime, zone_of: Callable[[], tzinfo]) -> Literal["upcoming", "past"] | None:

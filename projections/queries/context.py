@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import in_order
+from projections.profile.upcoming import when
 from projections.profile.visibility import Visibility, visibility_at
 from projections.queries.prompt import EPISODIC, FREE_ATTRIBUTES, FREE_EPISODES, MAX_TOKENS, MemoryContext
-from projections.queries.search import NO_FILTERS, FoundTurn, Question, answered
+from projections.queries.search import NO_FILTERS, FoundTurn, Question
 from projections.state.provenance import provenance_of
 from projections.text.measure import measure
 from schemas.vocabulary.words import SHOWN
@@ -111,6 +112,7 @@ class Contexts:
             coming=[] if asked.tier == "free" else self._coming(ranked, owner, asked, visibility, now),
             language=asked.language or self._language(owner, asked),
             max_tokens=asked.max_tokens,
+            has_passed=lambda memory: when(memory, now, lambda: self._queries.zone_of(owner)) == "past",
             hides=lambda text: ranked.names_sensitive(text, visibility),
             provenances=ranked.provenances if asked.marked else None,
         )
@@ -181,12 +183,12 @@ class Contexts:
             said = replace(filters, exclude_sources=(*asked.exclude_sources, *SHOWN.values()))
             more = replace(question, filters=said, limit=len(memories) + asked.top_k)
             both = index_search.with_turns(owner, found, memories, more, self._hides(owner, visibility))
-        result = answered(found, both)
+        result = index_search.answered(found, both)
         least = result.line if asked.min_relevance is None else asked.min_relevance
         if len(relevant) < asked.top_k and filters.kind is None and found.deepest >= threshold:
             found, relevant = await pool(EPISODIC)  # more of them may be below what was found
         if asked.similarity_threshold is None:
-            relevant = answered(found, relevant).least(least).found
+            relevant = index_search.answered(found, relevant).least(least).found
         return result.least(least), relevant
 
     def _coming(

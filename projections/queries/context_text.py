@@ -1,12 +1,14 @@
 """The context as plain text for a model: in the user's language, without empty labels, within a number of tokens.
 
-What hardly changes from turn to turn stands first, so that a provider's cache of prompts hits as far as that: who the
-user is, what lies ahead, what matters most. What fits the message stands last. Where there is too little room, the
-profile keeps its place, then what fits the message, then what lies ahead, then the rest.
+What does not depend on the message stands first, in half of the room: who the user is, what lies ahead, what matters
+most. It is the same from turn to turn as long as nothing new is known, so that a provider's cache of prompts hits as
+far as that; how the user is used to write is counted anew with every turn, and left out. What fits the message has the
+rest, without what was said above. Where there is too little room, name and allergies stand before all else.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -22,7 +24,11 @@ if TYPE_CHECKING:
     Language: TypeAlias = Literal["zh", "en"]
 
 FIRST: Final = ("user_name", "allergies", "sensitive_topics")
-"""What of the profile is never left out before anything else of it."""
+"""What of the profile is never left out before anything else."""
+COUNTED: Final = "usage_patterns"
+"""What is counted of the user's turns."""
+_DAY: Final = re.compile(r"^- \d{4}-\d{2}-\d{2}(?:T[\d:]{5}Z)?(?: \(past\)|（已过）)? ?")
+"""What stands before a line that has a day: with another day the same words say nothing new."""
 SAME: Final = 0.8
 """Of the words of the shorter of two lines: with so many in common the second says nothing new."""
 _HEADINGS: Final[Mapping[Language, tuple[str, str, str, str, str]]] = {
@@ -70,17 +76,15 @@ class ContextLines:
 
     def text(self, language: Language, max_tokens: int) -> str:
         """Return the parts that have something to say, within so many tokens; empty where nothing is known."""
-        parts = (
-            _profile_lines(self.profile, self.spell, language),
-            self.coming,
-            self.important,
-            self.relevant,
-            self.said,
+        about, coming, important, relevant, said = _HEADINGS[language]
+        room = _Room(max_tokens // 2)
+        lasting = (
+            room.filled(about, _profile_lines(self.profile, self.spell, language)),
+            room.filled(coming, self.coming),
+            room.filled(important, self.important),
         )
-        room = _Room(max_tokens)
-        kept: list[list[str]] = [[] for _ in parts]
-        for place in (0, 3, 4, 1, 2):
-            kept[place] = room.filled(_HEADINGS[language][place], parts[place])
+        room.add(max_tokens - max_tokens // 2)
+        kept = (*lasting, room.filled(relevant, self.relevant), room.filled(said, self.said))
         sections = zip(_HEADINGS[language], kept, strict=True)
         return "\n\n".join("\n".join([f"{heading}:", *lines]) for heading, lines in sections if lines)
 
@@ -92,11 +96,15 @@ class _Room:
         self._left = most
         self._said: list[frozenset[str]] = []
 
+    def add(self, tokens_more: int) -> None:
+        """Take in that there is more room."""
+        self._left += tokens_more
+
     def filled(self, heading: str, lines: Iterable[str]) -> list[str]:
         """Return the lines that there is room for, and that say something new."""
         kept: list[str] = []
         for line in lines:
-            words = frozenset(tokens(line))
+            words = frozenset(tokens(_DAY.sub("- ", line)))
             cost = rough_tokens(line) + (0 if kept else rough_tokens(heading) + 1)
             if cost > self._left or any(_are_same(words, other) for other in self._said):
                 continue
@@ -122,7 +130,7 @@ def _profile_lines(
     return [
         on_one_line(f"- {_label(name, language)}{colon}{comma.join(spell(name, value) for value in values)}")
         for name, values in found.items()
-        if values
+        if values and name != COUNTED
     ]
 
 

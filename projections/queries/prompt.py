@@ -29,6 +29,9 @@ FREE_EPISODES: Final = 3
 """What free users get (Luna): the basics, and the newest episodes."""
 EPISODIC: Final = "episodic"
 MAX_TOKENS: Final = 800
+_PAST: Final = {"en": " (past)", "zh": "（已过）"}
+_STATED: Final = ("User ", "User's ", "用户")
+"""How statements of a value begin."""
 UNKNOWN: Final = "未知"
 PROFILE_SECTION: Final = """
 === 🧑💼 用户信息 ===
@@ -93,6 +96,8 @@ class MemoryContext:
     """Of the user, in which `text` is."""
     max_tokens: int = MAX_TOKENS
     """Of `text`."""
+    has_passed: Callable[[Memory], bool] = lambda _: False
+    """Whether a memory is a plan whose day has passed."""
 
     @property
     def _spell(self) -> Callable[[str, str], str]:
@@ -104,19 +109,24 @@ class MemoryContext:
 
         def line(memory: Memory) -> str:
             has_day = memory.kind == EPISODIC or memory.occurred_at > memory.formed_at
-            day = f"{shown_day(str(instant(memory.occurred_at)), instant(memory.formed_at))} " if has_day else ""
-            return f"- {day}{self._spell(memory.content, provenance_of(memory))}"
+            day = f"{shown_day(str(instant(memory.occurred_at)), instant(memory.formed_at))}" if has_day else ""
+            over = _PAST[self.language] if self.has_passed(memory) else ""
+            return f"- {day}{over}{' ' if day or over else ''}{self._spell(memory.content, provenance_of(memory))}"
 
         said = (f"- {str(instant(one.said_at))[:10]} {self._spell(said_by(one.turn), CHAT)}" for one in self.turns)
         lines = ContextLines(
             profile=self.user_profile,
             spell=self._profile_value,
             coming=list(map(line, self.coming)),
-            important=list(map(line, self.most_important)),
-            relevant=[line(found.memory) for found in self.memories],
+            important=[line(memory) for memory in self.most_important if not self._profile_says(memory)],
+            relevant=[line(found.memory) for found in self.memories if not self._profile_says(found.memory)],
             said=list(said),
         )
         return lines.text(self.language, self.max_tokens)
+
+    def _profile_says(self, memory: Memory) -> bool:
+        """Return whether a memory only states a value of the profile, as "User's name is Ann" does."""
+        return self.user_profile is not None and memory.slot is not None and memory.content.startswith(_STATED)
 
     def _profile_value(self, attribute: str, value: str) -> str:
         """Return a value of the profile, marked where lines are, by the memory that it is of."""

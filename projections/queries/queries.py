@@ -11,7 +11,7 @@ from projections.profile.ranked_memories import RankedMemories, RankedMemoriesBy
 from projections.profile.visibility import Visibility
 from projections.queries.history import history
 from projections.queries.memory_rows import sees_all
-from projections.queries.search import Found, IndexSearch, SearchResult, answered
+from projections.queries.search import Found, IndexSearch, SearchResult
 from projections.queries.views import memory_view
 from projections.shard.ledger import decisions_in_steps
 from projections.state.intimacy import last_kept
@@ -157,7 +157,7 @@ class Queries:
         By words alone while the embedder is away. Raises NotHeld, IndexUnavailable, EmbedderRefused.
         """
         pool = await self._pool(owner, question, now, visibility)
-        return answered(pool, pool.best(question.limit, question.min_score))
+        return self.index_search.answered(pool, pool.best(question.limit, question.min_score))
 
     async def search_said(
         self,
@@ -176,7 +176,7 @@ class Queries:
         def hides(text: str) -> bool:
             return visibility is Visibility.NAME_ONLY if ranked is None else ranked.names_sensitive(text, visibility)
 
-        return answered(pool, self.index_search.with_turns(owner, pool, memories, question, hides))
+        return self.index_search.answered(pool, self.index_search.with_turns(owner, pool, memories, question, hides))
 
     async def _pool(self, owner: Owner, question: Question, now: datetime, visibility: Visibility) -> Pool:
         views = await self.index_search.views_if_there(question.text)

@@ -1,9 +1,9 @@
 """Relevance: how likely a result is about the question, on one scale for all users, languages and kinds of result.
 
 The order of results is made within what one user has: its best is near 1, however far it is. Relevance is told by what
-does not depend on the others: how near the meaning is, which share of the question's words stands there, and what the
-nearest of all the user's texts has of both. A logistic function of these, which grows with each, is fitted by
-`tools/fit_relevance.py` to labelled pairs: its value is the share of such results that are about the question.
+does not depend on the others: how near the meaning is, which share of the question's words stands there, and whether it
+names whom the question names. A logistic function of these is fitted by `tools/fit_relevance.py` to labelled pairs: its
+value is the share of such results that are about the question.
 """
 
 from __future__ import annotations
@@ -21,18 +21,24 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from projections.embedding.embedder import Vectors
+
     Evidence: TypeAlias = Literal["strong", "weak", "none"]
     Scored: TypeAlias = NDArray[np.float64]
 
 FILE: Final = Path(__file__).with_name("relevance.json")
-CASES: Final = ("within", "between", "words")
-"""Which model tells: text and question in one language, in two, or the meaning is not known."""
-FEATURES: Final = ("cosine", "share", "best_cosine", "best_share", "texts")
+CASES: Final = ("within", "between", "plain_within", "plain_between", "words")
+"""Which model tells: text and question in one language, or in two; the same for the vectors of another encoder than the
+built-in one; or the meaning is not known."""
+FEATURES: Final = ("near", "share", "missed", "unnamed", "texts")
+SPEAKS_FOR: Final = ("near", "share")
 SLOT_RELEVANCE: Final = 0.9
 """At least, of what fills the slot that a question asks for: so often the rules for questions are right."""
-ASKED_RELEVANCE: Final = 0.05
-"""At most, of a turn that only asks: the same question asked once before is no answer."""
+NO_ANSWER: Final = 0.01
+"""At most, of a turn that only asks, and of a plan that has passed where what lies ahead is asked for."""
 DIGITS: Final = 4
+DIRECTION_SCALE: Final = 100
+"""The file has the weights of directions, times this, as integers."""
 _MEAN_TEXTS: Final = 8.0
 
 
@@ -40,39 +46,43 @@ _MEAN_TEXTS: Final = 8.0
 class Measured:
     """What tells the relevance of some results, a row each."""
 
-    cosines: Scored
-    """Of the nearest of its texts with the question; NaN where no meaning is known."""
+    near: Scored
+    """How near the nearest of its texts is to the question (`Relevance.asking`); NaN where no meaning is known."""
     shares: Scored
     """What of the weight of the question's words stands in it, 0 to 1."""
     is_between: NDArray[np.bool_]
     """Whether it is in another language than the question."""
-    best_cosine: float
-    """The greatest of all the user's texts; NaN where none is known."""
-    best_share: float
+    missed: Scored
+    """1 where the question names somebody, or a relation, whom it does not name; else 0."""
     texts: int
     """How many the user has."""
+    is_unnamed: bool = False
+    """Whether the question is about somebody whom it does not name."""
+    is_plain: bool = False
+    """Whether `near` is a plain cosine, of another encoder than the built-in one."""
     slots: Scored | None = None
     """How well each fills the slot that the question asks for, 0 to 1; None where it asks for none."""
-    asks: NDArray[np.bool_] | None = None
-    """Whether each does no more than ask a question itself."""
+    answers_nothing: NDArray[np.bool_] | None = None
+    """Whether each is no answer, however near: it only asks itself, or what it says has passed."""
 
     def features(self) -> Scored:
         """Return the features, shape (results, FEATURES)."""
-        count = len(self.cosines)
+        count = len(self.near)
         return np.column_stack(
             [
-                self.cosines,
+                self.near,
                 self.shares,
-                np.full(count, self.best_cosine),
-                np.full(count, self.best_share),
+                self.missed,
+                np.full(count, float(self.is_unnamed)),
                 np.full(count, np.log2(max(self.texts, 1) / _MEAN_TEXTS)),
             ]
         )
 
     def cases(self) -> NDArray[np.intp]:
         """Return which model tells of each row."""
-        case = np.where(self.is_between, CASES.index("between"), CASES.index("within"))
-        return np.where(np.isnan(self.cosines), CASES.index("words"), case)
+        within, between = ("plain_within", "plain_between") if self.is_plain else ("within", "between")
+        case = np.where(self.is_between, CASES.index(between), CASES.index(within))
+        return np.where(np.isnan(self.near), CASES.index("words"), case)
 
 
 class Relevance:
@@ -83,11 +93,20 @@ class Relevance:
         read = orjson.loads(data)
         self.version: str = read["version"]
         self._weights: Mapping[str, Scored] = {case: np.array(read["weights"][case]) for case in CASES}
+        self._directions = np.array(read["directions"], np.float32) / DIRECTION_SCALE
         self._few: tuple[int, float] = tuple(read["few"])
         self._many: tuple[int, float] = tuple(read["many"])
         """Until how many texts, and from how many on, the best result has to have which relevance."""
         self._beside: float = read["beside"]
         self._strong: float = read["strong"]
+
+    def asking(self, question: Vectors) -> Vectors:
+        """Return what a built-in vector is multiplied with, instead of a question's, to tell how near it is.
+
+        Not all directions in which two texts are alike say that one answers the other: each has a weight.
+        """
+        weighted: Vectors = (self._directions * question).astype(np.float32)
+        return weighted
 
     def of(self, measured: Measured) -> Scored:
         """Return how relevant each result is, 0 to 1."""
@@ -99,8 +118,8 @@ class Relevance:
             found[rows] = 1.0 / (1.0 + np.exp(-(features[rows] @ weights[:-1] + weights[-1])))
         if measured.slots is not None:
             found = np.maximum(found, SLOT_RELEVANCE * measured.slots)
-        if measured.asks is not None:
-            found = np.where(measured.asks, np.minimum(found, ASKED_RELEVANCE), found)
+        if measured.answers_nothing is not None:
+            found = np.where(measured.answers_nothing, np.minimum(found, NO_ANSWER), found)
         return np.round(found, DIGITS)
 
     def line(self, relevance: Scored, texts: int) -> float:

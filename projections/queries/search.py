@@ -23,18 +23,20 @@ from projections.embedding.stored_vector import vector_of
 from projections.index.centre import centre_of
 from projections.index.embedded.state_search import search_state
 from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, IndexQuery, Leg, Legs, VectorRows
+from projections.profile.persons_asked import persons_asked
 from projections.profile.slot_question import filling, slot_asked, was_then
+from projections.profile.upcoming import asks_for_plans, when
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.memory_rows import MemoryRows, MemoryRowsByUser, sees_all
 from projections.queries.ranking import NO_PARTS, POOL, Parts, rank, turn_scores
-from projections.queries.reference_scale import ReferenceScale
+from projections.queries.reference_scale import BUILTIN, ReferenceScale
 from projections.queries.relevance import Measured, load
 from projections.queries.turns.index import MAX_CHARACTERS, TurnIndex, said_by, source_of, spoken, words_of
 from projections.queries.turns.making import TurnVectorMaking
 from projections.queries.turns.meaning import TurnMeaning
 from projections.shard.ledger import decisions_in_steps
-from projections.state.memory import FORGOTTEN
+from projections.state.memory import ACTIVE, FORGOTTEN, SUPERSEDED
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
 from projections.text.forms import forms_asked, forms_of
@@ -117,6 +119,8 @@ class FoundTurn:
     """How well its words match, 0 to 1; 1 for the turn that matches best."""
     semantic: float
     """The same of its meaning; 0 where it is in the question's language."""
+    superseded_by: str | None = None
+    """The memory that holds in the place of all that came from it; None where something of it holds."""
 
     @property
     def said_at(self) -> datetime:
@@ -170,6 +174,8 @@ class Asked:
     """The time that the text names."""
     slot: SlotAsked | None = None
     """The slot that it asks for."""
+    asks_for_plans: bool = False
+    """Whether it asks for what lies ahead."""
 
     @property
     def at(self) -> datetime:
@@ -260,6 +266,12 @@ class Pool:
     """The turns that have what the query names letter by letter, as `parts.named`."""
     scale: tuple[float, float] = (1.0, 0.0)
     """Of the encoder's cosines, to those that relevance is told by."""
+    text: str = ""
+    """Of the query."""
+    asking: View | None = None
+    """The query as relevance asks the built-in encoder's vectors; None where another one serves, or none."""
+    passed: frozenset[str] = frozenset()
+    """The plans that have passed, and what they came from, where the query asks for what lies ahead."""
 
     @property
     def has_slots(self) -> bool:
@@ -431,11 +443,13 @@ class IndexSearch:
         span = None
         if question.understand_time and may_name_time(question.text):
             span = named_span(question.text, at, self.zone_of(owner))
-        asked = Asked(question, words, views, now, past, span, slot_asked(question.text))
+        slot = slot_asked(question.text)
+        plans = slot is None and asks_for_plans(question.text)
+        asked = Asked(question, words, views, now, past, span, slot, plans)
         found, deepest = await self._hits(owner, asked, turns, sees, meanings)
-        slots = dict[str, float]()
-        if asked.slot is not None and found and found[0].owner == owner:
-            found[0], slots = self._with_slots(found[0], asked, sees)
+        slots, passed = dict[str, float](), frozenset[str]()
+        if (asked.slot is not None or plans) and found and found[0].owner == owner:
+            found[0], slots, passed = self._with_slots(found[0], asked, sees)
         for some in found:
             self._memory_rows.count(some.owner, some.table)
         found = _once(found)
@@ -467,6 +481,9 @@ class IndexSearch:
             spoken(question.text),
             named,
             await self._scale.of(multilingual(self._embedder)) if views else (1.0, 0.0),
+            question.text,
+            _asking(views),
+            passed,
         )
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
@@ -530,24 +547,40 @@ class IndexSearch:
 
     def _with_slots(
         self, found: Candidates, asked: Asked, sees: Callable[[Memory], bool]
-    ) -> tuple[Candidates, dict[str, float]]:
-        """Return candidates with those that fill the slot that is asked for, and how well memories do, by id."""
+    ) -> tuple[Candidates, dict[str, float], frozenset[str]]:
+        """Return candidates with those that fill the slot that is asked for, and how well memories do, by id.
+
+        Plans that lie ahead fill it where these are asked for; behind is what has passed, with what that came from.
+        """
         slot, question, at = asked.slot, asked.question, asked.at
-        if slot is None or question.scope not in {"all", "personal"}:
-            return found, {}
+        if question.scope not in {"all", "personal"}:
+            return found, {}, frozenset()
         filters, owner, state = question.filters, found.owner, self._state(asked, found.owner)
-        filled = filling(
-            state,
-            slot,
-            at,
-            agent_id=filters.agent_id,
-            with_past=question.with_past,
-            span=asked.span,
-            found=found.memories,
-        )
+        passed = frozenset[str]()
+        if slot is None:
+            zone = partial(self.zone_of, owner)
+            planned = {memory.memory_id: when(memory, at, zone) for memory in state.memories.values()}
+            filled = {
+                memory_id: 1.0
+                for memory_id, tense in planned.items()
+                if tense == "upcoming" and state.memories[memory_id].status_at(at) == ACTIVE
+            }
+            over = [memory_id for memory_id, tense in planned.items() if tense == "past"]
+            passed = frozenset(over).union(*(state.memories[memory_id].source_ids for memory_id in over))
+            passed -= {event_id for memory_id in filled for event_id in state.memories[memory_id].source_ids}
+        else:
+            filled = filling(
+                state,
+                slot,
+                at,
+                agent_id=filters.agent_id,
+                with_past=question.with_past,
+                span=asked.span,
+                found=found.memories,
+            )
         shown = [i for i in filled if filters.passes(memory := state.memories[i], owner, at) and sees(memory)]
         rows = found.table.rows(state, shown)
-        return found.beside(_others(rows, found)), {i: filled[i] for i in shown}
+        return found.beside(_others(rows, found)), {i: filled[i] for i in shown}, passed
 
     def _hop(self, asked: Asked, pool: Pool, best: list[Found], centre: Centre | None) -> Asked:
         """Return the second search: the rarest words of the best memories, and what they mean besides the usual."""
@@ -682,25 +715,93 @@ class IndexSearch:
     ) -> list[Found | FoundTurn]:
         """Return the best of the memories and of the turns that a pool found, best first.
 
-        A turn is left out where better memories that came from it have the words of the query that it has, or fill the
-        slot that the query asks for. So are those that a forgotten memory came from, and those whose text is hidden.
+        A memory that says all that a better turn says has its place. A turn is left out where better memories that came
+        from it have the words of the query that it has, or fill the slot that the query asks for. So are those that a
+        forgotten memory came from, and those whose text is hidden.
         """
         chosen: list[Found | FoundTurn] = []
         told: dict[str, list[Found]] = {}
-        parts: tuple[Iterable[Found | FoundTurn], ...] = (memories, self._turns(owner, pool, question.filters, hides))
+        citing, shown = _by_source(memories), set[str]()
+        turns = self._turns(owner, pool, question.filters, hides, with_past=question.with_past)
+        parts: tuple[Iterable[Found | FoundTurn], ...] = (memories, turns)
         # Of equal scores the memory comes first: it is the shorter. Turns are read as far as they come to a place.
-        for found in merge(*parts, key=lambda one: -_score(one)):
+        for ranked in merge(*parts, key=lambda one: -_score(one)):
             if len(chosen) == question.limit:
                 break
+            if _score(ranked) < question.min_score or _id_of(ranked) in shown:
+                continue
+            found = ranked if isinstance(ranked, Found) else _whole(ranked, citing) or ranked
             if isinstance(found, Found):
                 for event_id in found.memory.source_ids:
                     told.setdefault(event_id, []).append(found)
-            elif found.score < question.min_score or self._is_told(owner, pool, found, told):
+            elif self._is_told(owner, pool, found, told):
                 continue
-            chosen.append(found)
+            if _id_of(found) not in shown:
+                chosen.append(found)
+                shown.add(_id_of(found))
         if pool.turns is not None:
             self._turn_index.count(owner, pool.turns.words)
         return chosen
+
+    def answered(self, pool: Pool, found: list[FoundT]) -> SearchResult[FoundT]:
+        """Return the answer with what a search found, and how relevant that is."""
+        values, model = self._measured(pool, found), load()
+        relevance = model.of(values)
+        line = model.line(relevance, values.texts)
+        lacks_turns = pool.meanings is not None and not pool.meanings.is_complete
+        evidence = model.evidence(relevance, line)
+        return SearchResult(found, pool.by_words, relevance.tolist(), line, evidence, lacks_turns)
+
+    def _measured(self, pool: Pool, found: Sequence[Found | FoundTurn]) -> Measured:
+        """Return what tells how relevant results of a search are."""
+        persons, is_plain = persons_asked(pool.text), pool.asking is None
+        shares, between, missed = [], [], []
+        for one in found:
+            content = said_by(one.turn) if isinstance(one, FoundTurn) else one.memory.content
+            rows = [] if pool.turns is None else pool.turns.places(_sources(one))
+            of_turns = max(pool.turns.shares[rows]) if pool.turns is not None and rows else None
+            shares.append(pool.share_of(content) if of_turns is None else of_turns)
+            between.append(spoken(content) not in (None, pool.language))
+            missed.append(persons.misses(content))
+        near = self._near(pool, found)
+        scale, shift = pool.scale if is_plain else (1.0, 0.0)
+        return Measured(
+            scale * near + shift,
+            np.array(shares, np.float64),
+            np.array(between, np.bool_),
+            np.array(missed, np.float64),
+            max(len(pool.memories), 0 if pool.turns is None else int(pool.turns.visible.sum())),
+            is_unnamed=persons.is_unnamed,
+            is_plain=is_plain,
+            slots=np.array([one.ranked.slot if isinstance(one, Found) else 0.0 for one in found])
+            if pool.has_slots
+            else None,
+            answers_nothing=np.array([_answers_nothing(pool, one) for one in found], np.bool_),
+        )
+
+    def _near(self, pool: Pool, found: Sequence[Found | FoundTurn]) -> Scored:
+        """Return how near each result is, by the nearest of its texts; NaN where no meaning is known."""
+        asking, meanings = pool.asking, pool.meanings
+        vectors: dict[str, Vectors] = {}
+        if asking is not None:
+            for owner in dict.fromkeys(one.owner for one in found):
+                memories = [one.memory for one in found if isinstance(one, Found) and one.owner == owner]
+                vectors |= self._vectors_in(asking, owner, memories, pool.vectors.get(owner, NO_VECTORS))
+        near = []
+        for one in found:
+            known = []
+            if isinstance(one, Found) and asking is None:
+                known.append(one.ranked.cosine)
+            elif (
+                isinstance(one, Found)
+                and asking is not None
+                and (vector := vectors.get(one.memory.memory_id)) is not None
+            ):
+                known.append(float(vector @ asking.vector))
+            if meanings is not None:
+                known.append(meanings.near(_sources(one), None if asking is None else asking.vector))
+            near.append(max((value for value in known if value is not None), default=np.nan))
+        return np.array(near, np.float64)
 
     def _is_told(self, owner: Owner, pool: Pool, found: FoundTurn, told: Mapping[str, list[Found]]) -> bool:
         """Return whether the memories that came from a turn say what it would answer."""
@@ -723,8 +824,13 @@ class IndexSearch:
         weight = sum(rarity(word) for word in said)
         return sum(rarity(word) for word in said & remembered) > TOLD_SHARE * weight
 
-    def _turns(self, owner: Owner, pool: Pool, filters: Filters, hides: Callable[[str], bool]) -> Iterator[FoundTurn]:
-        """Yield the turns that pass the filters and are neither forgotten nor hidden, best first."""
+    def _turns(
+        self, owner: Owner, pool: Pool, filters: Filters, hides: Callable[[str], bool], *, with_past: bool
+    ) -> Iterator[FoundTurn]:
+        """Yield the turns that pass the filters and are neither forgotten nor hidden, best first.
+
+        Those of which nothing holds any more are among them only `with_past`.
+        """
         if pool.turns is None or not filters.accept_turns:
             return
         observations, memories = self._shards.of(owner).observations, self._shards.state(owner).memories
@@ -753,11 +859,12 @@ class IndexSearch:
             citing = [memories[i] for i in observations.citing(owner, ranked.event_id) if i in memories]
             if any(memory.status == FORGOTTEN for memory in citing):
                 continue
-            if (turn := words.told(owner, ranked.row)) is None:
+            over = superseded_by(citing, pool.at)
+            if (over is not None and not with_past) or (turn := words.told(owner, ranked.row)) is None:
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
             if filters.accept_turn(turn.message.session_id, said_at, source_of(turn)) and not hides(said_by(turn)):
-                yield FoundTurn(owner, turn, ranked.score, ranked.words, ranked.meaning)
+                yield FoundTurn(owner, turn, ranked.score, ranked.words, ranked.meaning, over)
 
     def _cited(self, state: UserState, table: MemoryRows, turns: TurnMatches, meanings: TurnMeanings | None) -> Rows:
         """Return the rows of memories that came from the turns that match best, by their words or by their meaning."""
@@ -800,44 +907,53 @@ class IndexSearch:
         return await search_state(owner, state, lambda: self._shards.of(owner).ledger, self._shards.encoding, asked)
 
 
-def answered(pool: Pool, found: list[FoundT]) -> SearchResult[FoundT]:
-    """Return the answer with what a search found, and how relevant that is."""
-    values, model = measured(pool, found), load()
-    relevance = model.of(values)
-    line = model.line(relevance, values.texts)
-    lacks_turns = pool.meanings is not None and not pool.meanings.is_complete
-    evidence = model.evidence(relevance, line)
-    return SearchResult(found, pool.by_words, relevance.tolist(), line, evidence, lacks_turns)
+def _id_of(found: Found | FoundTurn) -> str:
+    return found.turn.message.envelope.event_id if isinstance(found, FoundTurn) else found.memory.memory_id
 
 
-def measured(pool: Pool, found: Sequence[Found | FoundTurn]) -> Measured:
-    """Return what tells how relevant results of a search are."""
-    cosines, shares, between = [], [], []
-    for one in found:
-        event_ids: Sequence[str]
-        if isinstance(one, FoundTurn):
-            event_ids, cosine, content = [one.turn.message.envelope.event_id], None, one.turn.message.content
-        else:
-            event_ids, cosine, content = one.memory.source_ids, one.ranked.cosine, one.memory.content
-        near = [cosine, *(pool.meanings.said(event_id) for event_id in event_ids)] if pool.meanings else [cosine]
-        cosines.append(max((known for known in near if known is not None), default=np.nan))
-        rows = [] if pool.turns is None else [row for i in event_ids if (row := pool.turns.words.place(i)) is not None]
-        rows = [row for row in rows if pool.turns is not None and row < len(pool.turns.shares)]
-        shares.append(pool.share_of(content) if pool.turns is None or not rows else max(pool.turns.shares[rows]))
-        between.append(spoken(content) not in (None, pool.language))
-    of_turns = pool.meanings.cosines if pool.meanings is not None else np.empty(0)
-    best = np.fmax.reduce(np.concatenate((pool.parts.cosines, of_turns)), initial=np.nan)
-    scale, shift = pool.scale
-    return Measured(
-        scale * np.array(cosines, np.float64) + shift,
-        np.array(shares, np.float64),
-        np.array(between, np.bool_),
-        scale * float(best) + shift,
-        max(float(pool.turns.shares.max(initial=0.0)) if pool.turns is not None else 0.0, max(shares, default=0.0)),
-        max(len(pool.memories), 0 if pool.turns is None else int(pool.turns.visible.sum())),
-        np.array([one.ranked.slot if isinstance(one, Found) else 0.0 for one in found]) if pool.has_slots else None,
-        np.array([isinstance(one, FoundTurn) and only_asks(one.turn.message.content) for one in found], np.bool_),
-    )
+def _by_source(memories: Sequence[Found]) -> dict[str, list[Found]]:
+    """Return memories by what each came from."""
+    found: dict[str, list[Found]] = {}
+    for one in memories:
+        for event_id in one.memory.source_ids:
+            found.setdefault(event_id, []).append(one)
+    return found
+
+
+def _whole(found: FoundTurn, citing: Mapping[str, list[Found]]) -> Found | None:
+    """Return the memory that says all that a turn says, with its score; None for none."""
+    words = set(words_of(found.turn))
+    for one in citing.get(found.turn.message.envelope.event_id, ()):
+        if words.issubset(tokens(one.memory.content[:MAX_CHARACTERS])):
+            return replace(one, ranked=replace(one.ranked, score=max(found.score, one.ranked.score)))
+    return None
+
+
+def _asking(views: Sequence[View]) -> View | None:
+    """Return how relevance asks by the built-in encoder's vectors; None for another encoder, several, or none."""
+    if len(views) != 1 or views[0].model != BUILTIN:
+        return None
+    return replace(views[0], vector=load().asking(views[0].vector))
+
+
+def superseded_by(memories: Sequence[Memory], at: datetime) -> str | None:
+    """Return what holds in the place of the last of some memories; None where one of them holds, or there is none."""
+    if not memories or any(memory.status_at(at) != SUPERSEDED for memory in memories):
+        return None
+    return memories[-1].superseded_by
+
+
+def _answers_nothing(pool: Pool, found: Found | FoundTurn) -> bool:
+    """Return whether a result only asks itself, or is a plan that has passed where what lies ahead is asked for."""
+    if isinstance(found, Found):
+        return found.memory.memory_id in pool.passed
+    message = found.turn.message
+    return message.envelope.event_id in pool.passed or only_asks(message.content)
+
+
+def _sources(found: Found | FoundTurn) -> Sequence[str]:
+    """Return the ids of what a result came from."""
+    return (found.turn.message.envelope.event_id,) if isinstance(found, FoundTurn) else found.memory.source_ids
 
 
 def _once(found: list[Candidates]) -> list[Candidates]:

@@ -69,7 +69,8 @@ def memory_view(owner: Owner, memory: Memory, as_of: datetime) -> dict[str, Any]
 def turn_view(found: FoundTurn) -> dict[str, Any]:
     """Return a turn that a search found, beside memories: `memory` is what was said, after who said it."""
     message, said_at = found.turn.message, effective_time(found.turn.message, found.turn.recorded_at)
-    return {
+    over = {"superseded_by": found.superseded_by} if found.superseded_by else {}
+    return over | {
         "kind": "turn",
         "turn_id": message.envelope.event_id,
         "memory": said_by(found.turn),

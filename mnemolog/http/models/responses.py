@@ -123,6 +123,8 @@ class TurnResult(Shape):
     content: str
     provenance: str
     source_ids: list[str]
+    superseded_by: str | None = None
+    """The memory that holds in the place of all that came from it; absent where something of it holds."""
     occurred_at: str
     recorded_at: str
 

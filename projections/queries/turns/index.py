@@ -94,7 +94,7 @@ class TurnMatches:
     answered: Scores
     """The same, or that of what was answered to a turn where it is greater."""
     shares: Scores
-    """What of the weight of the query's words stands in each turn that is visible, or in the one before, 0 to 1."""
+    """What of the weight of the query's words stands in each turn that is visible, or in what it answers, 0 to 1."""
     visible: Mask
     """Which turns the agent who asks knows, and were said until the instant that is asked about."""
 
@@ -106,6 +106,11 @@ class TurnMatches:
             kept = scores >= np.partition(scores, len(rows) - most)[len(rows) - most]
             rows, scores = rows[kept], scores[kept]
         return [self.words.event_ids[row] for row in rows[np.lexsort((rows, -scores))[:most]].tolist()]
+
+    def places(self, event_ids: Sequence[str]) -> list[int]:
+        """Return the rows of those turns, screenshots and articles that are among these."""
+        rows = (self.words.place(event_id) for event_id in event_ids)
+        return [row for row in rows if row is not None and row < len(self.shares)]
 
     def ranked(self, score: Callable[[Rows, Scores], Scored], meant: Scores | None = None) -> Iterator[RankedTurn]:
         """Yield the turns with the words, or with the meaning, those with the best score first, the newest of equals.
@@ -314,8 +319,8 @@ class UserWords:
 
     def matches(self, query: Sequence[str], agent_id: str | None, until: datetime) -> TurnMatches:
         """Return how the turns match that an agent knows and that were said until an instant."""
-        scores, shares = self._bm25.scores(query), self._bm25.shares(query)
-        before = np.frombuffer(self._before, dtype=np.int64)
+        scores, before = self._bm25.scores(query), np.frombuffer(self._before, dtype=np.int64)
+        shares = self._shares(query, before)
         answers = np.flatnonzero(~self._own.holding(query) & (before != _NONE))
         scores[answers] = np.minimum(scores[answers], ANSWER_SHARE * scores[before[answers]])
         visible = self.visible(agent_id, until)
@@ -325,6 +330,19 @@ class UserWords:
         next_turns = np.frombuffer(self.answers, dtype=np.int64)
         answered = np.where(next_turns == _NONE, scores, np.maximum(scores, scores[next_turns]))
         return TurnMatches(self, scores, answered, shares, visible)
+
+    def _shares(self, query: Sequence[str], before: Times) -> Scores:
+        """Return what of the weight of a query's words each row has, or the row before where somebody else said that.
+
+        What one says in two turns says each for itself.
+        """
+        weights = {token: self.rarity(token) for token in dict.fromkeys(query)}
+        answers = (before != _NONE) & (self.users() != self.users()[before])
+        held = np.zeros(len(before), dtype=np.float64)
+        for token, weight in weights.items():
+            rows = self._own.holding((token,))
+            held += weight * (rows | (rows[before] & answers))
+        return (held / (sum(weights.values()) or 1.0)).astype(np.float32)
 
     def visible(self, agent_id: str | None, until: datetime) -> Mask:
         """Return which rows an agent knows and were said until an instant."""

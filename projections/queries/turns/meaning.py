@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from projections.embedding.languages import View
     from projections.queries.turns.index import TurnMatches, UserWords
     from projections.queries.turns.making import TurnVectorMaking
+    from projections.queries.turns.vectors import UserMeanings
     from schemas.identity import Owner
 
     Rows: TypeAlias = NDArray[np.int64]
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 SESSION_SHARE: Final = 0.6
 """Of the best turn of its session in the score of a turn: what was talked about there speaks for it."""
+
+_FAR: Final = 0.1
+_NEAR: Final = 0.3
+"""Cosines of the built-in encoder, of what has hardly anything to do with a question, and of what may answer it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,8 @@ class TurnMeanings:
     words: UserWords
     cosines: Cosines
     """Of each row with the question: NaN where the row has no vector, or is not seen."""
+    vectors: UserMeanings
+    """Of the rows."""
     scores: Cosines
     """Of rows in another language than the question: the same less what these have in common, with the share of the
     session's best; NaN for all others."""
@@ -56,14 +63,22 @@ class TurnMeanings:
         row = self.words.row(event_id)
         return None if row is None or np.isnan(self.cosines[row]) else float(self.cosines[row])
 
-    def said(self, event_id: str) -> float | None:
-        """Return the cosine of a turn, of a reply that of the turn that it answers; None where there is none."""
+    def near(self, event_ids: Sequence[str], asking: Vectors | None) -> float | None:
+        """Return the cosine of the nearest of some turns, or its product with what asks; None where there is none.
+
+        Of a reply it is that of the turn that it answers.
+        """
+        rows = [row for event_id in event_ids if (row := self._row_said(event_id)) is not None]
+        if not rows:
+            return None
+        return float(self.cosines[rows].max()) if asking is None else self.vectors.nearest(rows, asking)
+
+    def _row_said(self, event_id: str) -> int | None:
+        """Return the row of a turn that has a cosine, of a reply that of the turn that it answers."""
         row = self.words.place(event_id)
         if row is not None and not self.words.by_user[row]:
             row = self.words.answered(row)
-        if row is None or row >= len(self.cosines) or np.isnan(self.cosines[row]):
-            return None
-        return float(self.cosines[row])
+        return None if row is None or row >= len(self.cosines) or np.isnan(self.cosines[row]) else row
 
     def best(self) -> Iterator[str]:
         """Yield the ids of the turns in another language, the nearest first."""
@@ -77,10 +92,15 @@ class TurnMeanings:
         return not np.isnan(self.scores).all()
 
     def matches(self) -> Cosines:
-        """Return how well rows in another language match, 0 to 1: 1 for the nearest, 0 for the farthest and others."""
+        """Return how well rows in another language match, 0 to 1: best the nearest, 0 the farthest and all others.
+
+        The nearest has 1 if it is near at all: of few turns one is always the nearest, whatever is asked.
+        """
         least, greatest = np.nanmin(self.scores), np.nanmax(self.scores)
         scaled = np.ones_like(self.scores) if greatest <= least else (self.scores - least) / (greatest - least)
-        found: Cosines = np.where(np.isnan(self.scores), np.float32(0), scaled).astype(np.float32)
+        nearest = float(np.nanmax(self.cosines[~np.isnan(self.scores)]))
+        is_near = min(max((nearest - _FAR) / (_NEAR - _FAR), 0.0), 1.0)
+        found: Cosines = np.where(np.isnan(self.scores), np.float32(0), is_near * scaled).astype(np.float32)
         return found
 
 
@@ -111,7 +131,7 @@ class TurnMeaning:
         rows = np.flatnonzero(~np.isnan(scores))
         if len(rows):
             scores[rows] = with_sessions(scores[rows], words.sessions()[rows])
-        return TurnMeanings(words, cosines[:count], scores[:count], is_complete)
+        return TurnMeanings(words, cosines[:count], meanings, scores[:count], is_complete)
 
 
 async def _meant(question: str, views: Sequence[View], encoder: Embedder) -> Vectors:

@@ -12,6 +12,8 @@ import numpy as np
 from projections.embedding.heads import Heads, load
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from projections.embedding.embedder import Vectors
@@ -78,6 +80,11 @@ class UserMeanings:
         if len(self._rows):
             found[np.frombuffer(self._rows, np.int64)] = self._table[: len(self._rows)] @ vector
         return found
+
+    def nearest(self, rows: Sequence[int], vector: Vectors) -> float | None:
+        """Return the greatest product of some rows' vectors with one; None where none of them has a vector."""
+        places = [place for row in rows if (place := self._places.get(row)) is not None]
+        return float((self._table[places] @ vector).max()) if places else None
 
     def centred(self, wanted: Mask, cosines: Cosines) -> Cosines:
         """Return the cosines of some rows less what these have in common; NaN for all others.

@@ -96,3 +96,18 @@ async def test_a_plan_says_whether_it_lies_ahead_of_the_question(door: FrontDoor
     door.clock.ahead = timedelta(days=9)
     assert (await search(door, "dentist old town", **asked))["results"][0]["when"] == "past"
     assert "when" not in (await search(door, "red bicycle", **asked))["results"][0]
+
+
+async def test_a_memory_that_says_all_of_a_turn_stands_in_its_place(door: FrontDoor):
+    for query in ("violin teacher in Lisbon", "heron", "Does she smoke?"):
+        said = [one["memory"] for one in (await search(door, query))["results"]]
+        assert len(set(said)) == len(said)
+
+
+async def test_who_is_asked_about_is_told_from_others(door: FrontDoor):
+    [teacher] = [
+        one for one in (await search(door, "Where does my teacher live?"))["results"] if "Lisbon" in one["memory"]
+    ]
+    answer = await search(door, "Where does my brother live?")
+    [other] = [one for one in answer["results"] if "Lisbon" in one["memory"]]
+    assert other["relevance"] < teacher["relevance"]

@@ -15,16 +15,9 @@ RELEVANCE = load()
 
 
 def measured(
-    cosine: float, share: float = 0.0, *, between: bool = False, best: float | None = None, texts: int = 100
+    near: float, share: float = 0.0, *, between: bool = False, missed: bool = False, texts: int = 100
 ) -> Measured:
-    return Measured(
-        np.array([cosine]),
-        np.array([share]),
-        np.array([between]),
-        cosine if best is None else best,
-        share,
-        texts,
-    )
+    return Measured(np.array([near]), np.array([share]), np.array([between]), np.array([float(missed)]), texts)
 
 
 def told(one: Measured) -> float:
@@ -46,7 +39,8 @@ def test_what_speaks_for_a_result_has_no_weight_below_0():
     assert tuple(read["features"]) == FEATURES
     for case in CASES:
         weights = dict(zip(FEATURES, read["weights"][case], strict=False))
-        assert min(weight for name, weight in weights.items() if name != "texts") >= 0
+        assert min(weights["near"], weights["share"]) >= 0
+        assert max(weights["missed"], weights["unnamed"]) < 0
         assert len(read["weights"][case]) == len(FEATURES) + 1
 
 
@@ -57,14 +51,14 @@ def test_without_a_meaning_the_words_tell():
 
 
 def test_of_few_texts_the_best_has_to_be_more_relevant():
-    lines = [RELEVANCE.line(np.array([0.01]), texts) for texts in (0, 8, 100, 200, 400, 10_000)]
+    lines = [RELEVANCE.line(np.array([0.01]), texts) for texts in (0, 8, 30, 200, 400, 10_000)]
     assert lines == sorted(lines, reverse=True)
     assert lines[:3] == [lines[0]] * 3
     assert lines[0] > lines[3] > lines[4] == lines[5]
 
 
 def test_beside_a_relevant_result_others_stay():
-    relevance = np.array([0.7, 0.02, 0.0005])
+    relevance = np.array([0.7, 0.03, 0.005])
     line = RELEVANCE.line(relevance, 100)
     assert [one >= line for one in relevance] == [True, True, False]
     assert RELEVANCE.evidence(relevance, line) == "strong"
@@ -82,7 +76,7 @@ def test_an_answer_without_results_is_no_evidence():
 
 
 def test_a_result_between_languages_is_told_by_a_model_of_its_own():
-    both = Measured(np.array([0.3, 0.3, np.nan]), np.zeros(3), np.array([False, True, True]), 0.3, 0.0, 100)
+    both = Measured(np.array([0.3, 0.3, np.nan]), np.zeros(3), np.array([False, True, True]), np.zeros(3), 100)
     assert [CASES[case] for case in both.cases()] == ["within", "between", "words"]
     assert len(set(RELEVANCE.of(both).tolist())) == 3
 
@@ -96,4 +90,21 @@ def test_another_file_is_another_version():
 def test_a_turn_that_only_asks_is_no_answer():
     one = measured(1.0, 1.0)
     assert told(one) > RELEVANCE.line(np.array([1.0]), 100)
-    assert told(replace(one, asks=np.array([True]))) < 0.1
+    assert told(replace(one, answers_nothing=np.array([True]))) < RELEVANCE.line(np.array([1.0]), 100)
+
+
+def test_who_is_named_by_the_question_and_not_by_the_result_makes_it_less_relevant():
+    assert told(measured(0.4, missed=True)) < 0.5 * told(measured(0.4))
+    assert told(replace(measured(0.4), is_unnamed=True)) < told(measured(0.4))
+
+
+def test_another_encoders_cosines_are_told_by_models_of_their_own():
+    one = replace(measured(0.4), is_plain=True)
+    assert CASES[one.cases()[0]] == "plain_within"
+    assert told(one) != told(measured(0.4))
+
+
+def test_each_direction_has_a_weight_and_on_average_they_are_what_they_were():
+    directions = RELEVANCE.asking(np.ones(512, np.float32))
+    assert directions.mean() == pytest.approx(1.0, abs=0.01)
+    assert len(set(directions.tolist())) > 50

@@ -154,14 +154,21 @@ def test_the_best_turn_of_a_session_speaks_for_the_others():
     assert scores.tolist() == pytest.approx([lifted, 0.6, 0.5])
 
 
+def test_the_nearest_of_few_turns_is_no_match_if_it_is_far():
+    far = np.array([0.05, np.nan, np.nan], np.float32)
+    assert TurnMeanings(THREE, far, UserMeanings("builtin"), far).matches().tolist() == [0.0, 0.0, 0.0]
+    near = np.array([0.2, np.nan, np.nan], np.float32)
+    assert TurnMeanings(THREE, near, UserMeanings("builtin"), near).matches()[0] == pytest.approx(0.5)
+
+
 def test_matches_are_between_the_farthest_and_the_nearest():
     scores = np.array([0.1, np.nan, 0.3], np.float32)
-    meanings = TurnMeanings(THREE, scores, scores)
+    meanings = TurnMeanings(THREE, scores, UserMeanings("builtin"), scores)
     assert meanings.is_between_languages
     assert meanings.matches().tolist() == pytest.approx([0, 0, 1])
     assert list(meanings.best()) == ["t2", "t0"]
     assert meanings.evidence(["t0", "t1", "unknown"]) == pytest.approx(0.1)
     assert meanings.evidence(["t1", "unknown"]) is None
     assert meanings.cosine("t1") is None
-    one = np.array([np.nan, 0.1, np.nan], np.float32)
-    assert TurnMeanings(THREE, one, one).matches().tolist() == [0, 1, 0]
+    one = np.array([np.nan, 0.4, np.nan], np.float32)
+    assert TurnMeanings(THREE, one, UserMeanings("builtin"), one).matches().tolist() == [0, 1, 0]
