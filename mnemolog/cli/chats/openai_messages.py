@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from mnemolog.cli.chats.archive import Part
 
-FILES: Final = re.compile(r".*\.(?:jsonl|ndjson|json)")
+FILES: Final = re.compile(r"[^/]{1,250}\.(?:jsonl|ndjson|json)")
 _TIMES: Final = ("occurred_at", "created_at", "timestamp", "create_time", "created")
 _IDS: Final = ("conversation_id", "session_id", "thread_id", "id")
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mnemolog.cli.chats.archive import Part
 
-FILES: Final = re.compile(r"_chat\.txt|WhatsApp.*\.txt|.*WhatsApp.*\.txt")
+FILES: Final = re.compile(r"_chat\.txt|[^/]{0,100}WhatsApp[^/]{0,150}\.txt")
 Dates: TypeAlias = Literal["dmy", "mdy", "ymd"]
 
 _MARKS: Final = "\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff"
