@@ -41,8 +41,6 @@ Run: TypeAlias = "Coroutine[Any, Any, None]"
 FAILED: Final = 1
 WRONG_USAGE: Final = 2
 INTERRUPTED: Final = 130
-NOWHERE: Final = "http://127.0.0.1"
-"""The address of a client that is asked nothing."""
 
 JSON = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 ENV_FILE = Annotated[Path | None, typer.Option("--env-file", help="A file of settings, NAME=value a line.")]
@@ -162,21 +160,18 @@ def command(
     *,
     only_reads: bool = False,
     again: bool = False,
-    alone: str = "",
+    instead: tuple[str, Callable[..., Run]] | None = None,
 ) -> None:
     """Add a command that talks to a worker: it is given a client and the output, and the arguments after them.
 
     One that `only_reads` does not begin a data directory. One that does the same when it is run `again`, and prints
     nothing before its end, is run again when its engine found damaged shards, which are folded anew then. With the
-    option `alone` it asks nobody: no worker is looked for, and none is started.
+    option that `instead` names no worker is looked for and none is started: what it has beside it is run here.
     """
 
     async def reach(around: Surroundings, *args: P.args, **kwargs: P.kwargs) -> None:
-        if kwargs.get(alone):
-            from mnemolog.client.client import AsyncClient  # noqa: PLC0415 - most commands get theirs from elsewhere
-
-            async with AsyncClient(around.url or NOWHERE) as client:
-                await run(client, around.output, *args, **kwargs)
+        if instead is not None and kwargs.get(instead[0]):
+            await instead[1](around, *args, **kwargs)
             return
         url = await around.server()
         settings = None if url else around.settings()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.invocation import CommandFailed, Surroundings, command
 from mnemolog.cli.lines.event_lines import BadLine, EventLine
 from mnemolog.cli.lines.publisher import LinePublisher
 from mnemolog.cli.lines.reader import read_rows
@@ -59,6 +59,8 @@ DATES = Annotated[
 ]
 DRY_RUN = Annotated[bool, typer.Option("--dry-run", help="Only say what the file holds.")]
 KEY_VARIABLE = "EVATAR_ENCRYPTION_KEY"
+NOWHERE = "http://127.0.0.1"
+"""The address of a client that is asked nothing."""
 AGAIN = "Import the same again: what was imported counts once."
 LINES_AT_ONCE = 200
 WAIT_SECONDS = 60.0
@@ -66,7 +68,7 @@ WAIT_SECONDS = 60.0
 
 def install(app: typer.Typer) -> None:
     """Add the command."""
-    command(app, "import", import_, alone="dry_run")
+    command(app, "import", import_, instead=("dry_run", _preview))
 
 
 async def import_(  # noqa: PLR0913 - one for each option
@@ -96,6 +98,11 @@ async def import_(  # noqa: PLR0913 - one for each option
         await _show_memories(output, rows, user)
     else:
         await _import(client, output, rows, user)
+
+
+async def _preview(around: Surroundings, file: str, **options: Any) -> None:  # noqa: ANN401 - those of `import_`
+    async with AsyncClient(NOWHERE) as client:
+        await import_(client, around.output, file, **options)
 
 
 async def _import(client: AsyncClient, output: Output, rows: "Rows", user: str | None) -> None:
