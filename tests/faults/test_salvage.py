@@ -45,7 +45,7 @@ async def test_all_but_what_a_damaged_record_said_comes_into_a_new_log(
     harm(old, "mnemolog.memories", 1)
     around = Surroundings({}, old, None, Output(as_json=True))
     capsys.readouterr()
-    with pytest.raises(CommandFailed, match="^$"):
+    with pytest.raises(CommandFailed, match=r"^$"):
         await salvage(around, into=file)
     said = capsys.readouterr()
     told: dict[str, Any] = orjson.loads(said.out)
