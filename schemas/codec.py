@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from uuid import UUID
 
 import fastavro
 import orjson
@@ -294,14 +295,16 @@ def decode_written(body: bytes, writer: Any, *expected: type[Message]) -> Messag
         except fastavro.read.SchemaResolutionError as error:
             unresolved = error
             stream.seek(0)
-            plain = _without_nulls(fastavro.schemaless_reader(stream, writer), spelling.schema)
+            plain = fastavro.schemaless_reader(stream, writer)
+        plain = _as_ours(plain, spelling.schema)
         if stream.tell() != len(body):
             raise Undecodable(f"{len(body) - stream.tell()} bytes too many after a {name}")
         if any(isinstance(v, datetime) and v.tzinfo is None for v in plain["envelope"].values()):
             raise Undecodable("a local time says no instant: give it the logical type timestamp-micros")
-        if isinstance(plain["envelope"].get("occurred_at"), int):
+        if not isinstance(at := plain["envelope"].get("occurred_at"), datetime):
+            kind = "long" if isinstance(at, int) else "double" if isinstance(at, float) else type(at).__name__
             raise Undecodable(
-                "occurred_at is a plain long, which says no unit: give it the logical type timestamp-micros"
+                f"occurred_at is a plain {kind}, which says no unit: give it the logical type timestamp-micros"
             )
         fastavro.schemaless_writer(ours, spelling.schema, plain)
         message: Message = decode(ours.getvalue())
@@ -325,8 +328,10 @@ def _branch(body: bytes) -> tuple[int, bytes]:
     return -1, b""
 
 
-def _without_nulls(value: Any, schema: Any) -> Any:  # noqa: ANN401 - what fastavro reads, and a parsed schema
-    """Return a record without the nulls for which ours has a default, and no null."""
+def _as_ours(value: Any, schema: Any) -> Any:  # noqa: ANN401 - what fastavro reads, and a parsed schema
+    """Return a record without the nulls for which ours has a default, and no null; a UUID is a text."""
+    if isinstance(value, UUID):
+        return str(value)
     if not isinstance(value, dict) or not isinstance(schema, dict) or schema.get("type") != "record":
         return value
     fields = {field["name"]: field for field in schema["fields"]}
@@ -336,7 +341,7 @@ def _without_nulls(value: Any, schema: Any) -> Any:  # noqa: ANN401 - what fasta
         takes_null = isinstance(kind, list) and "null" in kind
         if one is None and name in fields and "default" in fields[name] and not takes_null:
             continue
-        kept[name] = _without_nulls(one, kind)
+        kept[name] = _as_ours(one, kind)
     return kept
 
 

@@ -4,7 +4,7 @@
 `invocation` gives every command its connection, its output and its exit code: `connect` finds the worker to talk to (a
 URL, the holder of the data directory's lock, or `local_engine`, which starts one), `output` prints tables or JSON,
 `options` are the shared ones. `lines` reads JSON Lines and sends them in batches; `migrations` reads other systems'
-memories. `logs` sets up logging.
+memories, `chats` other programs' messages. `logs` sets up logging.
 
 Imports take most of a command's time. So these modules import no engine, no settings and no tables at their top: a
 command imports what only it needs.

@@ -47,10 +47,14 @@ async def erase(
 
     The receipt is signed, and says what was removed and what remains until when.
     """
-    if user is not None and memory is None and not (preview or yes) and sys.stdin is not None and sys.stdin.isatty():
-        found = await client.preview_erasure(user)
-        what = f"{found['events']} events and {found['memories']} memories"
-        if not typer.confirm(f"Erase {harmless(user)} for good, with {what}?", err=True):
+    if (user or memory) and not (preview or yes) and sys.stdin is not None and sys.stdin.isatty():
+        if memory is not None:
+            found = await client.preview_memory_erasure(memory, user_id=user)
+            what = f"the memory {harmless(memory)} for good, with {found['events']} events that it came from"
+        else:
+            found = await client.preview_erasure(str(user))
+            what = f"{harmless(str(user))} for good, with {found['events']} events and {found['memories']} memories"
+        if not typer.confirm(f"Erase {what}?", err=True):
             raise CommandFailed("nothing was erased")
     if memory is not None:
         asked = (

@@ -160,14 +160,19 @@ def command(
     *,
     only_reads: bool = False,
     again: bool = False,
+    instead: tuple[str, Callable[..., Run]] | None = None,
 ) -> None:
     """Add a command that talks to a worker: it is given a client and the output, and the arguments after them.
 
     One that `only_reads` does not begin a data directory. One that does the same when it is run `again`, and prints
-    nothing before its end, is run again when its engine found damaged shards, which are folded anew then.
+    nothing before its end, is run again when its engine found damaged shards, which are folded anew then. With the
+    option that `instead` names no worker is looked for and none is started: what it has beside it is run here.
     """
 
     async def reach(around: Surroundings, *args: P.args, **kwargs: P.kwargs) -> None:
+        if instead is not None and kwargs.get(instead[0]):
+            await instead[1](around, *args, **kwargs)
+            return
         url = await around.server()
         settings = None if url else around.settings()
         shards = 0 if settings is None else settings.partitions + 1

@@ -75,7 +75,7 @@ def export_lines(
     pass and their events, and no wakes.
     """
     chosen = [memory for memory in state.memories.values() if filters.passes(memory, state.owner, now)]
-    memories = sorted(chosen, key=lambda m: _place(m, now))
+    memories = sorted(chosen, key=lambda m: place_of(m, now))
     ids = {memory.memory_id for memory in memories}
     for memory in memories:
         yield memory_line(state.owner, memory, now)
@@ -110,7 +110,7 @@ def export_lines(
     }
 
 
-def _place(memory: Memory, now: datetime) -> tuple[object, ...]:
+def place_of(memory: Memory, now: datetime) -> tuple[object, ...]:
     """Return where a memory stands, so that an import which goes by the lines takes none for another.
 
     What is active comes first, so that a slot's holder is there before what it replaced; of one text, what says less of

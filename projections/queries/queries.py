@@ -249,7 +249,7 @@ class Queries:
             "events": events,
             "lineage": {
                 "candidates": [c for d in answers.values() if (c := await self._answer(d)) is not None],
-                "observations": await self._words(owner, memory.source_ids),
+                "observations": await self._words(owner, memory.event_ids),
             },
         }
 

@@ -6,13 +6,11 @@ from typing import Final
 
 import orjson
 
-from projections.state.memory import ACTIVE, SUPERSEDED, Memory
+from projections.state.memory import ACTIVE, IMPORT, SUPERSEDED, Memory
 from projections.state.places import places_of
 from schemas.messages.copied_fields import builder, copied_names
 from schemas.messages.events import MemoryFormed, MemoryImported
 
-IMPORT: Final = "import"
-"""The source type of what was imported."""
 _formed: Final = builder(Memory, copied_names(MemoryFormed, Memory))
 _imported: Final = builder(Memory, copied_names(MemoryImported, Memory))
 """Copy the fields that the event and a memory spell alike, so that a new one is not spelled here."""

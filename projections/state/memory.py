@@ -24,6 +24,8 @@ EXPIRED: Final = "expired"
 FORGOTTEN: Final = "forgotten"
 SUPERSEDED: Final = "superseded"
 STATUSES: Final = (ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED)
+IMPORT: Final = "import"
+"""The source type of what was imported."""
 
 
 @fast_init
@@ -115,6 +117,13 @@ class Memory:
     def visible_to(self, agent_id: str | None) -> bool:
         """Return whether an agent sees the memory: those that it knows. Without an agent all are seen."""
         return agent_id is None or self.known_to(agent_id)
+
+    @property
+    def event_ids(self) -> tuple[str, ...]:
+        """The observations in this log that it came from. The sources of an import are another system's names."""
+        if self.source_type != IMPORT:
+            return self.source_ids
+        return tuple(dict.fromkeys(piece.rpartition("#")[0] for piece in self.pieces))
 
     @property
     def subject(self) -> str | None:

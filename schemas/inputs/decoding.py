@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
+from uuid import UUID
 
 import orjson
 
@@ -24,22 +25,25 @@ from schemas.inputs.input_events import (
 )
 from schemas.inputs.nesting import check_depth
 from schemas.inputs.pieces import text_of
+from schemas.instant import YEARS
 from schemas.messages.dead_letters import first_position
 from schemas.messages.observations import OBSERVATIONS, ScreenshotAnalysed, SessionEnded
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from schemas.log import Record
     from schemas.messages.observations import Observation
 
 MAX_AVRO_TEXT_BYTES: Final = 3 * MAX_CONTENT_BYTES
 """A screenshot's title, summary and text together."""
-REGISTRY_MARKER: Final = b"\x00"
-REGISTRY_HEADER_BYTES: Final = 5
-"""The marker, and the id of the writer's schema, big-endian."""
+SchemaId: TypeAlias = "int | str"
+"""How a record names its writer's schema: by the registry's number, or by a GUID as text."""
 SCHEMA_HEADER: Final = "__value_schema_id"
-"""The header in which newer producers of registry Avro name the writer's schema."""
+"""The header in which newer producers of registry Avro name the writer's schema, as others do before the body."""
+_NAMES: Final = {0: ("the schema's id in 4 bytes", 5), 1: ("the schema's GUID in 16 bytes", 17)}
+"""By its first byte what names a schema, and the bytes of both."""
+_EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST: Final = datetime(YEARS[-1], 1, 1, tzinfo=UTC)
+"""Log times outside of these come from records without one, or in another unit than milliseconds."""
 KEYS_KEPT: Final = 4096
 """For recent users: a key is read once for many records."""
 MAX_AHEAD: Final = timedelta(minutes=5)
@@ -52,7 +56,7 @@ class InRegistryAvro(codec.Undecodable):
     observe appends it again in an encoding that they read (`streams/agents/reencode.py`).
     """
 
-    def __init__(self, schema_id: int) -> None:
+    def __init__(self, schema_id: SchemaId) -> None:
         super().__init__(f"registry Avro of schema {schema_id}: only its registry knows what it says")
         self.schema_id = schema_id
 
@@ -67,18 +71,15 @@ def observation_of_record(record: Record) -> Observation:
     A message without a key belongs to the user in its body (JSON: tenant `default`).
     """
     key_owner = _key_owner(record)
-    if record.value[:1] == REGISTRY_MARKER:
-        if len(record.value) <= REGISTRY_HEADER_BYTES:
-            raise codec.Undecodable("registry Avro is 00, the schema's id in 4 bytes, and a body: it ends earlier")
-        raise InRegistryAvro(int.from_bytes(record.value[1:REGISTRY_HEADER_BYTES]))
+    if not _EARLIEST <= record.recorded_at < _LATEST:
+        raise codec.Undecodable(
+            f"its log time is {record.recorded_at.isoformat()}: send milliseconds, or give the topic LogAppendTime"
+        )
+    if (written := _registry_avro(record)) is not None:
+        raise InRegistryAvro(written[0])
     if record.value[:1] == codec.MARKER[:1]:
         message = _checked(codec.decode_strictly(record.value, *OBSERVATIONS))
         codec.cache_decoded(record.value, message)  # observe and the fold both read it
-    elif any(name == SCHEMA_HEADER for name, _ in record.headers):
-        raise codec.Undecodable(
-            f"its schema is named in the header {SCHEMA_HEADER}: have the producer write the id before the body, or "
-            "send JSON"
-        )
     else:
         message = _of_json(record, key_owner.tenant if key_owner else DEFAULT_TENANT)
     return _of_its_key(message, key_owner)
@@ -90,8 +91,29 @@ def observation_of_registry(record: Record, writer: object) -> Observation:
     Raises Undecodable, InvalidEvent or ForeignKey.
     """
     key_owner = _key_owner(record)
-    message = codec.decode_written(record.value[REGISTRY_HEADER_BYTES:], writer, *OBSERVATIONS)
+    written = _registry_avro(record)
+    message = codec.decode_written(record.value if written is None else written[1], writer, *OBSERVATIONS)
     return _of_its_key(_checked(message), key_owner)
+
+
+def _registry_avro(record: Record) -> tuple[SchemaId, bytes] | None:
+    """Return the name of the writer's schema and the body; None for what is no registry Avro. Raises Undecodable."""
+    header = next((value for name, value in record.headers if name == SCHEMA_HEADER), None)
+    if header is not None and record.value[: len(codec.MARKER)] != codec.MARKER:
+        named, body = header, record.value
+    else:
+        if record.value[:1] not in (b"\0", b"\1"):
+            return None
+        end = _NAMES[record.value[0]][1]
+        named, body = record.value[:end].ljust(end, b"\0"), record.value[end:]
+    what, size = _NAMES.get(named[0] if named else -1, ("", 0))
+    if len(named) != size or not size:
+        raise codec.Undecodable(
+            f"the header {SCHEMA_HEADER} is neither 00 and an id in 4 bytes, nor 01 and a GUID in 16"
+        )
+    if not body:
+        raise codec.Undecodable(f"registry Avro is {named[0]:02x}, {what}, and a body: it ends earlier")
+    return (str(UUID(bytes=named[1:])) if named[0] else int.from_bytes(named[1:])), body
 
 
 def _key_owner(record: Record) -> Owner | None:
@@ -160,6 +182,9 @@ def _checked(message: Observation) -> Observation:
         known_user_id(message.envelope.user_id)
     except InvalidOwner as error:
         raise InvalidEvent([Fault("$.envelope", str(error))]) from None
+    if message.envelope.occurred_at.year not in YEARS:
+        why = f"lies outside the years {YEARS[0]} to {YEARS[-1]}: is it in the unit that its schema names?"
+        raise InvalidEvent([Fault("$.envelope.occurred_at", why)])
     if not 1 <= len(message.envelope.event_id) <= MAX_ID_CHARACTERS:
         raise InvalidEvent([Fault("$.envelope.event_id", f"must have 1 to {MAX_ID_CHARACTERS} characters")])
     if len(text_of(message).encode()) > MAX_AVRO_TEXT_BYTES:

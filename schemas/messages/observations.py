@@ -20,6 +20,8 @@ MAX_INSTRUCTIONS_CHARACTERS: Final = 4_000
 """Of a turn's instructions, and of those of a window together; a policy may have as many."""
 APP_ID: Final = "app_id"
 """The metadata that say which application an observation, or a memory, is of."""
+USER_NAME: Final = "user_name"
+"""The metadata of a turn that say which `name` is the user's in this talk: who has another one is somebody else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

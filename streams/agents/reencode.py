@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from schemas import codec
-from schemas.inputs.decoding import ForeignKey, observation_of_registry
+from schemas.inputs.decoding import SCHEMA_HEADER, ForeignKey, observation_of_registry
 from schemas.inputs.input_events import InvalidEvent
 from schemas.log import NewRecord, RecordTooLarge
 from schemas.messages.dead_letters import TOO_LARGE
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from schemas.identity import Owner
+    from schemas.inputs.decoding import SchemaId
     from schemas.log import Log, Position
     from schemas.messages.observations import Observation
     from streams.delivery.delivery import Delivery
@@ -51,7 +52,7 @@ class Reencoder:
         self.ends: dict[tuple[str, int], int] = {}
         """The end of each (topic, partition) behind the last record appended here, for callers who wait for it."""
 
-    async def take(self, delivery: Delivery, schema_id: int, was_erased: WasErased) -> None:
+    async def take(self, delivery: Delivery, schema_id: SchemaId, was_erased: WasErased) -> None:
         """Queue a record behind those of its key; it is acknowledged when its copy or its dead letter is durable.
 
         `was_erased` says, once the record can be read, whether its observation was erased: then it has no copy.
@@ -67,7 +68,7 @@ class Reencoder:
         """
         topic, owner = delivery.record.position.topic, message.envelope.owner
         partition = self._partition_of(owner)
-        headers = delivery.record.headers
+        headers = tuple(one for one in delivery.record.headers if one[0] != SCHEMA_HEADER)
         value = codec.encode(message)
         copy = NewRecord(topic=topic, partition=partition, key=owner.key, value=value, headers=headers)
         try:
@@ -87,7 +88,7 @@ class Reencoder:
         """Wait until nothing is queued."""
         await self._pool.settle()
 
-    async def _reencode(self, delivery: Delivery, schema_id: int, was_erased: WasErased) -> None:
+    async def _reencode(self, delivery: Delivery, schema_id: SchemaId, was_erased: WasErased) -> None:
         record = delivery.record
         try:
             writer = await self._schemas.writer(schema_id, lambda: self._counted("observe", "waiting"))

@@ -46,7 +46,7 @@ def decide_memory_erasure(draft: Draft, item: EraseMemory) -> None:
         return
     others = (one for one in draft.state.memories.values() if one is not memory)
     # Since the command was made, the memory may have been said again: those observations go with it, too.
-    event_ids = list(dict.fromkeys([*item.event_ids, *memory.source_ids]))
+    event_ids = list(dict.fromkeys([*item.event_ids, *memory.event_ids]))
     sources = frozenset(event_ids)
     draft.add(
         MemoryErased(
@@ -54,7 +54,7 @@ def decide_memory_erasure(draft: Draft, item: EraseMemory) -> None:
             memory_id=memory.memory_id,
             event_ids=event_ids,
             letters=item.letters,
-            kept=sorted(one.memory_id for one in others if not sources.isdisjoint(one.source_ids)),
+            kept=sorted(one.memory_id for one in others if not sources.isdisjoint(one.event_ids)),
             erased_at=draft.position.recorded_at,
             was_active=memory.status == ACTIVE,
         )

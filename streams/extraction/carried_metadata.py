@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from schemas.messages.observations import FORMER_INSTRUCTIONS, TIMEZONE
+from schemas.messages.observations import FORMER_INSTRUCTIONS, TIMEZONE, USER_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 MAX_CARRIED_BYTES: Final = 8 * 1024
 """Of each memory's metadata, as JSON: an answer has many memories, and is one record."""
-_NOT_CARRIED: Final = (TIMEZONE, FORMER_INSTRUCTIONS)
+_NOT_CARRIED: Final = (TIMEZONE, FORMER_INSTRUCTIONS, USER_NAME)
 
 
 def carried_metadata(pieces: Iterable[Piece], redaction: Redaction) -> bytes | None:
     """Return the metadata of the pieces that a memory cites as one JSON object, None where there are none.
 
-    Of two members with one name the later is taken; what makes it too long is left out. Where a turn was said, and
-    what to remember of it, is no part of it.
+    Of two members with one name the later is taken; what makes it too long is left out. Where a turn was said, by
+    whom, and what to remember of it, is no part of it.
     """
     merged: dict[str, Any] = {}
     said = [piece.metadata for piece in pieces]

@@ -11,6 +11,8 @@ import orjson
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from schemas.inputs.decoding import SchemaId
+
 log = logging.getLogger("mnemolog")
 
 
@@ -31,11 +33,11 @@ class SchemaCache:
         except (OSError, ValueError, KeyError, TypeError) as error:
             log.warning("%s cannot be read, the schema registry is asked again: %s", file, error)
 
-    def get(self, schema_id: int) -> list[str] | None:
+    def get(self, schema_id: SchemaId) -> list[str] | None:
         """Return the texts of the schemas that an id's schema refers to, then its own; None where it is not known."""
         return self._schemas.get(str(schema_id))
 
-    def put(self, schema_id: int, texts: list[str]) -> None:
+    def put(self, schema_id: SchemaId, texts: list[str]) -> None:
         """Store the texts of an id, as `get` returns them."""
         self._schemas[str(schema_id)] = texts
         new_file = self._file.with_suffix(".new")

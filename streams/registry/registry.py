@@ -24,6 +24,7 @@ from streams.registry.requests import RegistryClient, RegistryUnavailable, json_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from schemas.inputs.decoding import SchemaId
     from schemas.topics import Topic
     from streams.registry.cache import SchemaCache
 
@@ -45,7 +46,7 @@ class RegistryRefused(Exception):
 class WriterSchemas(Protocol):
     """Finds the schema that a record was written with."""
 
-    async def writer(self, schema_id: int, waits: Callable[[], None] = lambda: None) -> object:
+    async def writer(self, schema_id: SchemaId, waits: Callable[[], None] = lambda: None) -> object:
         """Return the parsed schema of an id, waiting while the registry is down.
 
         Each failed attempt calls `waits`. Raises Undecodable for an id that no Avro schema has.
@@ -58,7 +59,7 @@ class NoRegistry:
 
     is_registered = False
 
-    async def writer(self, schema_id: int, waits: Callable[[], None] = lambda: None) -> object:
+    async def writer(self, schema_id: SchemaId, waits: Callable[[], None] = lambda: None) -> object:
         """See `WriterSchemas.writer`."""
         del waits
         raise Undecodable(
@@ -111,8 +112,8 @@ class SchemaRegistry:
         self.is_registered = False
         self._cache = cache
         self._client = client or RegistryClient(url)
-        self._writers: dict[int, object] = {}
-        self._requests: dict[int, asyncio.Task[object]] = {}
+        self._writers: dict[SchemaId, object] = {}
+        self._requests: dict[SchemaId, asyncio.Task[object]] = {}
 
     async def aclose(self) -> None:
         """Cancel what is waited for, and close the connections."""
@@ -122,24 +123,24 @@ class SchemaRegistry:
         await asyncio.gather(*requests, return_exceptions=True)
         await self._client.aclose()
 
-    async def writer(self, schema_id: int, waits: Callable[[], None] = lambda: None) -> object:
+    async def writer(self, schema_id: SchemaId, waits: Callable[[], None] = lambda: None) -> object:
         """See `WriterSchemas.writer`. All callers that wait for an id share one request."""
         if (schema := self._writers.get(schema_id)) is not None:
             return schema
-        if schema_id > MAX_ID:
+        if isinstance(schema_id, int) and schema_id > MAX_ID:
             raise Undecodable(f"{schema_id} is no id of a schema: 00 at the beginning, but not registry Avro")
         if (task := self._requests.get(schema_id)) is None:
             task = self._requests[schema_id] = asyncio.get_running_loop().create_task(self._find(schema_id, waits))
             task.add_done_callback(lambda done: self._forget_request(schema_id, done))
         return await asyncio.shield(task)
 
-    def _forget_request(self, schema_id: int, done: asyncio.Task[object]) -> None:
+    def _forget_request(self, schema_id: SchemaId, done: asyncio.Task[object]) -> None:
         del self._requests[schema_id]
         if not done.cancelled():
             # The callers have the error. asyncio would complain of it if they were all cancelled meanwhile.
             done.exception()
 
-    async def _find(self, schema_id: int, waits: Callable[[], None]) -> object:
+    async def _find(self, schema_id: SchemaId, waits: Callable[[], None]) -> object:
         texts = self._cache.get(schema_id)
         if texts is None:
             pause = pauses()
@@ -151,19 +152,27 @@ class SchemaRegistry:
                 except RegistryUnavailable as error:
                     waits()
                     if not is_reported:
-                        log.warning("records of schema %d wait for the schema registry: %s", schema_id, error)
+                        log.warning("records of schema %s wait for the schema registry: %s", schema_id, error)
                         is_reported = True
                     await asyncio.sleep(min(LONGEST_PAUSE_SECONDS, pause()))
         self._writers[schema_id] = schema = _parsed(schema_id, texts)
         self._cache.put(schema_id, texts)
         return schema
 
-    async def _request_texts(self, schema_id: int) -> list[str]:
+    async def _request_texts(self, schema_id: SchemaId) -> list[str]:
         """Return the texts of the schemas that an id's schema refers to, then its own.
 
         Raises RegistryUnavailable, Undecodable.
         """
-        response = await self._client.request("GET", f"/schemas/ids/{schema_id}")
+        if isinstance(schema_id, str):
+            response = await self._client.request("GET", f"/schemas/guids/{schema_id}")
+            if response.status_code == HTTPStatus.NOT_FOUND:  # of a registry that has no such route, too
+                raise Undecodable(
+                    f"the schema registry at {self.url} knows no schema {schema_id}, or finds none by a GUID: have the "
+                    "producer write the schema's id before the body, or send JSON"
+                )
+        else:
+            response = await self._client.request("GET", f"/schemas/ids/{schema_id}")
         if response.status_code == HTTPStatus.NOT_FOUND and json_object(response).get("error_code") == NO_SUCH_SCHEMA:
             raise Undecodable(f"the schema registry at {self.url} knows no schema {schema_id}")
         texts: dict[str, str] = {}
@@ -305,7 +314,7 @@ def _canonical(schema_id: int, texts: list[str]) -> str:
     return str(to_parsing_canonical_form(_parsed(schema_id, texts)))
 
 
-def _parsed(schema_id: int, texts: list[str]) -> Any:  # noqa: ANN401 - a parsed schema
+def _parsed(schema_id: SchemaId, texts: list[str]) -> Any:  # noqa: ANN401 - a parsed schema
     """Return the last schema parsed, with the names that those before it define. Raises Undecodable."""
     named: dict[str, Any] = {}
     try:

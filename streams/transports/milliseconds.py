@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST = (datetime(9001, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
+_LEAST = (datetime(1, 1, 2, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
 
 
 def to_ms(instant: datetime) -> int:
@@ -13,5 +15,8 @@ def to_ms(instant: datetime) -> int:
 
 
 def from_ms(milliseconds: int) -> datetime:
-    """Return the UTC instant of milliseconds since 1970."""
-    return _EPOCH + timedelta(milliseconds=milliseconds)
+    """Return the UTC instant of milliseconds since 1970; what no calendar has, as the nearest that it has.
+
+    A producer's own time may be anything, such as microseconds. Who reads such a record puts it aside.
+    """
+    return _EPOCH + timedelta(milliseconds=min(max(milliseconds, _LEAST), _MOST))

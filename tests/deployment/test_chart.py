@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
 import shutil
 from base64 import b64decode
@@ -36,7 +37,7 @@ def test_helm_finds_nothing_wrong_with_the_chart(helm: str, name: str):
 @pytest.mark.parametrize("name", SETS)
 def test_every_manifest_is_valid_to_kubernetes(helm: str, name: str, version: str):
     for manifest in rendered(helm, SETS[name]):
-        if manifest["apiVersion"] == "cert-manager.io/v1":
+        if manifest["apiVersion"] in ("cert-manager.io/v1", "monitoring.coreos.com/v1"):
             continue  # no kind of Kubernetes; it is compared below
         kubernetes_validate.validate(manifest, version, strict=True)
 
@@ -268,6 +269,25 @@ def test_shards_lie_on_a_volume_of_each_worker(helm: str):
         one["name"]: one["mountPath"] for one in workers["spec"]["template"]["spec"]["containers"][0]["volumeMounts"]
     }
     assert mounted[claim["metadata"]["name"]] == "/data"
+
+
+def test_what_watches_the_workers_comes_where_it_is_asked_for(helm: str):
+    manifests = rendered(helm, EVERYTHING)
+    (monitor,) = of_kind(manifests, "ServiceMonitor")
+    wanted = monitor["spec"]["selector"]["matchLabels"].items()
+    found = [one for one in of_kind(manifests, "Service") if wanted <= one["metadata"]["labels"].items()]
+    assert [one["spec"]["clusterIP"] for one in found] == ["None"]  # each worker once
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert endpoint["authorization"]["credentials"] == {"name": "scraper", "key": "word"}
+    assert (endpoint["scheme"], endpoint["tlsConfig"]["ca"]["secret"]["key"]) == ("https", "authority.crt")
+    (rule,) = of_kind(manifests, "PrometheusRule")
+    assert rule["spec"] == yaml.safe_load((CHART / "monitoring" / "alerts.yaml").read_text("utf-8"))
+    (dashboard,) = of_kind(manifests, "ConfigMap")
+    assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert json.loads(dashboard["data"]["mnemolog.json"])["title"] == "mnemolog"
+    assert all(one["metadata"]["labels"].get("release") == "prometheus" for one in (monitor, rule))
+    kinds = {one["kind"] for one in rendered(helm, MINIMAL)}
+    assert kinds.isdisjoint({"ServiceMonitor", "PrometheusRule", "ConfigMap"})
 
 
 def test_the_notes_name_what_was_installed(helm: str, tmp_path: Path):

@@ -39,6 +39,10 @@ GUARDS: dict[str, tuple[dict[str, Any], str]] = {
         {"replicas": 9},
         "replicas (9) is more than partitions (8), and a worker without a partition stands idle: lower replicas",
     ),
+    "a scraper without a key": (
+        {"metrics": {"serviceMonitor": {"enabled": True}}},
+        "metrics.serviceMonitor.enabled is true without a key: put an API key with the role metrics into a Secret",
+    ),
     "no decision on encryption": (
         {"encryption": {"enabled": None}},
         "encryption.enabled is not decided: set it to true and put a master key into encryption.existingSecret",

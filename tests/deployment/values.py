@@ -91,6 +91,17 @@ EVERYTHING: Final[dict[str, Any]] = PRODUCTION | {
     "topics": {"backoffLimit": 1, "activeDeadlineSeconds": 60, "replicationFactor": 3},
     "probes": {"startupMinutes": 1, "periodSeconds": 120, "timeoutSeconds": 9},
     "podDisruptionBudget": {"maxUnavailable": "20%"},
+    "metrics": {
+        "serviceMonitor": {
+            "enabled": True,
+            "existingSecret": "scraper",
+            "existingSecretKey": "word",
+            "interval": "15s",
+            "labels": {"release": "prometheus"},
+        },
+        "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}},
+        "dashboard": {"enabled": True},
+    },
     "serviceAccount": {"name": "worker", "annotations": {"a.example/role": "r"}},
     "podAnnotations": {"a.example/c": "1"},
     "podLabels": {"team": "memory"},

@@ -78,9 +78,11 @@ class Schemas:
         self._away = set(away)
         self._back = asyncio.Event()
         self.waited: list[int] = []
+        self.guids: dict[str, int] = {}
 
-    async def writer(self, schema_id: int, waits: Callable[[], None] = lambda: None) -> object:
+    async def writer(self, schema_id: int | str, waits: Callable[[], None] = lambda: None) -> object:
         """See `WriterSchemas.writer`."""
+        schema_id = self.guids.get(schema_id, 0) if isinstance(schema_id, str) else schema_id
         if schema_id in self._away:
             self.waited.append(schema_id)
             waits()

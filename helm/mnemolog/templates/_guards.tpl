@@ -52,6 +52,9 @@
 {{- if and .tls.certManager.enabled (not .tls.certManager.issuer) -}}
 {{- fail "tls.certManager.enabled is true without tls.certManager.issuer: name an Issuer of cert-manager" -}}
 {{- end -}}
+{{- if and .metrics.serviceMonitor.enabled (not .metrics.serviceMonitor.existingSecret) -}}
+{{- fail "metrics.serviceMonitor.enabled is true without a key: put an API key with the role metrics into a Secret and name it in metrics.serviceMonitor.existingSecret" -}}
+{{- end -}}
 {{- if eq (int .cluster.port) (int .service.port) -}}
 {{- fail (printf "cluster.port and service.port are both %d: give workers another port than callers" (int .cluster.port)) -}}
 {{- end -}}

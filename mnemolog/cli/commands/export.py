@@ -4,13 +4,14 @@ import os
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 import orjson
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.invocation import CommandFailed, Surroundings, command
 from mnemolog.cli.options import APP, FILTER, OF_SESSION, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
@@ -23,10 +24,17 @@ INTO = Annotated[
     typer.Option("--output", "-o", metavar="FILE", help="Where to, readable by you alone. [default: stdout]"),
 ]
 
+READABLE = Annotated[
+    bool,
+    typer.Option(
+        "--what-can-be-read", help="Of a log that is damaged: everybody's memories, as far as its ledger can be read."
+    ),
+]
+
 
 def install(app: typer.Typer) -> None:
     """Add the command."""
-    command(app, "export", export, only_reads=True)
+    command(app, "export", export, only_reads=True, instead=("what_can_be_read", salvage))
 
 
 async def export(
@@ -39,8 +47,10 @@ async def export(
     session: OF_SESSION = None,
     app: APP = None,
     into: INTO = None,
+    what_can_be_read: READABLE = False,
 ) -> None:
     """Write a user's memories and their history as JSON Lines. `mnemolog import` reads them."""
+    assert not what_can_be_read  # noqa: S101 - that is `salvage`
     lines = client.export(user, scope=scope, filters=filters, session_id=session, app_id=app)
     try:
         if into is None:
@@ -58,6 +68,31 @@ async def export(
     memories, reminders = counts["Memory"], counts["Reminder"]
     events = counts.total() - memories - reminders - counts["PeriodicWake"] - 1
     output.fields({"memories": memories, "reminders": reminders, "events": events, "file": str(into)})
+
+
+async def salvage(around: Surroundings, *, into: Path | None = None, **_: object) -> None:
+    """Write everybody's memories that the readable part of the ledger leads to; exit 1 where some cannot be read."""
+    from mnemolog.operations.salvage import salvaged  # noqa: PLC0415 - --help needs none of the engines
+    from schemas.log import LogError  # noqa: PLC0415
+
+    if into is None:
+        raise CommandFailed("say where to with --output: what cannot be read is told on the terminal")
+    try:
+        found = await salvaged(around.settings())
+        memories = 0
+        with os.fdopen(os.open(into, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            for line in found.lines(datetime.now(UTC)):
+                file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+                memories += line["type"] == "Memory"
+    except (LogError, OSError) as error:
+        raise CommandFailed(f"nothing could be read: {error}") from error
+    for why in found.unread:
+        around.output.say(why)
+    around.output.fields(
+        {"memories": memories, "users": len(found.states), "unread": len(found.unread), "file": str(into)}
+    )
+    if found.unread:
+        raise CommandFailed
 
 
 async def _write(lines: AsyncIterator[dict[str, Any]], output: Output, file: BinaryIO) -> Counter[str]:

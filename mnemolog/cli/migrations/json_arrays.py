@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from mnemolog.cli.migrations.rows import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Generator, Iterator
 
 CHUNK_BYTES: Final = 1 << 16
 MAX_ELEMENT_CHARACTERS: Final = 1 << 24
+MAX_DEPTH: Final = 32
+"""Objects within each other in which an array is looked for."""
 _DECODER: Final = json.JSONDecoder()
 _NUMBERS_GO_ON: Final = frozenset(("", ".", "e", "E", "+", "-"))
 """What may follow a value that is not complete yet: the end of what was read, or a part of a number."""
@@ -37,6 +39,15 @@ def elements(name: str, stream: BinaryIO, keys: Collection[str], within: Collect
         yield from reader.arrays_under(keys, within)
         if not reader.found:
             raise NoArray(f"{name} has no list under {' or '.join(keys)}")
+
+
+def nested(name: str, stream: BinaryIO, key: str) -> Iterator[tuple[tuple[dict[str, Any], ...], Any]]:
+    """Yield the elements of all arrays under a key, wherever they stand, each with the objects around it.
+
+    Of these objects, the outermost first, there is what stands before the array: no arrays, and of objects the same.
+    Raises Unreadable.
+    """
+    yield from _Reader(name, stream).nested(key, ())
 
 
 class _Reader:
@@ -79,6 +90,37 @@ class _Reader:
             if not self._take(","):
                 self._expect("}")
                 return
+
+    def nested(
+        self, key: str, around: tuple[dict[str, Any], ...]
+    ) -> Generator[tuple[tuple[dict[str, Any], ...], Any], None, dict[str, Any]]:
+        """Yield the elements of all arrays under a key in the value that comes; return what else an object holds."""
+        members: dict[str, Any] = {}
+        kind = self.peek()
+        if kind not in ("[", "{") or len(around) > MAX_DEPTH:
+            self._skip()
+            return members
+        self._expect(kind)
+        end = "]" if kind == "[" else "}"
+        within = (*around, members) if kind == "{" else around
+        is_over = self._take(end)
+        while not is_over:
+            name = self.value() if kind == "{" else ""
+            if kind == "{":
+                self._expect(":")
+            if name == key and self.peek() == "[":
+                for element in self.array():
+                    yield within, element
+            elif self.peek() in ("[", "{"):
+                members[name] = yield from self.nested(key, within)
+            elif kind == "{":
+                members[name] = self.value()
+            else:
+                self._skip()
+            is_over = not self._take(",")
+            if is_over:
+                self._expect(end)
+        return members
 
     def value(self) -> Any:  # noqa: ANN401 - any JSON
         """Return the value that comes."""

@@ -21,10 +21,10 @@ from schemas.inputs.input_events import Fault, InvalidEvent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mnemolog.cli.migrations.systems import System
+    from mnemolog.cli.migrations.systems import Memories
 
 
-def rows_of(system: System, name: str, *, key: str | None, collection: str) -> Rows:
+def rows_of(system: Memories, name: str, *, key: str | None, collection: str) -> Rows:
     """Return the rows of a file of a system. Raises OSError, and ValueError for what is no key."""
     match system:
         case "mnemolog":

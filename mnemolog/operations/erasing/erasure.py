@@ -34,7 +34,7 @@ from schemas.messages.webhooks import WebhookRemoved
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER, WEBHOOKS
 from streams.sealing.user_keys import INSTALLATION
 from streams.transports.sqlite.log import SqliteLog
-from streams.transports.sqlite.rewriting import clear_stale_bytes, empty_write_ahead_log, overwrite
+from streams.transports.sqlite.rewriting import clear_stale_bytes, empty_write_ahead_log, offsets_of, overwrite
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -160,8 +160,9 @@ class Erasures:
                 )
             if not force and not await self._is_known(owner):
                 raise NothingKnown(
-                    f"nothing is known of the user {owner.user_id!r}, so nothing was erased and there is no receipt: "
-                    "look at the spelling, or erase with force (`--force`) what may still be on its way"
+                    f"nothing is known of the user {owner.user_id!r}{self._since(owner)}, so nothing was erased "
+                    "and there is no receipt: look at the spelling, or erase with force (`--force`) what may still be "
+                    "on its way"
                 )
             async with self._lock_of(owner):
                 await self._decide(owner, command_id)
@@ -201,27 +202,51 @@ class Erasures:
             log.info("a user was erased: receipt %s", receipt_id)
         return self.receipts.sign(receipt)
 
+    def _since(self, owner: Owner) -> str:
+        """Return since when nothing is known of a user, where an erasure on the list says so."""
+        subject = self.receipts.subject(owner)
+        erased = max((one for one in self.receipts.kept() if one.subject == subject), key=_moment, default=None)
+        return "" if erased is None else f" since the erasure of {erased.erased_at} (receipt {erased.receipt_id})"
+
     async def _is_known(self, owner: Owner) -> bool:
-        """Return whether anything of a user was ever accepted: a key was made for the first record."""
-        if self._sealing.keys.has_key(owner) or not self._settings.encrypts:
+        """Return whether anything of a user is there to erase; what was erased before is not.
+
+        Of who was never erased, a key or a record says that something was accepted, whatever became of it.
+        """
+        await self._shards.come_to_end(owner)
+        partition = self._shards.partition(owner)
+        for topic in INPUTS:  # what was accepted a moment ago counts
+            await self._shards.up_to(topic.name, partition, await self._inner.end(topic.name, partition))
+        shard, state = self._shards.of(owner), self._shards.state(owner)
+        if shard.observations.count_of(owner) or state.memories:
             return True
-        state = self._shards.state(owner)
-        return bool(
-            self._shards.of(owner).observations.count_of(owner) or state.memories or await self._in_clear(owner)
-        )
+        items = [decision.item_type for _, decision in shard.ledger.decisions(owner)]
+        if items:
+            return any(one != EraseUser.__name__ for one in items)
+        return self._sealing.keys.has_key(owner) or await self._has_records(owner)
+
+    async def _has_records(self, owner: Owner) -> bool:
+        """Return whether the log has records of a user in clear."""
+        partition = self._shards.partition(owner)
+        if not isinstance(self._inner, SqliteLog):
+            return bool(await self._clear_records.topics_of(owner, partition))
+        for topic in (*INPUTS, DEAD_LETTERS):
+            if await offsets_of(self._inner, topic.name, partition, owner.key, ()):
+                return True
+        return False
 
     def preview_memory(self, owner: Owner, memory: Memory) -> dict[str, Any]:
         """Return what the erasure of a memory would remove. Raises NotHeld, NotRewritable."""
         self._words_of_memories()
         state = self._shards.state(owner)
         others = (one for one in state.memories.values() if one.memory_id != memory.memory_id)
-        sources = frozenset(memory.source_ids)
+        sources = frozenset(memory.event_ids)
         return {
             "user": owner.user_id,
             "memory_id": memory.memory_id,
-            "event_ids": list(memory.source_ids),
-            "kept": sorted(one.memory_id for one in others if not sources.isdisjoint(one.source_ids)),
-            "events": len(memory.source_ids),
+            "event_ids": list(memory.event_ids),
+            "kept": sorted(one.memory_id for one in others if not sources.isdisjoint(one.event_ids)),
+            "events": self._count_of(owner, memory.event_ids),
             "memories": 1,
             "generations": len(Generations(self._settings.data_dir).complete()),
             "index": int(memory.status == ACTIVE),
@@ -248,8 +273,9 @@ class Erasures:
     async def _erase_memories(self, owner: Owner, command_ids: Mapping[str, str]) -> list[dict[str, Any]]:
         words = self._words_of_memories()
         new = {one: command_id for one, command_id in command_ids.items() if self._memory_event(owner, one) is None}
+        counts: dict[str, int] = {}
         if new:
-            await self._decide_memories(owner, new, words)
+            await self._decide_memories(owner, new, words, counts)
         known = [event for one in command_ids if (event := self._memory_event(owner, one)) is not None]
         if len(known) < len(command_ids):
             raise NotErasedYet("the erasure is accepted and not decided yet: ask again with the same Idempotency-Key")
@@ -258,8 +284,18 @@ class Erasures:
         async with self._lock_of(owner):
             in_clear = await words.remove(owner, known)
         generations = await self._delete_beside_memories(owner, list(command_ids))
-        listed = {one.receipt_id: one.generations or generations for one in self.receipts.kept()}
-        receipts = [self._receipt(owner, event, generations, in_clear, listed) for event in known]
+        listed = {one.receipt_id: one for one in self.receipts.kept()}
+        receipts = [
+            self._receipt(
+                owner,
+                event,
+                in_clear=in_clear,
+                generations=generations,
+                count=counts.get(event.memory_id),
+                listed=listed,
+            )
+            for event in known
+        ]
         self.receipts.keep(
             *(
                 Erasure(
@@ -271,6 +307,7 @@ class Erasures:
                     of_memory=True,
                     public_key=self.receipts.public_key,
                     generations=receipt["generations"],
+                    events=receipt["events"],
                 )
                 for receipt in receipts
             )
@@ -301,20 +338,28 @@ class Erasures:
         self,
         owner: Owner,
         event: MemoryErased,
-        generations: int,
+        *,
         in_clear: Sequence[str],
-        listed: Mapping[str, int],
+        generations: int,
+        count: int | None,
+        listed: Mapping[str, Erasure],
     ) -> dict[str, Any]:
-        """Return a receipt to be signed; `listed` has the generations of those that were given before."""
+        """Return a receipt to be signed; `listed` has what those that were given before counted.
+
+        `count` of the events were found. Where a crash took that number away, it is that of their ids.
+        """
         receipt_id = receipt_id_of(owner, event.envelope.event_id)
+        before = listed.get(receipt_id)
+        if before is not None:
+            generations, count = before.generations or generations, before.events
         return {
             "user": owner.user_id,
             "memory_id": event.memory_id,
             "event_ids": event.event_ids,
             "kept": event.kept,
-            "events": len(event.event_ids),
+            "events": len(event.event_ids) if count is None else count,
             "memories": 1,
-            "generations": listed.get(receipt_id, generations),
+            "generations": generations,
             "index": int(event.was_active),
             "remains": self._remains(event.erased_at, in_clear),
             "receipt_id": receipt_id,
@@ -332,14 +377,22 @@ class Erasures:
         await self._index_sync.flush_user(owner)
         return generations
 
-    async def _decide_memories(self, owner: Owner, item_ids: Mapping[str, str], words: WordsOfMemories) -> None:
+    def _count_of(self, owner: Owner, event_ids: Sequence[str]) -> int:
+        """Return how many of a user's events are found: others are past their retention, or went with a memory."""
+        return len(self._shards.of(owner).observations.seen(owner, event_ids))
+
+    async def _decide_memories(
+        self, owner: Owner, item_ids: Mapping[str, str], words: WordsOfMemories, counts: dict[str, int]
+    ) -> None:
+        """Have memories erased; `counts` gets how many events of each were found before."""
         async with self._observe.erasing(owner):
             await self._sealing.log.settle(owner)
             await self._shards.come_to_end(owner)  # a memory that is not folded yet has no observations here
             letters, memories = await words.letters(owner), self._shards.state(owner).memories
             for memory_id, item_id in item_ids.items():
                 memory = memories.get(memory_id)
-                event_ids = list(memory.source_ids) if memory is not None else []
+                event_ids = list(memory.event_ids) if memory is not None else []
+                counts[memory_id] = self._count_of(owner, event_ids)
                 own = ErasedWords(frozenset({memory_id}), frozenset(event_ids))
                 item = EraseMemory(
                     envelope=await self._commands.envelope(owner, item_id),
@@ -514,6 +567,10 @@ class Erasures:
             clear = "the log is not encrypted, and Kafka cannot delete single records"
             found += [{"where": topic.name, "until": None, "why": clear} for topic in (INBOX, LEDGER, DEAD_LETTERS)]
         return found
+
+
+def _moment(erasure: Erasure) -> datetime:
+    return erasure.moment
 
 
 def _delete_files(data_dir: Path, folders: list[Path]) -> None:

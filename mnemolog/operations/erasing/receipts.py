@@ -49,6 +49,8 @@ class Erasure:
     """The key that verifies its receipt; None in entries of earlier versions."""
     generations: int | None = None
     """The generations that its receipt states; None in entries of earlier versions."""
+    events: int | None = None
+    """The events that were found of a memory, as its receipt states; None of a user, and in earlier versions."""
 
     @property
     def moment(self) -> datetime:

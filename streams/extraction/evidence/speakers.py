@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import orjson
+
+from schemas.messages.observations import USER_NAME
 from schemas.text import plain_words
 
 if TYPE_CHECKING:
@@ -23,9 +26,12 @@ def others_of(pieces: Sequence[Piece], user_name: str | None = None) -> Mapping[
 
     The user's are turns without a name, those whose name is `user_name` or a part of it (or the reverse), and all
     where they all have the same name, or the only name is of who introduces themselves by it among turns without one.
-    Where there are several names, and none is known to be the user's, each is another person's.
+    Where there are several names, and none is known to be the user's, each is another person's. Where the metadata of
+    a turn say what the user is called, every other name is another person's, also in a window of that person alone.
     """
     turns = {i: (piece.name or "").strip() for i, piece in enumerate(pieces) if piece.speaker == "user"}
+    if (told := next(filter(None, map(_told, pieces)), None)) is not None:
+        return {i: name for i, name in turns.items() if name and name.casefold() != told.strip().casefold()}
     names = {plain_words(name): name for name in turns.values()}
     if len(names) < 2:  # noqa: PLR2004 - one name, or none
         return {}
@@ -34,6 +40,18 @@ def others_of(pieces: Sequence[Piece], user_name: str | None = None) -> Mapping[
         own = (pieces[i].text for i, name in turns.items() if name)
         user_name = named[0] if any(_introduces(text, named[0]) for text in own) else None
     return {i: name for i, name in turns.items() if name and not (user_name and is_same_person(name, user_name))}
+
+
+def _told(piece: Piece) -> str | None:
+    """Return what the metadata of a turn say that the user is called, None where they say nothing."""
+    if USER_NAME not in piece.metadata:
+        return None
+    try:
+        document = orjson.loads(piece.metadata)
+    except orjson.JSONDecodeError:  # a producer of Avro may write anything there
+        return None
+    name = document.get(USER_NAME) if isinstance(document, dict) else None
+    return name if isinstance(name, str) and name.strip() else None
 
 
 def _introduces(text: str, name: str) -> bool:

@@ -179,13 +179,26 @@ async def test_an_export_of_before_can_be_imported_again_and_nothing_else_comes_
 
 
 async def test_a_user_of_whom_nothing_is_known_gets_no_receipt_unless_it_is_forced(door: FrontDoor):
-    if door.worker.settings.encrypts:  # else no key says who is known
-        refused = await door.http.delete("/v1/users/noone")
-        assert refused.status_code == 404
-        assert "nothing is known of the user 'noone'" in refused.json()["detail"]
-        assert (await door.get("/v1/erasures")).json()["items"] == []
+    refused = await door.http.delete("/v1/users/noone")
+    assert refused.status_code == 404
+    assert "nothing is known of the user 'noone', so nothing" in refused.json()["detail"]
+    assert (await door.get("/v1/erasures")).json()["items"] == []
     forced = (await door.http.delete("/v1/users/noone?force=true")).json()
     assert (forced["events"], forced["memories"], "signature" in forced) == (0, 0, True)
+
+
+async def test_who_is_erased_already_gets_no_second_receipt_until_something_comes(door: FrontDoor):
+    await lives(door, "zara")
+    receipt = await erased(door, "zara")
+    for _ in range(2):
+        refused = await door.http.delete("/v1/users/zara")
+        assert refused.status_code == 404
+        assert f"since the erasure of {receipt['erased_at']}" in refused.json()["detail"]
+        assert receipt["receipt_id"] in refused.json()["detail"]
+    assert len((await door.get("/v1/erasures")).json()["items"]) == 1
+    await door.post("/v1/events", turn("again", "I love quokkas.", user_id="zara"))
+    assert (await erased(door, "zara"))["events"] == 1
+    assert len((await door.get("/v1/erasures")).json()["items"]) == 2
 
 
 async def test_an_open_window_is_dropped(door: FrontDoor):

@@ -153,6 +153,26 @@ async def test_the_receipt_says_what_went_and_is_signed(door: FrontDoor):
     assert not is_signed(receipt | {"kept": []}, listed["public_key"])
 
 
+async def test_the_sources_of_an_import_are_another_systems_names_and_no_events_here(door: FrontDoor):
+    await lives(door)
+    foreign = {
+        "content": "keeps a quokka",
+        "user_id": "zara",
+        "source_ids": ["t1"],
+        "memory_id": "7",
+        "source_system": "mem0",
+    }
+    imported = (await door.post("/v1/import?wait=20", [foreign])).json()["items"][0]
+    before = (await door.get("/v1/events/t1", user_id="zara")).json()["state"]
+    history = (await door.get(f"/v1/memories/{imported['memory_id']}/history", user_id="zara")).json()
+    assert history["lineage"]["observations"] == []
+    preview = await erased(door, imported["memory_id"], preview="true")
+    receipt = await erased(door, imported["memory_id"])
+    for told in (preview, receipt):
+        assert (told["events"], told["event_ids"], told["kept"]) == (0, [], [])
+    assert (await door.get("/v1/events/t1", user_id="zara")).json()["state"] == before
+
+
 async def test_every_version_of_a_memory_that_was_told_and_revised_goes(door: FrontDoor, tmp_path: Path):
     memory = await door.remember("keeps a Mirvandel", USER, metadata={"note": "Yalquist"})
     for content in ("keeps a Bexomoor", "keeps a Dranfolio"):

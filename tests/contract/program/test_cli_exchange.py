@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -27,6 +29,7 @@ from support.foreign_files import (
 )
 
 from mnemolog import AsyncClient, NotFound, Refused, ServerFailed
+from mnemolog.cli.commands.drain import drain
 from mnemolog.cli.commands.export import export
 from mnemolog.cli.commands.import_memories import import_
 from mnemolog.cli.invocation import CommandFailed
@@ -36,8 +39,8 @@ from mnemolog.http.app import make_http
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
+CHATS = Path(__file__).parents[2] / "data" / "chats"
 END = b'{"type":"Exported","memories":1}\n'
 
 
@@ -168,6 +171,54 @@ async def test_what_the_four_systems_kept_is_imported_once(
     assert [m["content"] for m in (await client.memories("owner"))["items"]] == ["用户喜欢安静"]
     assert (await client.memories("owner", status="forgotten"))["total"] == 1
     assert (await client.memories("anybody", scope="global"))["items"][0]["content"] == "办公室在三楼"
+
+
+async def test_chats_of_other_programs_become_turns_once_with_their_speakers_and_times(
+    client: AsyncClient, capsys: pytest.CaptureFixture[str]
+):
+    brought: list[tuple[Any, str, str | None, int]] = [
+        ("chatgpt", "chatgpt.json", None, 5),
+        ("claude", "claude.json", None, 3),
+        ("telegram", "telegram.json", None, 6),
+        ("whatsapp", "whatsapp_iphone.txt", "Ann", 6),
+        ("openai-messages", "openai_messages.jsonl", None, 5),
+    ]
+    remembered: list[list[str]] = []
+    for _ in range(2):
+        for system, name, me, turns in brought:
+            await import_(client, Output(as_json=True), str(CHATS / name), system=system, user="ann", me=me)
+            assert printed(capsys) == {"turns": turns, "refused": []}, system
+        await drain(client, Output(as_json=True))
+        capsys.readouterr()
+        remembered.append(sorted(m["memory_id"] for m in (await client.memories("ann", page_size=100))["items"]))
+    assert remembered[0] == remembered[1]
+    profile = await client.profile("ann")
+    assert profile["city"] == "Rome"  # said last, and read first
+    of_bob = (await client.memories("ann", speaker="Bob"))["items"]
+    assert sorted(m["content"] for m in of_bob) == ["Bob lives in Turin", "Bob: I teach maths."]
+    [peanuts] = [m for m in (await client.memories("ann", page_size=100))["items"] if "peanuts" in m["content"]]
+    assert (peanuts["formed_at"][:10], peanuts["metadata"]) == ("2026-01-05", {"source_system": "claude"})
+
+
+async def test_a_preview_says_what_a_file_holds_and_asks_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "backup.json").write_bytes(orjson.dumps(BACKUP))
+    async with AsyncClient("http://127.0.0.1", transport=answering(b"", 500)) as nobody:
+        output, chat = Output(as_json=True), str(CHATS / "whatsapp_android.txt")
+        await import_(nobody, output, chat, system="whatsapp", me="Bob", dry_run=True)
+        assert printed(capsys) == {
+            "turns": 4,
+            "sessions": 2,
+            "speakers": {"Ann": 2, "Bob": 2},
+            "first": "2026-01-05T00:05:00+00:00",
+            "last": "2026-01-13T21:03:00+00:00",
+            "left_out": {"notices of the program": 2, "pictures, recordings and files without a text": 3},
+            "refused": 0,
+        }
+        with pytest.raises(CommandFailed, match=re.escape("name one with --me, of Ann (2), Bob (2): nothing was")):
+            await import_(nobody, output, chat, system="whatsapp", dry_run=True)
+        capsys.readouterr()
+        await import_(nobody, output, str(tmp_path / "backup.json"), system="powermem", dry_run=True)
+        assert printed(capsys) == {"memories": 2, "users": {"user": 2}, "refused": 0}
 
 
 async def test_without_the_key_only_the_encrypted_rows_stay_behind(

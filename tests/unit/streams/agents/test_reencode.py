@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 from fastavro.schema import parse_schema
@@ -26,18 +28,28 @@ from support.workbench import Workbench
 
 from schemas import codec
 from schemas.identity import Owner
-from schemas.log import Position
+from schemas.inputs.decoding import SCHEMA_HEADER, InRegistryAvro, observation_of_record, observation_of_registry
+from schemas.inputs.input_events import InvalidEvent
+from schemas.log import NewRecord, Position, Record
 from schemas.messages.erasure import Cut, EraseUser
 from schemas.messages.observations import OBSERVATIONS, TurnRecorded
 from schemas.topics import CONVERSATIONS, partition_of
+from streams.transports.milliseconds import from_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from schemas.log import Record
-
 ANNA = Owner("default", "anna")
+GUID = UUID("89791762-2336-4186-9674-299b90a802e2")
+
+
+def record_with(value: bytes, schema: bytes | None = None) -> Record:
+    """Return a record as somebody else's producer writes it, with a header that names its schema."""
+    headers = () if schema is None else ((SCHEMA_HEADER, schema),)
+    place = Position(CONVERSATIONS.name, 0, 0)
+    at = datetime(2026, 1, 5, tzinfo=UTC)
+    return Record(position=place, recorded_at=at, key=XIAOMING.key, value=value, headers=headers)
 
 
 @pytest.fixture
@@ -219,6 +231,80 @@ def test_a_plain_long_is_refused_for_it_says_no_unit():
     value = in_registry_avro(9, turn("t-1"), schema := theirs(type="long"))
     with pytest.raises(codec.Undecodable, match="plain long"):
         codec.decode_written(value[5:], parse_schema(schema), *OBSERVATIONS)
+
+
+def test_a_time_in_another_unit_than_its_schema_names_is_refused():
+    schema = theirs()  # in milliseconds
+    value = in_registry_avro(9, turn("t-1", at=SAID_AT // 1000), schema)
+    wrong = in_registry_avro(9, turn("t-1", at=-50_000_000_000_000), schema)
+    assert codec.decode_written(value[5:], parse_schema(schema), *OBSERVATIONS).envelope.event_id == "t-1"
+    record = record_with(wrong)
+    with pytest.raises(InvalidEvent, match="lies outside the years 1000 to 9000"):
+        observation_of_registry(record, parse_schema(schema))
+    far = in_registry_avro(9, turn("t-1", at=SAID_AT), schema)
+    with pytest.raises(codec.Undecodable, match="out of range"):
+        observation_of_registry(record_with(far), parse_schema(schema))
+
+
+def test_an_id_that_is_a_uuid_is_read_as_its_text():
+    schema = theirs()
+    schema["fields"][0]["type"]["fields"][0]["type"] = {"type": "string", "logicalType": "uuid"}
+    name = "89791762-2336-4186-9674-299b90a802e2"
+    value = in_registry_avro(9, turn(name, at=SAID_AT // 1000), schema)
+    assert codec.decode_written(value[5:], parse_schema(schema), *OBSERVATIONS).envelope.event_id == name
+
+
+@pytest.mark.parametrize(
+    ("value", "header", "schema_id"),
+    [
+        (b"\0\0\0\0\x07body", None, 7),
+        (b"\1" + GUID.bytes + b"body", None, str(GUID)),
+        (b"body", b"\0\0\0\0\x07", 7),
+        (b"body", b"\1" + GUID.bytes, str(GUID)),
+        (b"\0body", b"\1" + GUID.bytes, str(GUID)),
+    ],
+)
+def test_a_schema_is_named_by_number_or_guid_before_the_body_or_in_a_header(
+    value: bytes, header: bytes | None, schema_id: int | str
+):
+    with pytest.raises(InRegistryAvro) as found:
+        observation_of_record(record_with(value, header))
+    assert found.value.schema_id == schema_id
+
+
+@pytest.mark.parametrize(
+    ("value", "header", "match"),
+    [
+        (b"\0\0\0", None, "ends earlier"),
+        (b"\1" + GUID.bytes, None, "01, the schema's GUID in 16 bytes, and a body"),
+        (b"body", b"", "neither 00 and an id"),
+        (b"body", b"\2\0\0\0\7", "neither 00 and an id"),
+        (b"body", b"\1\0", "neither 00 and an id"),
+    ],
+)
+def test_a_name_that_is_none_is_said(value: bytes, header: bytes | None, match: str):
+    with pytest.raises(codec.Undecodable, match=match):
+        observation_of_record(record_with(value, header))
+
+
+async def test_a_record_whose_schema_a_header_names_is_appended_again_without_it(bench: Workbench, schemas: Schemas):
+    body = in_registry_avro(OURS, turn("t-1"))[5:]
+    schemas.guids[str(GUID)] = OURS
+    record = record_with(body, b"\1" + GUID.bytes)
+    new = NewRecord(topic=CONVERSATIONS.name, partition=0, key=XIAOMING.key, value=body, headers=record.headers)
+    [at] = await bench.log.append([new])
+    [lying] = await bench.log.read(CONVERSATIONS.name, 0, at.position.offset, 1)
+    await bench.observes(lying)
+    [again] = await appended(bench, 1)
+    assert codec.decode(again.value).envelope.event_id == "t-1"
+    assert again.headers == ()
+
+
+@pytest.mark.parametrize("milliseconds", [-1, SAID_AT, -(10**17), 10**17])
+def test_a_record_with_an_impossible_log_time_is_put_aside(milliseconds: int):
+    record = replace(record_with(b'{"type": "SessionEnded", "session_id": "s"}'), recorded_at=from_ms(milliseconds))
+    with pytest.raises(codec.Undecodable, match="its log time is"):
+        observation_of_record(record)
 
 
 def test_of_a_union_of_events_the_branch_is_read_that_was_written():

@@ -35,6 +35,23 @@ def test_the_user_is_who_has_no_name_or_the_known_or_the_only_one(
     assert others_of([*turns, assistant], user_name) == expected
 
 
+@each(
+    ("names", "metadata", "expected"),
+    [
+        (["Bob", "Bob"], '{"user_name": "Ann"}', {0: "Bob", 1: "Bob"}),
+        ([None, "ann", "Ann Lee"], '{"user_name": "Ann"}', {2: "Ann Lee"}),
+        (["Bob"], '{"user_name": 5}', {}),
+        (["Bob"], '["user_name"]', {}),
+        (["Bob"], "user_name", {}),
+    ],
+)
+def test_metadata_say_which_name_is_the_users_also_where_only_another_one_speaks(
+    names: list[str | None], metadata: str, expected: dict[int, str]
+):
+    turns = [replace(piece(number, name=name), metadata=metadata) for number, name in enumerate(names)]
+    assert others_of(turns, "Bob") == expected
+
+
 @pytest.mark.parametrize(
     ("name", "other", "expected"),
     [("Amy", "AMY LEE", True), ("Amy Lee", "Amy", True), ("Amy Lee", "Amy Wu", False), ("", "Amy", False)],

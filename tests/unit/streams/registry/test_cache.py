@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
+import orjson
 import pytest
 
-from schemas.codec import Undecodable
+from schemas.codec import Undecodable, released_schema
+from schemas.messages.observations import SessionEnded
 from streams.registry.cache import SchemaCache
 from streams.registry.registry import NoRegistry, SchemaRegistry, subjects
 from streams.registry.requests import RegistryClient, without_password
@@ -63,6 +65,9 @@ def test_every_input_message_has_a_subject_after_its_topic_and_record_name():
     ]
 
 
+GUID = "89791762-2336-4186-9674-299b90a802e2"
+
+
 async def test_without_a_registry_there_is_nothing_to_register():
     registry = NoRegistry()
     await registry.register_now()
@@ -90,4 +95,31 @@ async def test_a_schema_that_cannot_be_read_is_not_kept_and_is_another_one_than_
     cache.put(7, ["{"])  # as a version before kept it
     await registry.register()
     assert "7 meant another schema" in caplog.text
+    await registry.aclose()
+
+
+class Guids(RegistryClient):
+    """A registry that finds one schema by its GUID, and notes what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(REGISTRY)
+        self.asked: list[str] = []
+
+    async def request(self, method: str, path: str, body: object = None) -> httpx.Response:
+        """Answer with the schema of SessionEnded for the known GUID."""
+        del method, body
+        self.asked.append(path)
+        if not path.endswith(GUID):
+            return httpx.Response(404)
+        return httpx.Response(200, json={"schema": orjson.dumps(released_schema(SessionEnded)).decode()})
+
+
+async def test_a_schema_is_found_by_its_guid_and_one_that_no_registry_finds_is_not_waited_for(tmp_path: Path):
+    client, file = Guids(), tmp_path / "registry.json"
+    registry = SchemaRegistry(REGISTRY, SchemaCache(file, REGISTRY), client)
+    writer: Any = await registry.writer(GUID)
+    assert (writer["name"], client.asked) == ("mnemolog.SessionEnded", [f"/schemas/guids/{GUID}"])
+    assert SchemaCache(file, REGISTRY).get(GUID) is not None
+    with pytest.raises(Undecodable, match="finds none by a GUID: have the producer write the schema's id"):
+        await registry.writer(GUID.replace("8", "9"))
     await registry.aclose()

@@ -1,0 +1,143 @@
+"""Exports of chats, whatever program they come from: what they hold, and the events that they become."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+from typing import TYPE_CHECKING, Final, assert_never
+
+from mnemolog.cli.chats import chatgpt, claude, openai_messages, telegram, whatsapp
+from mnemolog.cli.chats.archive import Part, parts, total_of
+from mnemolog.cli.chats.message import LeftOut, Message
+from mnemolog.cli.chats.turns import Turns
+from mnemolog.cli.lines.event_lines import BadLine
+from mnemolog.cli.migrations.rows import Rows, Unreadable
+from schemas.inputs.input_events import DEFAULT_USER
+from schemas.inputs.zone import zone_named
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+
+    from mnemolog.cli.chats.message import Items
+    from mnemolog.cli.chats.whatsapp import Dates
+    from mnemolog.cli.migrations.rows import Line
+    from mnemolog.cli.migrations.systems import Chats
+
+_FILES: Final[dict[Chats, re.Pattern[str]]] = {
+    "chatgpt": chatgpt.FILES,
+    "claude": claude.FILES,
+    "whatsapp": whatsapp.FILES,
+    "telegram": telegram.FILES,
+    "openai-messages": openai_messages.FILES,
+}
+MOST_NAMES: Final = 20
+"""Speakers that are named where the user is to be chosen among them."""
+
+
+@dataclass(slots=True)
+class Survey:
+    """What an export holds."""
+
+    turns: int = 0
+    sessions: set[str] = field(default_factory=set)
+    speakers: Counter[str] = field(default_factory=Counter)
+    """How many turns each has, by name; of talks with an assistant by role."""
+    ids: dict[str, str] = field(default_factory=dict)
+    """The speakers' names by the program's ids."""
+    first: str | None = None
+    last: str | None = None
+    left_out: Counter[str] = field(default_factory=Counter)
+    bad: list[BadLine] = field(default_factory=list)
+
+    def take(self, item: Message | LeftOut | BadLine) -> None:
+        """Count one thing."""
+        match item:
+            case BadLine():
+                self.bad.append(item)
+            case LeftOut():
+                self.left_out[item.what] += 1
+            case Message():
+                self.turns += 1
+                self.sessions.add(item.session)
+                self.speakers[item.name or item.role] += 1
+                if item.sender_id and item.name:
+                    self.ids[item.sender_id] = item.name
+                if item.at is not None:
+                    self.first = min(self.first or item.at, item.at)
+                    self.last = max(self.last or item.at, item.at)
+            case _:
+                assert_never(item)
+
+
+class Export:
+    """An export of chats, read as often as is needed."""
+
+    def __init__(self, system: Chats, name: str, *, dates: Dates | None = None, timezone: str | None = None) -> None:
+        """Find its files. Raises OSError; ValueError for what is no zone."""
+        zone = UTC if timezone is None else zone_named(timezone)
+        if zone is None:
+            raise ValueError(
+                f"{timezone!r} is no time zone: give an IANA name, such as Europe/Berlin, or an offset, +08:00"
+            )
+        self._system: Chats = system
+        self._name = name
+        self._parts = parts(name, _FILES[system])
+        self._dates: Dates | None = dates
+        self._zone: tzinfo = zone
+        self._timezone = timezone
+
+    def survey(self) -> Survey:
+        """Return what it holds. Raises OSError."""
+        found = Survey()
+        for part in self._parts:
+            for item, _ in self._items(part):
+                found.take(item)
+        return found
+
+    def rows(self, user_id: str | None, me: str | None) -> Rows:
+        """Return the events that it becomes, of a user or the owner, `me` being the user among the people of a chat.
+
+        Raises OSError, Unreadable where it is not said who that is.
+        """
+        turns = Turns(system=self._system, user_id=user_id or DEFAULT_USER, me=self.who(me), timezone=self._timezone)
+
+        def read() -> Iterator[tuple[Line, int]]:
+            for part in self._parts:
+                yield from turns.of(part.name, self._items(part))
+
+        return Rows(total_of(self._parts), "bytes", read)
+
+    def who(self, me: str | None) -> str | None:
+        """Return who the user is among the people of a chat, as it says or as it was said. Raises OSError, Unreadable.
+
+        None where there are no people to choose from: a talk with an assistant has one user.
+        """
+        if self._system == "telegram" and me is None:
+            me = next(filter(None, map(telegram.owner_of, self._parts)), None)
+        if self._system not in ("telegram", "whatsapp"):
+            return me
+        survey = self.survey()
+        if me is not None and (me in survey.speakers or me in survey.ids):
+            return me
+        named = [f"{name} ({count})" for name, count in survey.speakers.most_common(MOST_NAMES)]
+        rest = len(survey.speakers) - len(named)
+        wrong = "it does not say who the user is" if me is None else f"nobody is called {me} in it"
+        others = f" and {rest} more" if rest > 0 else ""
+        raise Unreadable(f"{self._name}: {wrong}: name one with --me, of {', '.join(named) or 'nobody'}{others}")
+
+    def _items(self, part: Part) -> Items:
+        match self._system:
+            case "chatgpt":
+                return chatgpt.read(part)
+            case "claude":
+                return claude.read(part)
+            case "whatsapp":
+                return whatsapp.read(part, self._dates, self._zone)
+            case "telegram":
+                return telegram.read(part)
+            case "openai-messages":
+                return openai_messages.read(part)
+            case _:
+                assert_never(self._system)
