@@ -15,6 +15,7 @@ from uuid import uuid4
 from mnemolog.access.usage import Usage
 from mnemolog.changes.feed import ChangeFeed
 from mnemolog.changes.stream import ChangeStreams
+from mnemolog.clock.trusted_clock import TrustedClock
 from mnemolog.cluster.dead_peers import DeadPeers
 from mnemolog.cluster.membership import Membership
 from mnemolog.cluster.peers import Peers
@@ -84,7 +85,6 @@ from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.disclosure import describe
-from schemas.instant import SystemClock
 from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, leave_group, make_app, member_id, owners, urls, withhold
 from streams.agents.immediate_decisions import ImmediateDecisions
@@ -165,7 +165,7 @@ class Worker:
         # A worker that does not listen needs a unique URL even so: Faust knows workers by their URLs.
         self.url = settings.url_for_workers or url or f"http://{uuid4()}.invalid"
         self.trust = components.make_trust(settings)
-        self.clock = clock or SystemClock()
+        self.clock = TrustedClock.of(clock)
         self.metrics = Metrics()
         self.deadlines = RequestDeadlines()
         self.log_watch = LogWatch(self.deadlines)
@@ -424,7 +424,14 @@ class Worker:
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
         self._priority = AppendPriority()
-        scheduler = partial(TickScheduler, log=self.log, shards=self.shards, handled=self.handled, clock=self.clock)
+        scheduler = partial(
+            TickScheduler,
+            log=self.log,
+            shards=self.shards,
+            handled=self.handled,
+            clock=self.clock,
+            is_doubted=self.clock.is_doubted,
+        )
         self.tick_schedulers = components.make_tick_schedulers(settings, scheduler)
 
     def _build_group(self) -> None:
@@ -497,7 +504,7 @@ class Worker:
         self.sharer = Sharer(shards, self.commands, peers, clock)
         self.wake_commands = WakeCommands(self.commands, settings)
         self.wake_settings = WakeSettings(shards, self.wake_commands, settings, self.embedder.model)
-        self.wake_scheduler = WakeScheduler(log=self.log, shards=shards, clock=clock)
+        self.wake_scheduler = WakeScheduler(log=self.log, shards=shards, clock=clock, is_doubted=clock.is_doubted)
         self.wake_streams = WakeStreams(
             shards, peers, clock, stopping=self.stopping, is_in_session=self.is_in_session, fail=self.fail
         )

@@ -88,6 +88,11 @@ def always(_partition: int) -> bool:
     return True
 
 
+def never() -> bool:
+    """Trust the clock."""
+    return False
+
+
 async def check_regularly(
     shards: Shards,
     check: Callable[[int], Awaitable[object]],
@@ -125,8 +130,9 @@ class TickScheduler:
         every: timedelta,
         topics: Sequence[str] = (INBOX.name,),
         check_seconds: float = CHECK_SECONDS,
+        is_doubted: Callable[[], bool] = never,
     ) -> None:
-        """Schedule a slot every period, from the first record in one of `topics` on.
+        """Schedule a slot every period, from the first record in one of `topics` on; none while the clock is doubted.
 
         `handled` returns the offset of a topic's partition before which all is extracted and in the inbox. `make` makes
         the tick of a partition and a slot; without it nothing is ever due.
@@ -139,6 +145,7 @@ class TickScheduler:
         self._every = every
         self._topics = topics
         self._check_seconds = check_seconds
+        self._is_doubted = is_doubted
         self._emitted: dict[int, str] = {}
         self._begins: dict[int, datetime] = {}
         self._nothing_due: dict[int, tuple[datetime, datetime]] = {}
@@ -168,7 +175,7 @@ class TickScheduler:
         return due[:1]
 
     def _may_be_due(self, partition: int) -> bool:
-        if self._make is None:
+        if self._make is None or self._is_doubted():
             return False
         between = self._nothing_due.get(partition)
         return between is None or not between[0] <= self._clock.now() < between[1]  # a clock may be set back

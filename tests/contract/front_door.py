@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.own_words import OwnWordsHere, RulesHere, vectors_of
 
+from mnemolog.clock.trusted_clock import TrustedClock
 from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.app import make_http
 from mnemolog.http.peer_door import PeerDoor
@@ -104,13 +105,19 @@ class JudgeHere(Judge):
 
 
 @asynccontextmanager
-async def front_door(folder: Path, **settings: object) -> AsyncIterator[FrontDoor]:
-    """Start a worker in a folder, with rules for a model and hashes for an embedder, and stop it again."""
+async def front_door(
+    folder: Path, *, ahead: timedelta = timedelta(), watched: bool = False, **settings: object
+) -> AsyncIterator[FrontDoor]:
+    """Start a worker in a folder, with rules for a model and hashes for an embedder, and stop it again.
+
+    Its clock begins `ahead` of the machine's. One that is watched is doubted where it is set; else a test may set it.
+    """
     given: dict[str, object] = {"data_dir": folder, "idle_seconds": 0.2, "extractor": "rules", "partitions": 2}
     embedder, clock = HashEmbedder(), SetClock()
+    clock.ahead = ahead
     chosen = from_environment({}, **(given | settings))
     extractor = OwnWordsHere() if chosen.extracts_with == "rules" else None
-    worker = Worker(chosen, extractor=extractor, embedder=embedder, clock=clock)
+    worker = Worker(chosen, extractor=extractor, embedder=embedder, clock=TrustedClock(clock) if watched else clock)
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("mnemolog.worker.worker.RuleProcess", RulesHere)  # beside a model
