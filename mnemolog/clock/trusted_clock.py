@@ -12,7 +12,7 @@ from mnemolog.clock.doubt import DIFFERS, GAP, JUMPED, STEP, Doubt, spelt
 from schemas.instant import SystemClock, instant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from schemas.instant import Clock
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 LONGEST_GAP: Final = timedelta(days=30)
 BROKER: Final = "the broker"
 """The witness whose word counts before that of all others: its time is that of the log."""
+KERNEL: Final = "the kernel"
 HELD: Final = "ticks, expiry, retention and wakes wait"
 _STEADY: Final = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
 
@@ -134,6 +135,14 @@ class TrustedClock:
             if new and self._doubt is None:
                 self._begin(DIFFERS, next(iter(new.values())))
 
+    def hear_others(self, times: Mapping[str, datetime]) -> None:
+        """Take in what all other workers' clocks say; those that are not named any more are gone."""
+        with self._lock:
+            for gone in [one for one in self._statements if one not in (BROKER, KERNEL, *times)]:
+                del self._statements[gone]
+            for worker, at in times.items():
+                self.hear(worker, at)
+
     def confirm(self, why: str) -> None:
         """Believe the machine's clock from now on, as it is: somebody who knows says that it is right."""
         with self._lock:
@@ -176,7 +185,7 @@ class TrustedClock:
 
     def _begin(self, cause: str, difference: timedelta) -> None:
         self._doubt = Doubt(cause, difference, self._steady())
-        log.warning("%s", self.describe())
+        log.warning("%s", self._described(self._doubt))
 
     def _believe(self, why: str) -> datetime:
         self._doubt, self._ran = None, timedelta()
@@ -187,20 +196,20 @@ class TrustedClock:
 
     def describe(self) -> str | None:
         """Return what is wrong with the clock, what waits for it and until when, in a sentence; None: nothing."""
-        with self._lock:
-            doubt = self._doubt
-            if doubt is None:
-                return None
-            by, machine = spelt(doubt.difference), self._machine.now().replace(microsecond=0)
-            way = "ahead" if doubt.difference > timedelta() else "back"
-            what = {
-                JUMPED: f"was set {way} by {by} while the worker ran",
-                GAP: f"is {by} later than the newest record of the log",
-                DIFFERS: f"is {by} {'ahead of' if way == 'ahead' else 'behind'} the clocks of others",
-            }[doubt.cause]
-            probation = doubt.probation(self._longest_gap)
-            until = "until it is back" if probation is None else f"until it has run steadily for {spelt(probation)}"
-            return (
-                f"the clock says {instant(machine)}, and {what}: {HELD} {until}, "
-                "or until `mnemolog clock confirm` says that it is right"
-            )
+        doubt = self.doubt
+        return None if doubt is None else self._described(doubt)
+
+    def _described(self, doubt: Doubt) -> str:
+        by, machine = spelt(doubt.difference), self._machine.now().replace(microsecond=0)
+        way = "ahead" if doubt.difference > timedelta() else "back"
+        what = {
+            JUMPED: f"was set {way} by {by} while the worker ran",
+            GAP: f"is {by} later than the newest record of the log",
+            DIFFERS: f"is {by} {'ahead of' if way == 'ahead' else 'behind'} the clocks of others",
+        }[doubt.cause]
+        probation = doubt.probation(self._longest_gap)
+        until = "until it is back" if probation is None else f"until it has run steadily for {spelt(probation)}"
+        return (
+            f"the clock says {instant(machine)}, and {what}: {HELD} {until}, "
+            "or until `mnemolog clock confirm` says that it is right"
+        )

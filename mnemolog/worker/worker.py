@@ -35,6 +35,7 @@ from mnemolog.log.deadline import RequestDeadlines, suspend_deadline
 from mnemolog.log.health import LogWatch
 from mnemolog.log.private_files import close_to_others, create_privately
 from mnemolog.log.sealing import KeyedLog, seal_log
+from mnemolog.operations.clocks import Clocks, look_back
 from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
@@ -71,6 +72,7 @@ from mnemolog.worker.background import (
     say_when_held,
     wait_unless_failed,
 )
+from mnemolog.worker.clock_gauges import ClockGauges
 from mnemolog.worker.entity_reader import EntityReader
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
@@ -240,6 +242,7 @@ class Worker:
         self._exits.push_async_callback(close_log, inner)
         self._close_files()
         await create_topics(inner, self.settings)
+        await look_back(self.clock, inner, self.settings)
         self.sealing = await seal_log(self.settings, inner, self.metrics.unopened)
         self.keyed_log = KeyedLog(inner, self.sealing.keys)
         self.log = self.sealing.log
@@ -572,12 +575,21 @@ class Worker:
             clock=self.clock,
             turn_vectors=self.queries.index_search.turn_vectors,
         )
+        self.clocks = Clocks(
+            clock=self.clock,
+            inner=self._inner_log,
+            settings=self.settings,
+            commands=self.commands,
+            cluster=self.cluster,
+            url=self.url,
+        )
         self.ticks = Ticks(self.commands, self.cluster, self.settings.retention_days)
         self.rebuild = RebuildCoordinator(self.rebuilder, self.cluster, self.shards, self.index_sync)
         self.reembed = ReembedCoordinator(self.reembedder, self.cluster, self.rebuild)
         self.lags = Lags(self.log, self.shards, self.cluster, self.clock, handled=self.handled, url=self.url)
         self.gauges = Gauges(self.log, self.shards, self.rebuilder, self.lags)
         self.metrics.registry.register(self.gauges)
+        self.metrics.registry.register(ClockGauges(self.clock, self.clocks))
 
     async def _join_group(self) -> None:
         """Start the agents, on Kafka as a member of the group."""
@@ -600,6 +612,7 @@ class Worker:
             self.wake_settings.run,
             self.deliveries.run,
             self.usage.run,
+            self.clocks.run,
             self.reembedder.run,
             self.queries.index_search.turn_vectors.keep_made,
             *(scheduler.run for scheduler in self.tick_schedulers),
