@@ -80,6 +80,12 @@ class TrustedClock:
         """Return what the machine's clock says, believed or not."""
         return self._machine.now()
 
+    def seconds_of_peers(self) -> float:
+        """Return the seconds since 1970 that the clocks of other workers most probably say."""
+        doubt = self.doubt
+        at = self.now() if doubt is not None and doubt.cause == JUMPED else self.machine_now()
+        return at.timestamp()
+
     @property
     def doubt(self) -> Doubt | None:
         """Why the machine's clock is not believed now; None while it is."""

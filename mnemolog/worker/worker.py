@@ -166,8 +166,8 @@ class Worker:
         self.settings = settings
         # A worker that does not listen needs a unique URL even so: Faust knows workers by their URLs.
         self.url = settings.url_for_workers or url or f"http://{uuid4()}.invalid"
-        self.trust = components.make_trust(settings)
         self.clock = TrustedClock.of(clock)
+        self.trust = components.make_trust(settings, self.clock.seconds_of_peers)
         self.metrics = Metrics()
         self.deadlines = RequestDeadlines()
         self.log_watch = LogWatch(self.deadlines)

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from schemas.log import Record
 
 JUMPS: Final = tuple(timedelta(days=days) for days in (400, 400, -400, 28_830))
-OFTEN: Final = 0.5
+OFTEN: Final = 0.7
 """In how many phases a machine's clock jumps, 0 to 1."""
-WITHIN_SECONDS: Final = 40.0
+BEGINS_WITHIN_SECONDS: Final = 12.0
+LASTS_SECONDS: Final = 40.0
 AT_LEAST_SECONDS: Final = 3.0
 """Longer than the schedulers take to look."""
 GAP: Final = timedelta(days=30)
@@ -43,8 +44,8 @@ def _jump(seed: int, seat: str, phase: int) -> tuple[float, float, timedelta]:
     chance = Random(f"clock {seed} {seat} {phase}")  # noqa: S311 - repeatable on purpose
     if phase == 0 or chance.random() >= OFTEN:
         return 0.0, 0.0, timedelta()
-    begin = chance.random() * WITHIN_SECONDS
-    return begin, begin + AT_LEAST_SECONDS + chance.random() * WITHIN_SECONDS, chance.choice(JUMPS)
+    begin = chance.random() * BEGINS_WITHIN_SECONDS
+    return begin, begin + AT_LEAST_SECONDS + chance.random() * LASTS_SECONDS, chance.choice(JUMPS)
 
 
 class MachineClock:
