@@ -21,6 +21,8 @@ from mnemolog.http.problems import problem
 from projections.log_limit import LogLimit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 FROM_PEER: Final = "mnemolog.from_peer"

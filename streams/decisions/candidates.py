@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from streams.decisions.draft import Draft
     from streams.decisions.parameters import Parameters
 
-
+MISDATED: Final = timedelta(days=30)
+"""A time in the log that lies so far ahead of what was logged later comes from a wrong clock."""
 CANDIDATES_PER_PART: Final = 250
 """Each leads to a few events at most, and a decision holds at most 1,000."""
 
@@ -254,11 +255,11 @@ def _met(
 def _forgotten(entry: _Entry, alike: list[Memory], logged_at: datetime) -> Memory | None:
     """Return a memory that the user forgot after all these words had been logged; the answer is logged at `logged_at`.
 
-    A forgetting that lies ahead even of that was dated by a wrong clock, and says nothing about words of now.
+    A forgetting that lies far ahead even of that was dated by a wrong clock, and says nothing about words of now.
     """
-    latest = max(c.recorded_at for c in entry.cited)
-    forgotten = (m for m in alike if m.status == FORGOTTEN and m.forgotten_at)
-    return next((m for m in forgotten if m.forgotten_at and latest <= m.forgotten_at <= logged_at), None)
+    latest, misdated = max(c.recorded_at for c in entry.cited), logged_at + MISDATED
+    forgotten = ((m, m.forgotten_at) for m in alike if m.status == FORGOTTEN and m.forgotten_at)
+    return next((memory for memory, at in forgotten if latest <= at <= misdated), None)
 
 
 def _from_same_words(draft: Draft, entry: _Entry, parameters: Parameters) -> list[Memory]:

@@ -102,7 +102,6 @@ class VirtualClock:
         self._phase, self._phase_began = self._phase + 1, self._loop.time()
         self._begin += max(instant - self.now(), timedelta(0))
 
-
     def in_phase(self) -> tuple[int, float]:
         """Return which phase it is, and how many seconds it has lasted."""
         return self._phase, self._loop.time() - self._phase_began
