@@ -136,6 +136,8 @@ async def test_a_log_that_was_dated_ahead_is_named_lived_with_and_ended(tmp_path
         assert "the log's newest time lies 400 days ahead of the clock" in said
         await door.http.put("/v1/users/new/wake", json={"every_seconds": 1})
         assert await wakes(door, "new", 1)
+        found = await door.post("/v1/search", {"user_id": "u1", "query": "Who has a cold?"})
+        assert "Lin has a cold" in [one["content"] for one in found.json()["results"]]
         raised = len(await wakes(door, "u1", 1))
         assert (await door.post("/v1/admin/clock/confirm")).json()["applied"]
         assert await conditions(door) == []
