@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from contract.front_door import front_door, turn
 from support.examples import XIAOMING, later
 from support.memory_log import MemoryLog
 from support.workbench import Workbench
@@ -220,3 +222,19 @@ async def test_what_a_wrong_clock_has_dated_goes_with_what_is_older_behind_it(
         bench.log.set_time_back(later(days=400) if minute is None else later(minutes=minute))
         await bench.says(f"t-{number}")
     assert await first_since(bench.log, CONVERSATIONS.name, 0, later(minutes=before), 7) == expected
+
+
+async def test_a_worker_drops_the_turns_of_its_shards_with_those_of_its_log(tmp_path: Path):
+    async with front_door(tmp_path, partitions=1, retention_days=1) as door:
+        await door.http.post("/v1/events?wait=60", json=turn("t-1", "I live in Berlin."))
+        await door.post("/v1/admin/drain", {})
+        [memory] = (await door.get("/v1/memories", user_id="u1")).json()["items"]
+        door.clock.ahead = timedelta(days=2)
+        as_of = door.clock.now().isoformat()
+        done = (await door.post("/v1/admin/ticks", {"as_of": as_of, "policy": "retention"})).json()
+        assert (done["policy"], done["decayed"], done["applied"]) == ("retention", 0, True)
+        assert done["changed"] == done["expired"]  # those that the owner's clock did not remove a moment before
+        assert (await door.get("/v1/events/t-1", user_id="u1")).status_code == 404
+        assert (await door.get("/v1/sessions/s1/turns", user_id="u1")).json()["items"] == []
+        history = (await door.get(f"/v1/memories/{memory['memory_id']}/history")).json()
+        assert [e["type"] for e in history["events"]] == ["MemoryFormed"]
