@@ -68,8 +68,9 @@ class HashEmbedder:
 class SetClock:
     """The machine's clock, moved by what a test says."""
 
-    def __init__(self) -> None:
-        self.ahead = timedelta()
+    def __init__(self, ahead: timedelta = timedelta(), *, watched: bool = False) -> None:
+        """Begin `ahead` of the machine's; one that is watched is doubted where it is set."""
+        self.ahead, self.watched = ahead, watched
 
     def now(self) -> datetime:
         return datetime.now(UTC) + self.ahead
@@ -105,19 +106,15 @@ class JudgeHere(Judge):
 
 
 @asynccontextmanager
-async def front_door(
-    folder: Path, *, ahead: timedelta = timedelta(), watched: bool = False, **settings: object
-) -> AsyncIterator[FrontDoor]:
-    """Start a worker in a folder, with rules for a model and hashes for an embedder, and stop it again.
-
-    Its clock begins `ahead` of the machine's. One that is watched is doubted where it is set; else a test may set it.
-    """
+async def front_door(folder: Path, clock: SetClock | None = None, /, **settings: object) -> AsyncIterator[FrontDoor]:
+    """Start a worker in a folder, with rules for a model and hashes for an embedder, and stop it again."""
     given: dict[str, object] = {"data_dir": folder, "idle_seconds": 0.2, "extractor": "rules", "partitions": 2}
-    embedder, clock = HashEmbedder(), SetClock()
-    clock.ahead = ahead
+    embedder, clock = HashEmbedder(), clock or SetClock()
     chosen = from_environment({}, **(given | settings))
     extractor = OwnWordsHere() if chosen.extracts_with == "rules" else None
-    worker = Worker(chosen, extractor=extractor, embedder=embedder, clock=TrustedClock(clock) if watched else clock)
+    worker = Worker(
+        chosen, extractor=extractor, embedder=embedder, clock=TrustedClock(clock) if clock.watched else clock
+    )
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("mnemolog.worker.worker.RuleProcess", RulesHere)  # beside a model

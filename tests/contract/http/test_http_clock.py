@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from contract.front_door import FrontDoor, front_door, turn
+from contract.front_door import FrontDoor, SetClock, front_door, turn
 from contract.wake_calls import QUIET_SECONDS, remind, wakes
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ async def live_a_little(door: FrontDoor) -> None:
 
 @pytest.mark.parametrize("days", [400, 28_830, -400])
 async def test_a_clock_that_is_elsewhere_for_a_while_takes_nothing_away(tmp_path: Path, days: int):
-    async with front_door(tmp_path, watched=True) as door:
+    async with front_door(tmp_path, SetClock(watched=True)) as door:
         await live_a_little(door)
         before, began = await standing(door), door.worker.clock.now()
         door.clock.ahead = timedelta(days=days)
@@ -72,7 +72,7 @@ async def logged_at(door: FrontDoor, memory_id: str) -> datetime:
 
 
 async def test_a_doubted_clock_is_told_everywhere_and_confirmed_by_an_operator(tmp_path: Path):
-    async with front_door(tmp_path, watched=True) as door:
+    async with front_door(tmp_path, SetClock(watched=True)) as door:
         assert await conditions(door) == []
         assert (await door.get("/v1/admin/clock")).json()["ok"]
         door.clock.ahead = AHEAD
@@ -97,12 +97,12 @@ async def test_a_doubted_clock_is_told_everywhere_and_confirmed_by_an_operator(t
 
 
 async def test_a_long_stop_holds_what_cannot_be_undone_and_goes_on_from_the_log(tmp_path: Path):
-    async with front_door(tmp_path, ahead=timedelta(days=-60)) as door:
+    async with front_door(tmp_path, SetClock(timedelta(days=-60))) as door:
         await live_a_little(door)
         before = await standing(door)
         await remind(door, "u1", door.clock.now() + timedelta(days=1), "in the gap")
         stopped = door.clock.now()
-    async with front_door(tmp_path, watched=True) as door:
+    async with front_door(tmp_path, SetClock(watched=True)) as door:
         [said] = await conditions(door)
         assert "is 60 days later than the newest record of the log" in said
         await asyncio.sleep(QUIET_SECONDS)  # that nothing happens cannot be waited for
@@ -114,24 +114,24 @@ async def test_a_long_stop_holds_what_cannot_be_undone_and_goes_on_from_the_log(
         assert [wake["content"] for wake in await wakes(door, "u1", 1)] == ["in the gap"]
         memory = await door.remember("Lin has a bird")
         assert await logged_at(door, memory["memory_id"]) > door.clock.now() - NEAR
-    async with front_door(tmp_path, watched=True) as door:
+    async with front_door(tmp_path, SetClock(watched=True)) as door:
         assert await conditions(door) == []
 
 
 async def test_a_shorter_stop_needs_nobody(tmp_path: Path):
-    async with front_door(tmp_path, ahead=timedelta(days=-20)) as door:
+    async with front_door(tmp_path, SetClock(timedelta(days=-20))) as door:
         await remind(door, "u1", door.clock.now() + timedelta(days=1), "in the gap")
-    async with front_door(tmp_path, watched=True) as door:
+    async with front_door(tmp_path, SetClock(watched=True)) as door:
         assert await conditions(door) == []
         assert [wake["content"] for wake in await wakes(door, "u1", 1)] == ["in the gap"]
 
 
 async def test_a_log_that_was_dated_ahead_is_named_lived_with_and_ended(tmp_path: Path):
-    async with front_door(tmp_path, ahead=AHEAD) as door:
+    async with front_door(tmp_path, SetClock(AHEAD)) as door:
         await live_a_little(door)
         await door.http.put("/v1/users/u1/wake", json={"every_seconds": 1})
         await wakes(door, "u1", 1)
-    async with front_door(tmp_path, watched=True) as door:
+    async with front_door(tmp_path, SetClock(watched=True)) as door:
         [said] = await conditions(door)
         assert "the log's newest time lies 400 days ahead of the clock" in said
         await door.http.put("/v1/users/new/wake", json={"every_seconds": 1})
@@ -145,5 +145,5 @@ async def test_a_log_that_was_dated_ahead_is_named_lived_with_and_ended(tmp_path
         memory = await door.remember("Lin has a bird")
         assert abs(await logged_at(door, memory["memory_id"]) - door.clock.now()) < NEAR
         assert (await door.post("/v1/admin/rebuild")).json()["equal"]
-    async with front_door(tmp_path, watched=True) as door:
+    async with front_door(tmp_path, SetClock(watched=True)) as door:
         assert await conditions(door) == []
