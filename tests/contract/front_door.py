@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Vectors
 
 DIMENSIONS = 64
+RIGHT = timedelta()
 NEW_YEAR = "2026-01-05T08:00:00Z"
 
 
@@ -68,7 +69,7 @@ class HashEmbedder:
 class SetClock:
     """The machine's clock, moved by what a test says."""
 
-    def __init__(self, ahead: timedelta = timedelta(), *, watched: bool = False) -> None:
+    def __init__(self, ahead: timedelta = RIGHT, *, watched: bool = False) -> None:
         """Begin `ahead` of the machine's; one that is watched is doubted where it is set."""
         self.ahead, self.watched = ahead, watched
 
