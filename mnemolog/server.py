@@ -184,7 +184,7 @@ async def _serve_until_damaged(
     limits = limits_of_process(len(sockets.all))
     servers = [_server(app, certificate_files(settings), limits)]
     if sockets.for_workers is not None:
-        door = PeerDoor(app, worker.url, worker.trust.proof)
+        door = PeerDoor(app, worker.url, worker.trust.proof, worker.trust.clock)
         servers.append(_server(door, certificate_files(settings, for_workers=True), limits))
     # uvicorn closes the socket that it is given; callers of the next worker queue at the one that stays open
     answering = asyncio.gather(

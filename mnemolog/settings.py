@@ -125,6 +125,7 @@ class Settings(BaseModel):
     intimacy_levels: Annotated[str, Field(pattern=r"^\d+(\.\d+)?,\d+(\.\d+)?$")] = "20,50"
     greeting_timeout_seconds: Annotated[float, Field(gt=0)] = 10.0
     retention_days: Annotated[float, Field(ge=0, le=365_000)] = 30.0
+    clock_gap_days: Annotated[float, Field(ge=0, le=365_000)] = 30.0
     wake_text: Annotated[str, Field(min_length=1, max_length=16_384)] = (
         "[Periodic Wake] You are waking up for a routine check."
     )

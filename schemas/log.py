@@ -51,7 +51,10 @@ class NewRecord:
 @fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What the log holds: `recorded_at` is the broker's append time, never decreasing within a partition."""
+    """What the log holds: `recorded_at` is the broker's append time.
+
+    Within a partition it never decreases, except where a wrong clock was put right (a tick of the policy `clock`).
+    """
 
     position: Position
     recorded_at: datetime

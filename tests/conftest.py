@@ -20,10 +20,10 @@ settings.register_profile(DRAWN_ANEW, deadline=None, database=None, print_blob=T
 settings.load_profile(os.environ.get("EXAMPLES", "the same"))
 """No example is drawn by chance but by `make explore`, and none fails for being slow: machines are."""
 
-LIBRARIES = {"sync_spy", "clock_ahead"}
+LIBRARIES = {"sync_spy", "clock_ahead", "process_clock"}
 """Fixtures that compile one."""
-DISK_FULL = "disk-full"
-"""The row of the fault matrix that does."""
+PRELOADED = ("[disk-full]", "[clock]")
+"""The rows of the fault matrix that do."""
 
 LONGEST: Final = (
     "simulation/test_mutants.py",
@@ -65,7 +65,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what cannot be compiled here, and let the longest begin first."""
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(_file(item), len(places)))
-    needing = [i for i in items if LIBRARIES & set(getattr(i, "fixturenames", ())) or f"[{DISK_FULL}]" in i.name]
+    needing = [i for i in items if LIBRARIES & set(getattr(i, "fixturenames", ())) or i.name.endswith(PRELOADED)]
     leave_out(config, items, needing)
 
 

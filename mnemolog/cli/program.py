@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli import erasure, keys, policy, usage, webhooks
+from mnemolog.cli import clock, erasure, keys, policy, usage, webhooks
 from mnemolog.cli.commands import (
     context,
     dead_letters,
@@ -58,6 +58,7 @@ for noun in (
 for noun, explanation in (
     (topics, "The topics of the log."),
     (tick, "Say what time it is."),
+    (clock, "Whether the clock is believed."),
     (dead_letters, "What could not be read or handled."),
     (policy, "What a tenant, or one of its agents, wants remembered."),
     (webhooks, "Whom changes are posted to."),

@@ -54,6 +54,16 @@ def tick(
     return _post("ticks", given(as_of=as_of, policy=policy, force=force, timeout=timeout_seconds), timeout_seconds)
 
 
+def clock() -> Call[Json]:
+    """Return how the workers' clocks are: `{ok, workers: [{worker, now, machine, doubt, conditions, …}]}`."""
+    return get("/v1/admin/clock")
+
+
+def confirm_clock(*, timeout_seconds: float = 60.0) -> Call[Json]:
+    """Say that the workers' clocks are right, so that what waited goes on: `{as_of, applied, workers}`."""
+    return _post("clock/confirm", given(timeout=timeout_seconds), timeout_seconds)
+
+
 def rebuild(what: str = "all", *, activate: int | None = None) -> Call[Json]:
     """Fold the log into a new generation: `{generation, decisions, seconds, digest_before, digest_after, equal}`.
 
@@ -136,6 +146,8 @@ class AsyncAdminMethods(AsyncCarrier):
     reembedding = awaited(reembedding)
     compare_encoders = awaited(compare_encoders)
     model_usage = awaited(model_usage)
+    clock = awaited(clock)
+    confirm_clock = awaited(confirm_clock)
     rotate_master_key = awaited(rotate_master_key)
     metrics = awaited(metrics)
     dead_letters = awaited(dead_letters)
@@ -156,6 +168,8 @@ class AdminMethods(Carrier):
     reembedding = direct(reembedding)
     compare_encoders = direct(compare_encoders)
     model_usage = direct(model_usage)
+    clock = direct(clock)
+    confirm_clock = direct(confirm_clock)
     rotate_master_key = direct(rotate_master_key)
     metrics = direct(metrics)
     dead_letters = direct(dead_letters)

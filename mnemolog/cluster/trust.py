@@ -12,6 +12,8 @@ from mnemolog.cluster.peer_hosts import PeerHosts
 from mnemolog.cluster.proof import PROOF, Covered, Proof, normalised, signed_headers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import httpx
 
     from mnemolog.tls import Renewed
@@ -34,6 +36,8 @@ class PeerTrust:
     """The context for connections to others; None: as for any server."""
     why_none: str | None = None
     """Why no other worker may be asked; None where they may."""
+    clock: Callable[[], float] = time.time
+    """Returns seconds since 1970, as other workers have them."""
 
     def refusal(self, url: str) -> str | None:
         """Return why a URL of the group must not be asked, or None."""
@@ -45,7 +49,7 @@ class PeerTrust:
         if not self.is_proven:
             return
         whose = caller()
-        stated = "" if whose is None else write_statement(whose, time.time())
+        stated = "" if whose is None else write_statement(whose, self.clock())
         if stated:
             request.headers[STATED] = stated
         if self.proof is not None:

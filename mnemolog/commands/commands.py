@@ -26,7 +26,7 @@ from schemas.topics import INBOX
 from schemas.vocabulary.facts import subject_of
 from schemas.vocabulary.words import DOCUMENT
 from streams.extraction.own_words.fact_reader import NOTHING
-from streams.ticks.scheduler import decay_due, tick_id, tick_record
+from streams.ticks.scheduler import FAR_AHEAD, decay_due, tick_id, tick_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -393,13 +393,18 @@ class Commands:
         )
 
     async def _now(self, owner: Owner) -> datetime:
-        """Return the time of a command: now, but not before an earlier command's, should the clock be set back."""
-        partition = self._shards.partition(owner)
+        """Return the time of a command: now, but not before an earlier command's, should the clock be set back.
+
+        An earlier one that lies far ahead was dated by a wrong clock, and counts for nothing.
+        """
+        partition, now = self._shards.partition(owner), self._clock.now()
         end = await self._log.end(INBOX.name, partition)
         if (known := self._last.get(partition)) is not None and known[0] == end:
-            return max(self._clock.now(), known[1])
-        last = await self._log.read(INBOX.name, partition, end - 1, 1) if end else []
-        return max([self._clock.now(), *(record.recorded_at for record in last)])
+            latest = known[1]
+        else:
+            last = await self._log.read(INBOX.name, partition, end - 1, 1) if end else []
+            latest = last[0].recorded_at if last else now
+        return latest if now < latest <= now + FAR_AHEAD else now
 
 
 def _request_of(item: UserItem) -> object:

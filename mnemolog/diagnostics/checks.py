@@ -19,6 +19,7 @@ import httpx
 from mnemolog.access.key_file import KeyFileError, read_keys
 from mnemolog.diagnostics.calls import CALL_SECONDS, called_embedder, called_model
 from mnemolog.diagnostics.check import Check
+from mnemolog.diagnostics.clock_check import check_clock
 from mnemolog.diagnostics.encryption_check import check_encryption
 from mnemolog.diagnostics.liveness import live_url
 from mnemolog.environment import SettingsError
@@ -114,7 +115,8 @@ async def checked(
         ]
     keys = [] if settings.api_keys_file is None else [_api_keys(settings.api_keys_file)]
     certificate = [] if settings.tls_cert_file is None else [_certificate(settings, settings.tls_cert_file)]
-    return [folder, *log, *keys, *certificate, *await asyncio.gather(*checks)]
+    clock = await check_clock(settings, note) if folder.ok and own is None and not log_away else []
+    return [folder, *log, *clock, *keys, *certificate, *await asyncio.gather(*checks)]
 
 
 async def _in_time(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
@@ -25,6 +25,16 @@ async def live_url(note: dict[str, object], ca_file: Path | None = None) -> str 
         except httpx.TransportError:
             return None
     return url if answer.is_success else None
+
+
+async def ready_answer(url: str, ca_file: Path | None = None) -> dict[str, Any] | None:
+    """Return what a worker that is ready says of itself; None from one that is not, or does not answer."""
+    async with httpx.AsyncClient(timeout=PROBE_SECONDS, **connection_to(url, ca_file)) as http:
+        try:
+            answer = await http.get(f"{url.rstrip('/')}/health/ready")
+            return dict(answer.json()) if answer.is_success else None
+        except (httpx.TransportError, ValueError):
+            return None
 
 
 async def is_ready(url: str, ca_file: Path | None = None) -> bool:

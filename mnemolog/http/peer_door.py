@@ -21,6 +21,8 @@ from mnemolog.http.problems import problem
 from projections.log_limit import LogLimit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 FROM_PEER: Final = "mnemolog.from_peer"
@@ -40,11 +42,15 @@ log = logging.getLogger("mnemolog.peers")
 class PeerDoor:
     """ASGI middleware around the whole application, at the port for other workers."""
 
-    def __init__(self, app: ASGIApp, url: str, proof: Proof | None) -> None:
-        """`url` is where the others reach this port; without a `proof` their certificates have shown who they are."""
+    def __init__(self, app: ASGIApp, url: str, proof: Proof | None, clock: Callable[[], float] = time.time) -> None:
+        """`url` is where the others reach this port; without a `proof` their certificates have shown who they are.
+
+        `clock` returns seconds since 1970, as the others have them.
+        """
         self._app = app
         self._url = normalised(url)
         self._proof = proof
+        self._clock = clock
         self._log_limit = LogLimit(WARN_EVERY_SECONDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,7 +85,7 @@ class PeerDoor:
         target = (scope["raw_path"] + (b"?" + query if query else b"")).decode("latin-1")
         covered = Covered(scope["method"], target, self._url, sender, stated, signed_headers(scope["headers"]))
         body = None if self._proof is None else self._proof.verify(covered, headers.get(PROOF))
-        caller = read_statement(stated, time.time()) if stated else None
+        caller = read_statement(stated, self._clock()) if stated else None
         if caller is None and not scope["path"].startswith(WITHOUT_CALLER):
             raise NotProven("it states no principal, whose request it is")
         scope[FROM_PEER], scope[PRINCIPAL] = caller, caller or LOCAL

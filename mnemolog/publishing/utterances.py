@@ -211,7 +211,7 @@ class Utterances:
         shard, memories = self._shards.of(owner), self._shards.state(owner).memories
         led_to = (memories.get(i) for turn in known for i in shard.observations.citing(owner, turn.event_id))
         return (
-            conversation.sent_at - last.recorded_at <= timedelta(seconds=RESEND_SECONDS)
+            abs(conversation.sent_at - last.recorded_at) <= timedelta(seconds=RESEND_SECONDS)
             and all(turn.digest == digest_of(event) for turn, event in zip(known, turns, strict=True))
             and not any(memory is not None and memory.status == FORGOTTEN for memory in led_to)
         )

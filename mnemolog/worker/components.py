@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -61,8 +62,8 @@ def make_parameters(settings: Settings) -> Parameters:
     )
 
 
-def make_trust(settings: Settings) -> PeerTrust:
-    """Return how the other workers of the group are spoken to. Raises SettingsError, TlsFailed."""
+def make_trust(settings: Settings, clock: Callable[[], float] = time.time) -> PeerTrust:
+    """Return how the other workers of the group are spoken to, and have the time. Raises SettingsError, TlsFailed."""
     needs_tls = settings.tls_cert_file is not None
     if settings.peers is None:
         hosts = PeerHosts.beside(settings.advertised_url, needs_tls=needs_tls)
@@ -72,9 +73,10 @@ def make_trust(settings: Settings) -> PeerTrust:
     return PeerTrust(
         hosts,
         is_proven=settings.has_proof,
-        proof=Proof(secrets) if secrets else None,
+        proof=Proof(secrets, clock) if secrets else None,
         tls=_peer_context(settings),
         why_none=PROOF_MISSING if settings.api_keys_file and not settings.has_proof else None,
+        clock=clock,
     )
 
 

@@ -15,6 +15,7 @@ from uuid import uuid4
 from mnemolog.access.usage import Usage
 from mnemolog.changes.feed import ChangeFeed
 from mnemolog.changes.stream import ChangeStreams
+from mnemolog.clock.trusted_clock import TrustedClock
 from mnemolog.cluster.dead_peers import DeadPeers
 from mnemolog.cluster.membership import Membership
 from mnemolog.cluster.peers import Peers
@@ -34,6 +35,7 @@ from mnemolog.log.deadline import RequestDeadlines, suspend_deadline
 from mnemolog.log.health import LogWatch
 from mnemolog.log.private_files import close_to_others, create_privately
 from mnemolog.log.sealing import KeyedLog, seal_log
+from mnemolog.operations.clocks import Clocks, look_back
 from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
@@ -70,6 +72,7 @@ from mnemolog.worker.background import (
     say_when_held,
     wait_unless_failed,
 )
+from mnemolog.worker.clock_gauges import ClockGauges
 from mnemolog.worker.entity_reader import EntityReader
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
@@ -84,7 +87,6 @@ from projections.partitions.shards import Shards
 from projections.queries.queries import Queries
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.disclosure import describe
-from schemas.instant import SystemClock
 from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, leave_group, make_app, member_id, owners, urls, withhold
 from streams.agents.immediate_decisions import ImmediateDecisions
@@ -164,8 +166,8 @@ class Worker:
         self.settings = settings
         # A worker that does not listen needs a unique URL even so: Faust knows workers by their URLs.
         self.url = settings.url_for_workers or url or f"http://{uuid4()}.invalid"
-        self.trust = components.make_trust(settings)
-        self.clock = clock or SystemClock()
+        self.clock = TrustedClock.of(clock)
+        self.trust = components.make_trust(settings, self.clock.seconds_of_peers)
         self.metrics = Metrics()
         self.deadlines = RequestDeadlines()
         self.log_watch = LogWatch(self.deadlines)
@@ -240,6 +242,7 @@ class Worker:
         self._exits.push_async_callback(close_log, inner)
         self._close_files()
         await create_topics(inner, self.settings)
+        await look_back(self.clock, inner, self.settings)
         self.sealing = await seal_log(self.settings, inner, self.metrics.unopened)
         self.keyed_log = KeyedLog(inner, self.sealing.keys)
         self.log = self.sealing.log
@@ -424,7 +427,14 @@ class Worker:
         )
         self.project = Project(shards=self.shards, index_sync=self.index_sync, counted=metrics.counted)
         self._priority = AppendPriority()
-        scheduler = partial(TickScheduler, log=self.log, shards=self.shards, handled=self.handled, clock=self.clock)
+        scheduler = partial(
+            TickScheduler,
+            log=self.log,
+            shards=self.shards,
+            handled=self.handled,
+            clock=self.clock,
+            is_doubted=self.clock.is_doubted,
+        )
         self.tick_schedulers = components.make_tick_schedulers(settings, scheduler)
 
     def _build_group(self) -> None:
@@ -497,7 +507,7 @@ class Worker:
         self.sharer = Sharer(shards, self.commands, peers, clock)
         self.wake_commands = WakeCommands(self.commands, settings)
         self.wake_settings = WakeSettings(shards, self.wake_commands, settings, self.embedder.model)
-        self.wake_scheduler = WakeScheduler(log=self.log, shards=shards, clock=clock)
+        self.wake_scheduler = WakeScheduler(log=self.log, shards=shards, clock=clock, is_doubted=clock.is_doubted)
         self.wake_streams = WakeStreams(
             shards, peers, clock, stopping=self.stopping, is_in_session=self.is_in_session, fail=self.fail
         )
@@ -565,12 +575,21 @@ class Worker:
             clock=self.clock,
             turn_vectors=self.queries.index_search.turn_vectors,
         )
+        self.clocks = Clocks(
+            clock=self.clock,
+            inner=self._inner_log,
+            settings=self.settings,
+            commands=self.commands,
+            cluster=self.cluster,
+            url=self.url,
+        )
         self.ticks = Ticks(self.commands, self.cluster, self.settings.retention_days)
         self.rebuild = RebuildCoordinator(self.rebuilder, self.cluster, self.shards, self.index_sync)
         self.reembed = ReembedCoordinator(self.reembedder, self.cluster, self.rebuild)
         self.lags = Lags(self.log, self.shards, self.cluster, self.clock, handled=self.handled, url=self.url)
         self.gauges = Gauges(self.log, self.shards, self.rebuilder, self.lags)
         self.metrics.registry.register(self.gauges)
+        self.metrics.registry.register(ClockGauges(self.clock, self.clocks))
 
     async def _join_group(self) -> None:
         """Start the agents, on Kafka as a member of the group."""
@@ -593,6 +612,7 @@ class Worker:
             self.wake_settings.run,
             self.deliveries.run,
             self.usage.run,
+            self.clocks.run,
             self.reembedder.run,
             self.queries.index_search.turn_vectors.keep_made,
             *(scheduler.run for scheduler in self.tick_schedulers),

@@ -79,7 +79,7 @@ def next_due(wakes: Wakes) -> datetime | None:
 
 def next_due_slot(wakes: Wakes) -> datetime | None:
     """Return when the next periodic wake is due, None without any."""
-    return None if wakes.configured is None else _slot(wakes.configured, _since(wakes, wakes.configured), 1)
+    return None if wakes.configured is None else _slot(wakes.configured, since(wakes, wakes.configured), 1)
 
 
 def due_slot(wakes: Wakes, as_of: datetime) -> datetime | None:
@@ -87,7 +87,7 @@ def due_slot(wakes: Wakes, as_of: datetime) -> datetime | None:
     if wakes.configured is None:
         return None
     slot = _slot(wakes.configured, as_of, 0)
-    return slot if slot > _since(wakes, wakes.configured) else None
+    return slot if slot > since(wakes, wakes.configured) else None
 
 
 def due_reminders(wakes: Wakes, as_of: datetime) -> list[ReminderScheduled]:
@@ -101,7 +101,8 @@ def microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
-def _since(wakes: Wakes, configured: WakeConfigured) -> datetime:
+def since(wakes: Wakes, configured: WakeConfigured) -> datetime:
+    """Return the instant after which slots are due: that of the configuration, or of the newest slot raised."""
     return max(configured.envelope.occurred_at, wakes.last_slot or configured.envelope.occurred_at)
 
 

@@ -10,9 +10,11 @@ DOCUMENT: Final = "document"
 AnyKind: TypeAlias = Literal[Kind, "document"]
 MemoryType: TypeAlias = Literal["short_term", "long_term"]
 RETENTION: Final = "retention"
-"""The policy of a tick that removes old observations; every other but WAKE is a policy of decay."""
+"""The policy of a tick that removes old observations; every other but WAKE and CLOCK is a policy of decay."""
 WAKE: Final = "wake"
 """The policy of a tick that wakes agents."""
+CLOCK: Final = "clock"
+"""The policy of a tick by which an operator says what time it is: log time goes on from there."""
 Scope: TypeAlias = Literal["personal", "global"]
 SourceType: TypeAlias = Literal["chat", "photo", "inferred", "manual", "import"]
 EntityKind: TypeAlias = Literal["person", "place", "organisation", "thing"]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from schemas.log import Log, TrimmedLog
 
 CHECK_EVERY_SECONDS: Final = 3600.0
+DATED_AT_ONCE: Final = 1_000
+"""Records read at once where a wrong clock has dated some."""
 REMOVAL_SECONDS: Final = 30.0
 """How long a tick may take to remove: nothing else of the partition is decided in the meantime."""
 
@@ -90,9 +92,25 @@ class RetentionTask:
 async def first_since(log: Log, topic: str, partition: int, instant: datetime, end: int) -> int:
     """Return the offset, at most `end`, before which all records were logged before the instant.
 
-    A binary search: log time never decreases within a partition.
+    A binary search: log time never decreases within a partition, except where a wrong clock was put right. What that
+    one dated later than the newest record is as old as what comes behind it.
     """
-    low, high = await log.earliest(topic, partition), end
+    newest = await log.read(topic, partition, end - 1, 1) if end else []
+    latest = newest[0].recorded_at if newest else instant
+    since = following = await _search(log, topic, partition, instant, await log.earliest(topic, partition), end)
+    while following < end and (records := await log.read(topic, partition, following, DATED_AT_ONCE)):
+        dated_well = next((r.position.offset for r in records if r.recorded_at <= latest), None)
+        if dated_well is None:
+            following = records[-1].position.offset + 1
+            continue
+        behind = await _search(log, topic, partition, instant, dated_well, end)
+        if behind <= dated_well:
+            break  # so new that those before it may be new as well
+        since = following = behind
+    return since
+
+
+async def _search(log: Log, topic: str, partition: int, instant: datetime, low: int, high: int) -> int:  # noqa: PLR0917 - a step of the above
     while low < high:
         middle = (low + high) // 2
         records = await log.read(topic, partition, middle, 1)

@@ -12,6 +12,7 @@ from schemas.identity import GLOBAL_USER, Owner, partition_owner
 from schemas.log import RecordTooLarge
 from schemas.messages.inbox import DecayDue, RetentionDue
 from schemas.messages.wakes import WakeDue
+from schemas.vocabulary.words import CLOCK
 from streams.decisions.decay import touched_by
 from streams.decisions.decay_policies.registry import POLICIES
 from streams.decisions.decide import close_tick, decide_tick, policy_of
@@ -73,7 +74,7 @@ class TickApplication:
                 closer, [close_tick(state, tick, place, decayed, expired, raised=self._raised(partition, tick_id))]
             )
             self._counted("remember", "tick")
-            if isinstance(tick, DecayDue) and tick.policy not in POLICIES:
+            if isinstance(tick, DecayDue) and tick.policy not in (*POLICIES, CLOCK):
                 self._ticked("unknown", "nothing")
             else:
                 self._ticked(policy_of(tick), "applied")

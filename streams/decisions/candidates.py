@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from streams.decisions.draft import Draft
     from streams.decisions.parameters import Parameters
 
-
+MISDATED: Final = timedelta(days=30)
+"""A time in the log that lies so far ahead of what was logged later comes from a wrong clock."""
 CANDIDATES_PER_PART: Final = 250
 """Each leads to a few events at most, and a decision holds at most 1,000."""
 
@@ -231,7 +232,8 @@ def _met(
     if same is not None:
         _meet_again(draft, item, entry, same)
         return same.memory_id
-    forgotten = _forgotten(entry, [*alike, *_from_same_words(draft, entry, parameters)])
+    alike_or_paraphrased = [*alike, *_from_same_words(draft, entry, parameters)]
+    forgotten = _forgotten(entry, alike_or_paraphrased, draft.position.recorded_at)
     if forgotten is not None:
         reason = "the user forgot this after these words were said"
         draft.say(entry.subject, "suppressed", reason, forgotten.memory_id)
@@ -250,10 +252,14 @@ def _met(
     return entry.memory_id
 
 
-def _forgotten(entry: _Entry, alike: list[Memory]) -> Memory | None:
-    """Return a memory that the user forgot after all these words had been logged."""
-    latest = max(c.recorded_at for c in entry.cited)
-    return next((m for m in alike if m.status == FORGOTTEN and m.forgotten_at and latest <= m.forgotten_at), None)
+def _forgotten(entry: _Entry, alike: list[Memory], logged_at: datetime) -> Memory | None:
+    """Return a memory that the user forgot after all these words had been logged; the answer is logged at `logged_at`.
+
+    A forgetting that lies far ahead even of that was dated by a wrong clock, and says nothing about words of now.
+    """
+    latest, misdated = max(c.recorded_at for c in entry.cited), logged_at + MISDATED
+    forgotten = ((m, m.forgotten_at) for m in alike if m.status == FORGOTTEN and m.forgotten_at)
+    return next((memory for memory, at in forgotten if latest <= at <= misdated), None)
 
 
 def _from_same_words(draft: Draft, entry: _Entry, parameters: Parameters) -> list[Memory]:

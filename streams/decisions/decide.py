@@ -10,7 +10,7 @@ from schemas.messages.erasure import EraseMemory, EraseUser
 from schemas.messages.events import TickApplied
 from schemas.messages.inbox import CandidatesExtracted, DecayDue, ExtractionRejected, ImportMemory, RetentionDue
 from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
-from schemas.vocabulary.words import RETENTION, WAKE
+from schemas.vocabulary.words import CLOCK, RETENTION, WAKE
 from streams.decisions import commands, wakes
 from streams.decisions.candidates import decide_candidates, decide_rejected
 from streams.decisions.decay import decide_decay
@@ -79,6 +79,8 @@ def decide_tick(
     """
     draft = Draft(state=state, item=tick, position=position)
     match tick:
+        case DecayDue() if tick.policy == CLOCK:
+            last = wakes.put_right(draft, tick.as_of)
         case DecayDue():
             last = decide_decay(draft, tick, parameters)
         case RetentionDue():  # memories outlive the observations that they came from, and so does this
@@ -114,6 +116,8 @@ def close_tick(
         )
     )
     match tick:
+        case DecayDue() if tick.policy == CLOCK:
+            draft.say(tick_id, "confirmed", f"it is {tick.as_of.isoformat()}, whatever the log said before")
         case DecayDue() if tick.policy not in POLICIES:
             draft.say(tick_id, "nothing", f"the policy {tick.policy!r} is not known: nothing was changed")
         case DecayDue():

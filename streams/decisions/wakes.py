@@ -17,6 +17,7 @@ from projections.state.wakes import (
     due_slot,
     is_periodic,
     microseconds,
+    since,
 )
 from schemas.identity import reminder_id_of, wake_id_of
 from schemas.messages.decision import MAX_CHANGES
@@ -204,6 +205,16 @@ def _raise_periodic(
             tick_id=tick.envelope.event_id,
         ),
     )
+
+
+def put_right(draft: Draft, now: datetime) -> bool:
+    """Have the periodic wake go by what time it is, where a wrong clock has dated it ahead of that; True: it is all."""
+    wakes = draft.state.wakes
+    if wakes.configured is not None and since(wakes, wakes.configured) > now:
+        agent_id = wakes.configured.envelope.agent_id
+        draft.add(replace(wakes.configured, envelope=replace(draft.envelope(now), agent_id=agent_id)))
+        draft.say("wake", "configured", "it was dated ahead of the time")
+    return True
 
 
 def nearest(

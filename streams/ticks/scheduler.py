@@ -31,6 +31,8 @@ CHECK_SECONDS: Final = 5.0
 RETENTION_EVERY: Final = timedelta(hours=24)
 """Evatar removes once a day what is older than its retention."""
 EMPTY_EVERY: Final = timedelta(seconds=5)
+FAR_AHEAD: Final = timedelta(days=1)
+"""A log's time that lies further ahead of the clock comes from a clock that was wrong."""
 MAX_MISSED_SLOTS: Final = 4_000
 """How many missed slots are caught up at most; at one a day about ten years."""
 
@@ -88,6 +90,11 @@ def always(_partition: int) -> bool:
     return True
 
 
+def never() -> bool:
+    """Trust the clock."""
+    return False
+
+
 async def check_regularly(
     shards: Shards,
     check: Callable[[int], Awaitable[object]],
@@ -125,8 +132,9 @@ class TickScheduler:
         every: timedelta,
         topics: Sequence[str] = (INBOX.name,),
         check_seconds: float = CHECK_SECONDS,
+        is_doubted: Callable[[], bool] = never,
     ) -> None:
-        """Schedule a slot every period, from the first record in one of `topics` on.
+        """Schedule a slot every period, from the first record in one of `topics` on; none while the clock is doubted.
 
         `handled` returns the offset of a topic's partition before which all is extracted and in the inbox. `make` makes
         the tick of a partition and a slot; without it nothing is ever due.
@@ -139,6 +147,7 @@ class TickScheduler:
         self._every = every
         self._topics = topics
         self._check_seconds = check_seconds
+        self._is_doubted = is_doubted
         self._emitted: dict[int, str] = {}
         self._begins: dict[int, datetime] = {}
         self._nothing_due: dict[int, tuple[datetime, datetime]] = {}
@@ -168,7 +177,7 @@ class TickScheduler:
         return due[:1]
 
     def _may_be_due(self, partition: int) -> bool:
-        if self._make is None:
+        if self._make is None or self._is_doubted():
             return False
         between = self._nothing_due.get(partition)
         return between is None or not between[0] <= self._clock.now() < between[1]  # a clock may be set back
@@ -199,13 +208,26 @@ class TickScheduler:
         return due[::-1]
 
     async def _begin(self, partition: int) -> datetime | None:
-        """Return the log time of the first record that the partition held when this was asked first."""
+        """Return the log time of the first record that the partition held when this was asked first.
+
+        Records that lie far ahead of the clock were dated by a wrong one: the first after them counts.
+        """
         if partition not in self._begins:
-            firsts = [r for topic in self._topics for r in await self._log.read(topic, partition, 0, 1)]
-            if not firsts:
+            latest = self._clock.now() + FAR_AHEAD
+            firsts = [await self._first_until(topic, partition, latest) for topic in self._topics]
+            if not (times := [one for one in firsts if one is not None]):
                 return None
-            self._begins[partition] = min(r.recorded_at for r in firsts)
+            self._begins[partition] = min(times)
         return self._begins[partition]
+
+    async def _first_until(self, topic: str, partition: int, latest: datetime) -> datetime | None:
+        """Return the time of a partition's first record that is not dated later; None without any."""
+        start, limit = 0, 1
+        while records := await self._log.read(topic, partition, start, limit):
+            if (first := next((r.recorded_at for r in records if r.recorded_at <= latest), None)) is not None:
+                return first
+            start, limit = records[-1].position.offset + 1, 1000
+        return None
 
     async def _is_extracted(self, partition: int, slot: datetime) -> bool:
         """Return whether the answers to everything that was logged before the slot are in the inbox."""

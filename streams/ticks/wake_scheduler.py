@@ -10,9 +10,10 @@ from schemas.identity import derived_id, partition_owner
 from schemas.messages.wakes import WakeDue
 from schemas.topics import LEDGER
 from schemas.vocabulary.words import WAKE
-from streams.ticks.scheduler import check_regularly, tick_envelope, tick_record
+from streams.ticks.scheduler import check_regularly, never, tick_envelope, tick_record
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from projections.partitions.shards import Shards
@@ -39,12 +40,21 @@ def wake_due(partition: int, as_of: datetime, *, after: int | None = None) -> Wa
 class WakeScheduler:
     """Appends ticks for the assigned partitions. The clock only says when to check; the tick says what time it is."""
 
-    def __init__(self, *, log: Log, shards: Shards, clock: Clock, every_seconds: float = CHECK_EVERY_SECONDS) -> None:
-        """Check so often what is due."""
+    def __init__(
+        self,
+        *,
+        log: Log,
+        shards: Shards,
+        clock: Clock,
+        every_seconds: float = CHECK_EVERY_SECONDS,
+        is_doubted: Callable[[], bool] = never,
+    ) -> None:
+        """Check so often what is due, unless the clock is doubted."""
         self._log = log
         self._shards = shards
         self._clock = clock
         self._every_seconds = every_seconds
+        self._is_doubted = is_doubted
         self._emitted: dict[int, str] = {}
 
     async def run(self) -> None:
@@ -52,7 +62,7 @@ class WakeScheduler:
         await check_regularly(self._shards, self.append_due, self._every_seconds, is_due=self._is_due)
 
     def _is_due(self, partition: int) -> bool:
-        return self._shards.at(partition).ledger.wakes.is_due(self._clock.now())
+        return not self._is_doubted() and self._shards.at(partition).ledger.wakes.is_due(self._clock.now())
 
     async def append_due(self, partition: int) -> WakeDue | None:
         """Append a tick if a wake of the partition is due and no tick is on its way; return it."""

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.own_words import OwnWordsHere, RulesHere, vectors_of
 
+from mnemolog.clock.trusted_clock import TrustedClock
 from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.app import make_http
 from mnemolog.http.peer_door import PeerDoor
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Vectors
 
 DIMENSIONS = 64
+RIGHT = timedelta()
 NEW_YEAR = "2026-01-05T08:00:00Z"
 
 
@@ -67,8 +69,9 @@ class HashEmbedder:
 class SetClock:
     """The machine's clock, moved by what a test says."""
 
-    def __init__(self) -> None:
-        self.ahead = timedelta()
+    def __init__(self, ahead: timedelta = RIGHT, *, watched: bool = False) -> None:
+        """Begin `ahead` of the machine's; one that is watched is doubted where it is set."""
+        self.ahead, self.watched = ahead, watched
 
     def now(self) -> datetime:
         return datetime.now(UTC) + self.ahead
@@ -104,13 +107,15 @@ class JudgeHere(Judge):
 
 
 @asynccontextmanager
-async def front_door(folder: Path, **settings: object) -> AsyncIterator[FrontDoor]:
+async def front_door(folder: Path, clock: SetClock | None = None, /, **settings: object) -> AsyncIterator[FrontDoor]:
     """Start a worker in a folder, with rules for a model and hashes for an embedder, and stop it again."""
     given: dict[str, object] = {"data_dir": folder, "idle_seconds": 0.2, "extractor": "rules", "partitions": 2}
-    embedder, clock = HashEmbedder(), SetClock()
+    embedder, clock = HashEmbedder(), clock or SetClock()
     chosen = from_environment({}, **(given | settings))
     extractor = OwnWordsHere() if chosen.extracts_with == "rules" else None
-    worker = Worker(chosen, extractor=extractor, embedder=embedder, clock=clock)
+    worker = Worker(
+        chosen, extractor=extractor, embedder=embedder, clock=TrustedClock(clock) if clock.watched else clock
+    )
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("mnemolog.worker.worker.RuleProcess", RulesHere)  # beside a model

@@ -43,6 +43,10 @@ class SimulatedExclusiveLog(SimulatedLog):
         self._settled: set[Position] = set()
         self._latest: datetime | None = None
 
+    def date_by(self, clock: Clock) -> None:
+        """Take the time of what is appended from the clock of the process that lives now."""
+        self._clock = clock
+
     def next_place(self, topic: str, partition: int) -> Appended:
         """See `ExclusiveLog.next_place`."""
         return Appended(Position(topic, partition, len(self._of(topic, partition))), self._at())

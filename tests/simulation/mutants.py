@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 from simulation.simulated_worker import Books, Parts
 from simulation.uncommitted import NotedCommits
 
+from mnemolog.clock.trusted_clock import TrustedClock
 from projections.partitions.shards import Shards
 from projections.shard.ledger import Batch, LedgerFold, _gather_rows
 from projections.shard.log_position import record_digest
@@ -27,6 +28,7 @@ from streams.sealing.user_keys import LEASE_SECONDS, UserKeys
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Generator, Sequence
+    from datetime import datetime
     from typing import Any
 
     from projections.partitions.assignment import Lease
@@ -101,6 +103,15 @@ class _UpdatesStateBeforeTheAcknowledgement(Remember):
         for decision in decisions:
             ledger.states.keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
         await super()._append(owner, decisions, traceparents)
+
+
+class _BelievesAnyClock(TrustedClock):
+    def now(self) -> datetime:
+        return self.machine_now()
+
+    @property
+    def doubt(self) -> None:
+        return None
 
 
 class _WakesBeforeTheTime(Remember):
@@ -226,6 +237,7 @@ MUTANTS: Final = {
     "remember acknowledges what it has not decided": Parts(remember=_AcknowledgesBeforeItAppends),
     "remember updates state before the acknowledgement": Parts(remember=_UpdatesStateBeforeTheAcknowledgement),
     "a wake is raised before its time": Parts(remember=_WakesBeforeTheTime),
+    "a worker believes any clock": Parts(clock=_BelievesAnyClock),
     "the transport commits past records in work": Parts(books=_CommitsPastGaps),
     "the transport commits for a former owner": Parts(guarded=False),
     "a shard moves its offset before it folds": Parts(shards=_ShardsThatMoveTheirOffsetsFirst),

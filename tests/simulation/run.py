@@ -17,6 +17,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final, TypeAlias
 from unittest.mock import patch
 
+from simulation.clocks import MachineClock, check_times
 from simulation.door import Door, check_acknowledged, comes_by_the_door
 from simulation.erasures import COMMAND, MASTERS, AfterErasure, Opened, PlannedErasure, erase_somewhere, reminders_due
 from simulation.exclusive_log import SimulatedExclusiveLog
@@ -90,14 +91,20 @@ class VirtualClock:
         """Start on the first day."""
         self._loop = loop
         self._begin = FIRST_DAY
+        self._phase, self._phase_began = 0, 0.0
 
     def now(self) -> datetime:
         """Return the virtual instant."""
         return self._begin + timedelta(seconds=self._loop.time())
 
     def jump_to(self, instant: datetime) -> None:
-        """Let it be later."""
+        """Let it be later: another phase begins."""
+        self._phase, self._phase_began = self._phase + 1, self._loop.time()
         self._begin += max(instant - self.now(), timedelta(0))
+
+    def in_phase(self) -> tuple[int, float]:
+        """Return which phase it is, and how many seconds it has lasted."""
+        return self._phase, self._loop.time() - self._phase_began
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +149,7 @@ class _Run:
             model,
             embedder,
             self.clock,
+            self._machine,
             chance,
             parts,
             twice,
@@ -173,6 +181,7 @@ class _Run:
         workers = {partition: owner.worker for partition, owner in self.group.owners.items()}
         records = await self.opened.read()
         after = self._after(records)
+        check_times(records, self.clock.now())
         check_log(records, self.workload, after)
         check_acknowledged(self.door, records, after, erased_events(records))
         check_told(self.told, records, after)
@@ -188,6 +197,10 @@ class _Run:
         for worker in self.faults.alive:
             worker.shards.close()
         return states
+
+    def _machine(self, worker: str) -> MachineClock:
+        seat = worker.partition(".")[0]
+        return MachineClock(self.clock, None if self._weather is None else self.workload.seed, seat, self._note)
 
     def _note(self, what: str) -> None:
         self.faults.happened[what] += 1

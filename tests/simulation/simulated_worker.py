@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from simulation.clocks import look_back
 from simulation.erasures import MASTERS
 from simulation.exclusive_log import SimulatedExclusiveLog
 from simulation.simulated_group import AGENTS
@@ -18,6 +19,7 @@ from simulation.uncommitted import let_commits_fail
 from simulation.virtual_loop import WORKER
 from support.master_key import MASTER_KEY
 
+from mnemolog.clock.trusted_clock import TrustedClock
 from mnemolog.commands.commands import Commands
 from mnemolog.log.sealing import Sealing
 from mnemolog.log.word_ids import WordIds
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
+    from simulation.clocks import MachineClock
     from simulation.scripted_extractor import HashEmbedder, Model
     from simulation.simulated_group import SimulatedGroup
     from simulation.simulated_log import SimulatedLog
@@ -108,6 +111,7 @@ class Parts:
     replacements: type[Replacements] = Replacements
     keys: type[UserKeys] = UserKeys
     immediate: type[ImmediateDecisions] = ImmediateDecisions
+    clock: type[TrustedClock] = TrustedClock
     guarded: bool = True
 
 
@@ -121,6 +125,9 @@ class World:
     model: Model
     embedder: HashEmbedder
     clock: Clock
+    """The right time."""
+    machine: Callable[[str], MachineClock]
+    """Returns the clock of the machine where a worker of that name runs."""
     chance: Random
     parts: Parts
     twice: float
@@ -156,6 +163,9 @@ class SimulatedWorker:
 
     def _compose(self) -> None:
         world = self._world
+        machine = world.machine(self.name)
+        self.clock = world.parts.clock(machine, machine.steady)
+        look_back(self.clock, world.log)
         self.keys = world.parts.keys(world.log, MASTERS, lease_seconds=LEASE_SECONDS)
         replacements = world.parts.replacements(world.log, self.keys)
         self.log = log = SealedLog(world.log, self.keys, seals=world.sealed, replacements=replacements)
@@ -163,6 +173,8 @@ class SimulatedWorker:
         self.index_sync = IndexSync(EmbeddedIndex, ShardIndexSource(self.shards))
         self.shards.subscribe(self.index_sync)
         is_alone = isinstance(world.log, SimulatedExclusiveLog)
+        if isinstance(world.log, SimulatedExclusiveLog):
+            world.log.date_by(self.clock)
         self.observe = world.parts.observe(
             log=log,
             shards=self.shards,
@@ -204,11 +216,18 @@ class SimulatedWorker:
             log=log,
             shards=self.shards,
             handled=self.handled,
-            clock=world.clock,
+            clock=self.clock,
+            is_doubted=self.clock.is_doubted,
             make=lambda partition, slot: decay_due(partition, "ladder", slot),
             every=TICK_EVERY,
         )
-        wake_scheduler = WakeScheduler(log=log, shards=self.shards, clock=world.clock, every_seconds=WAKE_LOOK_SECONDS)
+        wake_scheduler = WakeScheduler(
+            log=log,
+            shards=self.shards,
+            clock=self.clock,
+            is_doubted=self.clock.is_doubted,
+            every_seconds=WAKE_LOOK_SECONDS,
+        )
         self._start(partial(self._run, tick_scheduler, wake_scheduler))
 
     async def decide(self, item: UserItem, record: NewRecord) -> Decided | None:
@@ -254,7 +273,7 @@ class SimulatedWorker:
                 self.shards,
                 self.remember,
                 self._world.embedder,
-                self._world.clock,
+                self.clock,
                 immediate=self.immediate,
             ),
         )
@@ -269,7 +288,7 @@ class SimulatedWorker:
             index_sync=self.index_sync,
             ask_others=_nobody,
             webhooks=Webhooks(self.log, world.log),
-            clock=world.clock,
+            clock=self.clock,
             erase_from_built=_nothing_is_built,
         )
         self._recovery = ErasureRecovery(erasures=self._erasures, shards=self.shards, keys=self.keys, is_embedded=False)

@@ -19,6 +19,7 @@ FOUND_BY = {
     "remember acknowledges what it has not decided": 3,
     "remember updates state before the acknowledgement": 1,
     "a wake is raised before its time": 3,
+    "a worker believes any clock": 6,
     "the transport commits past records in work": 2,
     "a shard moves its offset before it folds": 15,
     "the fold counts void decisions": 2,

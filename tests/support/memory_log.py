@@ -32,6 +32,10 @@ class MemoryLog:
         """Drop records, as retention does."""
         self._earliest[topic, partition] = max(offset, self._earliest[topic, partition])
 
+    def set_time_back(self, now: datetime) -> None:
+        """Let log time go on from an instant, as where a wrong clock is put right."""
+        self.now = self._last = now
+
     def restore(self, other: MemoryLog) -> None:
         """Hold what another log holds, and nothing else: somebody has put a copy in its place."""
         self._records, self._earliest, self._last = other._records, other._earliest, other._last

@@ -323,8 +323,9 @@ async function webhooks() {
 
 async function operations() {
   const [ready, lag, letters, generations] = await Promise.all([
-    ask("GET", "/health/ready").then((told) => told.status, (error) => error.message), ask("GET", "/v1/admin/lag"),
+    ask("GET", "/health/ready").then((told) => [told.status, ...told.conditions].join("; "), (error) => error.message), ask("GET", "/v1/admin/lag"),
     ask("GET", "/v1/admin/dead-letters"), ask("GET", "/v1/admin/rebuild")]);
+  const clocks = (await ask("GET", "/v1/admin/clock")).workers.map((each) => make("tr", {}, cell(each.worker), cell(when(each.now)), cell(when(each.machine)), cell(each.conditions.join("; ") || "believed", "words")));
   const behind = lag.items.reduce((sum, each) => sum + each.items, 0);
   const lags = lag.items.toSorted((a, b) => b.items - a.items).map((each) => make("tr", {}, cell(each.topic), cell(String(each.partition), "number"), cell(each.step), cell(String(each.items), "number"),
     cell(each.seconds.toFixed(1), "number"), cell(each.worker)));
@@ -335,6 +336,8 @@ async function operations() {
   return [make("p", { id: "ready" }, `This worker is ${ready}.`),
     make("h2", {}, "Generations"), table("generations", ["Generation", ""], listed),
     button("Rebuild from the log", async () => { const built = await ask("POST", "/v1/admin/rebuild", {}); return `Generation ${built.generation} was built, verified and switched to.`; }, "rebuild"),
+    make("h2", {}, "Clocks"), table("clocks", ["Worker", "Goes by", "Its machine says", "State"], clocks),
+    button("The clocks are right", async () => { const done = await ask("POST", "/v1/admin/clock/confirm", {}); return `It is ${when(done.as_of)}.`; }, "confirm-clock"),
     make("h2", {}, "Dead letters"), table("letters", ["When", "Position", "Reason", "Detail", ""], dead, "None."),
     make("h2", {}, "Lag"), make("p", { id: "behind" }, `${behind} items are not done.`),
     table("lag", ["Topic", "Partition", "Step", "Items", "Oldest, seconds", "Worker"], lags)];

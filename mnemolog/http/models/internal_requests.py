@@ -43,6 +43,13 @@ class ComparisonPart(ReembedPart):
     now: Instant
 
 
+class ClockPart(Body):
+    """What time it is, as an operator says, and how long a worker may take to take it in."""
+
+    as_of: Instant
+    timeout: float
+
+
 class ReextractPart(Body):
     """Which rejected windows a worker is to extract again; a user is named with the tenant."""
 

@@ -427,6 +427,12 @@ class TickDue(Body):
     timeout: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
 
 
+class ClockConfirmed(Body):
+    """The clocks are right; how long to wait, in seconds, until every partition has taken it in."""
+
+    timeout: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 60.0
+
+
 class Drain(Body):
     """How long to wait, in seconds."""
 

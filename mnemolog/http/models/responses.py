@@ -492,6 +492,37 @@ class Reembedding(Shape):
     remaining_seconds: float | None
 
 
+class WorkerClock(Shape):
+    """How a worker's clock is."""
+
+    worker: str
+    now: str
+    """What the worker goes by."""
+    machine: str
+    """What its machine's clock says."""
+    doubt: str | None
+    """Why that is not believed: `jumped`, `gap` or `differs`."""
+    log_ahead_seconds: float
+    """How far the log's newest time lies ahead."""
+    conditions: list[str]
+    """What is wrong, in sentences."""
+
+
+class Clocks(Shape):
+    """How the clocks of all workers are."""
+
+    ok: bool
+    workers: list[WorkerClock]
+
+
+class ClockConfirmed(Shape):
+    """The clocks are believed; `applied` is false where not every partition took it in in time."""
+
+    as_of: str
+    applied: bool
+    workers: int
+
+
 class KeysRotated(Shape):
     """A newer master key wraps all data keys now; those retired are needed no more."""
 
@@ -560,3 +591,5 @@ class Health(Shape):
     """How the process is."""
 
     status: str
+    conditions: list[str] = []
+    """What is wrong although requests are answered, in sentences."""

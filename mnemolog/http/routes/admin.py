@@ -9,6 +9,7 @@ from mnemolog.cluster.peers import PeerUnavailable
 from mnemolog.http.dependencies import Caller, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import (
+    ClockConfirmed,
     Comparison,
     Drain,
     KnownAt,
@@ -22,6 +23,7 @@ from mnemolog.http.models.requests import (
 from mnemolog.http.permissions import OF_INSTALLATION
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
+from mnemolog.operations.clocks import ClocksDiffer
 from mnemolog.operations.dead_letters import may_read, view
 from mnemolog.operations.encoder_comparison import LabelledQuestion
 from mnemolog.operations.encryption import NothingToRotate
@@ -90,6 +92,27 @@ async def tick(body: TickDue, worker: CurrentWorker) -> Response:
         detail = f"$.as_of {instant(body.as_of)} is too early: the calendar has no day {days:g} days before it"
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail) from None
     done = await worker.ticks.emit(policy, body.as_of, body.timeout, force=body.force)
+    return answer(done, HTTPStatus.OK if done["applied"] else HTTPStatus.ACCEPTED)
+
+
+@router.get("/clock", response_model=responses.Clocks)
+async def clocks(worker: CurrentWorker) -> Response:
+    """Say what time each worker goes by, what its machine's clock says, and what is wrong with either."""
+    return answer(await worker.clocks.report())
+
+
+@router.post(
+    "/clock/confirm",
+    response_model=responses.ClockConfirmed,
+    responses=answers(s202=responses.ClockConfirmed) | refused(HTTPStatus.CONFLICT),
+)
+@takes_long
+async def clock_confirmed(worker: CurrentWorker, asked: ClockConfirmed | None = None) -> Response:
+    """Believe the workers' clocks as they are, have the log go on from them, and let what waited go on."""
+    try:
+        done = await worker.clocks.confirm((asked or ClockConfirmed()).timeout)
+    except ClocksDiffer as error:
+        raise Problem(HTTPStatus.CONFLICT, str(error)) from error
     return answer(done, HTTPStatus.OK if done["applied"] else HTTPStatus.ACCEPTED)
 
 

@@ -8,6 +8,7 @@ from fastapi.responses import PlainTextResponse
 
 from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.checks import Checks, checked
+from mnemolog.diagnostics.clock_check import check_of_worker
 from mnemolog.http.dependencies import is_ready, not_ready
 from mnemolog.http.models import responses
 from mnemolog.http.permissions import MEASURING, OF_INSTALLATION, OPEN, needs
@@ -41,7 +42,7 @@ async def ready(request: Request) -> Response:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(trouble))
     if not worker.shards.assignment.is_ready or worker.peers.unowned():
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, worker.hindrance or MOVING)
-    return answer({"status": "ready"})
+    return answer({"status": "ready", "conditions": worker.clocks.conditions()})
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
@@ -62,4 +63,6 @@ async def checks(request: Request) -> Response:
     if is_ready(worker) and (foreign := worker.vector_spaces.total()):
         detail = f"{foreign} memories are found by their words only: another encoder made their vectors"
         checks.append(Check("vectors", ok=False, detail=detail, advice=ADVICE))
+    if is_ready(worker):
+        checks.append(check_of_worker(worker.clocks.conditions()))
     return answer(asdict(Checks(all(check.ok for check in checks), checks)))

@@ -17,6 +17,7 @@ from mnemolog.http.authentication import NOT_FOR_CALLERS
 from mnemolog.http.changes.models import ChangesPart
 from mnemolog.http.dependencies import CurrentWorker, is_ready, not_ready
 from mnemolog.http.models.internal_requests import (
+    ClockPart,
     ComparisonPart,
     ReembedPart,
     ReextractPart,
@@ -197,6 +198,20 @@ async def ticks(worker: CurrentWorker, body: TickDue) -> Response:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
     policy = body.policy or worker.settings.decay_policy
     return await _answered(worker, worker.ticks.emit_local(policy, body.as_of, body.timeout))
+
+
+@router.post("/clock")
+@reads
+async def clock(worker: CurrentWorker) -> Response:
+    """Return how this worker's clock is."""
+    return await _answered(worker, worker.clocks.read_local())
+
+
+@router.post("/clock-confirm")
+@takes_long
+async def clock_confirm(worker: CurrentWorker, body: ClockPart) -> Response:
+    """Believe this worker's clock: an operator says so."""
+    return await _answered(worker, worker.clocks.confirm_here(body.as_of, body.timeout))
 
 
 @router.post("/share")

@@ -20,8 +20,8 @@ from streams.transports.milliseconds import from_ms
 from streams.transports.recent_records import RecentRecords, as_read
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import timedelta
+    from collections.abc import Callable, Sequence
+    from datetime import datetime, timedelta
 
     from aiokafka import AIOKafkaProducer
     from aiokafka.admin import AIOKafkaAdminClient
@@ -79,6 +79,8 @@ class KafkaLog:
         self._abandoning: set[asyncio.Task[None]] = set()
         """Producers that are being stopped: `stop` waits for them."""
         self._batcher = AppendBatcher()
+        self.hear_time: Callable[[datetime], None] = lambda _: None
+        """Told the broker's time, of each append that it acknowledges."""
 
     async def start(self) -> None:
         """Connect. Raises LogUnavailable."""
@@ -280,7 +282,9 @@ class KafkaLog:
     def _keep(self, record: NewRecord, done: asyncio.Future[RecordMetadata]) -> None:
         if done.cancelled() or done.exception() is not None or done.result().offset < 0:
             return
-        self._recent.add([as_read(record, _place(done.result()))])
+        place = _place(done.result())
+        self.hear_time(place.recorded_at)
+        self._recent.add([as_read(record, place)])
 
     def _admin_client(self) -> AIOKafkaAdminClient:
         if self._admin is None:

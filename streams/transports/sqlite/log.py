@@ -255,6 +255,22 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
                 lambda _: self._recent.forget(topic, partition),
             )
 
+    def newest_time(self) -> datetime | None:
+        """Return the time of the newest record; None where there is none."""
+        latest_ms = max((tail.last_ms for tail in [*self._tails.values()]), default=0)
+        return from_ms(latest_ms) if latest_ms else None
+
+    async def set_time_back(self, at: datetime) -> None:
+        """Let the log's time go on from an instant: its newest records were dated later, by a wrong clock."""
+        at_ms = to_ms(at)
+
+        def write(connection: sqlite3.Connection) -> dict[Place, Tail]:
+            connection.execute("update partitions set last_ms = ? where last_ms > ?", (at_ms, at_ms))
+            self._ends.forget()
+            return load_tails(connection)
+
+        await self._write(write, self._tails.update)
+
     async def edit(
         self, topic: str, partition: int, change: Callable[[int, sqlite3.Connection], Answer], records: int = 1
     ) -> Answer:

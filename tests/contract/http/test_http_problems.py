@@ -160,7 +160,7 @@ async def test_a_bug_is_a_problem_and_is_logged(
 
 async def test_a_worker_that_has_failed_is_not_ready_but_alive(tmp_path_factory: pytest.TempPathFactory):
     async with front_door(tmp_path_factory.mktemp("failing")) as door:
-        assert (await door.get("/health/ready")).json() == {"status": "ready"}
+        assert (await door.get("/health/ready")).json() == {"status": "ready", "conditions": []}
         failure = door.worker.failure
         assert failure is not None
         failure.set_exception(OSError("the disk is gone"))

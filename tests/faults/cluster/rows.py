@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from faults.cluster import broker_faults as of_brokers
+from faults.cluster import clock_faults as of_clocks
 from faults.cluster import erasure_faults as of_erasures
 from faults.cluster import index_faults as of_index
 from faults.cluster import input_faults as of_inputs
@@ -55,6 +56,7 @@ ROWS = (
     Row("rolling-restart", "every worker stopped and started, one after the other", of_workers.rolling_restart, 20, 60),
     Row("broker-killed", "the only broker killed and started again", of_brokers.kill_the_broker),
     Row("three-brokers", "each of three brokers lost and back", of_brokers.lose_each_broker, 15, 90, brokers=3),
+    Row("clock", "a worker's clock set years ahead and back, and wrong at its start", of_clocks.set_the_clock, 40, 90),
     Row("network-cut", "a worker cut off from Kafka for three sessions", of_brokers.cut_the_network, 25, 60),
     Row("model-down", "the model refuses connections", of_inputs.trouble_with_the_model("down")),
     Row("model-throttling", "the model answers 429", of_inputs.trouble_with_the_model("429")),

@@ -16,7 +16,7 @@ from mnemolog import AsyncClient, Client
 from mnemolog.cli.program import program
 from mnemolog.http.app import make_http
 from mnemolog.settings import Settings
-from mnemolog.worker import gauges, metrics
+from mnemolog.worker import clock_gauges, gauges, metrics
 from mnemolog.worker.worker import Worker
 from schemas.codec import MESSAGES
 from schemas.topics import TOPICS
@@ -94,7 +94,7 @@ def test_every_method_and_every_error_of_the_client_is_on_the_page_of_python_and
 
 
 def test_every_metric_is_on_the_page_of_metrics_and_no_other_is():
-    source = inspect.getsource(metrics) + inspect.getsource(gauges)
+    source = "".join(map(inspect.getsource, (clock_gauges, gauges, metrics)))
     there = set(re.findall(r'"(mnemolog_[a-z_]+)"', source))
     documented = first_cells((REFERENCE / "metrics.md").read_text("utf-8"))
     assert {name.removesuffix("_total") for name in documented} == there

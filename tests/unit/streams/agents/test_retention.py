@@ -214,6 +214,16 @@ async def test_the_first_record_since_an_instant_is_found_by_halves(bench: Workb
     assert await first_since(bench.log, CONVERSATIONS.name, 0, later(minutes=since), 2) == min(expected, 2)
 
 
+@pytest.mark.parametrize(("before", "expected"), [(0, 0), (1, 1), (2, 2), (3, 5), (4, 6), (5, 7), (6, 7)])
+async def test_what_a_wrong_clock_has_dated_goes_with_what_is_older_behind_it(
+    bench: Workbench, before: int, expected: int
+):
+    for number, minute in enumerate((0, 1, None, None, 2, 3, 4)):
+        bench.log.set_time_back(later(days=400) if minute is None else later(minutes=minute))
+        await bench.says(f"t-{number}")
+    assert await first_since(bench.log, CONVERSATIONS.name, 0, later(minutes=before), 7) == expected
+
+
 async def test_a_worker_drops_the_turns_of_its_shards_with_those_of_its_log(tmp_path: Path):
     async with front_door(tmp_path, partitions=1, retention_days=1) as door:
         await door.http.post("/v1/events?wait=60", json=turn("t-1", "I live in Berlin."))

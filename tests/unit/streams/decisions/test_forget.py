@@ -142,3 +142,9 @@ def test_words_of_before_and_after_the_forgetting_together_are_said_afterwards()
     forgotten().when(extracted(candidate(COFFEE, "t-2", "t-3"), covers=covers)).then("formed")
     both_before = [piece("t-2", HOUR), piece("t-3", later(hours=2))]
     forgotten().when(extracted(candidate(COFFEE, "t-2", "t-3"), covers=both_before)).then("suppressed")
+
+
+def test_a_forgetting_that_a_wrong_clock_dated_years_ahead_suppresses_nothing():
+    known = given(said(COFFEE, "t-1"))
+    known = known.when(forget(known.only.memory_id, "forget-1"), logged=later(days=400)).then("forgotten")
+    known.when(said(COFFEE, "t-2", later(days=2))).then("formed")

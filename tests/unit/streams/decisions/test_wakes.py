@@ -19,9 +19,11 @@ from schemas import codec
 from schemas.identity import Owner, reminder_id_of
 from schemas.messages.envelope import Sealed
 from schemas.messages.wakes import WakeConfigured, WakeRaised
+from schemas.vocabulary.words import CLOCK
 from streams.decisions.draft import PART_BYTES
 from streams.decisions.parameters import Parameters
 from streams.decisions.wakes import MAX_REMINDERS
+from streams.ticks.scheduler import decay_due
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -292,3 +294,13 @@ def test_the_digest_moves_with_wakes_and_not_with_how_vectors_are_spelt():
 @pytest.mark.parametrize("at", [datetime.fromisoformat("2031-07-01T00:00:00+00:00"), MONDAY])
 def test_a_tick_for_somebody_without_wakes_decides_nothing(at: datetime):
     assert known("likes tea").when(wake_tick(at)).decisions == ()
+
+
+def test_a_periodic_wake_that_a_wrong_clock_dated_ahead_starts_anew_when_the_time_is_confirmed():
+    misdated = given(woken("w-1", later(days=400))).when(wake_tick(later(days=401)))
+    assert raised(misdated.when(wake_tick(later(days=2)))) == []
+    confirmed = misdated.when(decay_due(0, CLOCK, later(days=2)))
+    assert confirmed.actions == ["configured"]
+    [wake] = raised(confirmed.when(wake_tick(later(days=3))))
+    assert wake.due_at <= later(days=3)
+    assert confirmed.when(decay_due(0, CLOCK, later(days=4))).decisions == ()

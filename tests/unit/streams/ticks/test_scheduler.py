@@ -117,6 +117,27 @@ async def test_the_first_slot_is_the_first_one_after_the_partitions_first_record
     assert await ticks.run() == [midnight(6)]
 
 
+async def test_a_first_record_that_a_wrong_clock_has_dated_does_not_put_off_the_slots(bench: Workbench):
+    bench.log.now = later(days=28_830)
+    await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
+    ticks = Ticks(bench)
+    ticks.clock.instant = later(days=3)
+    assert await ticks.run() == []
+    bench.log.set_time_back(later(days=1))
+    await bench.decides(remember("用户喜欢喝茶", "c-2"))
+    assert await ticks.run() == [midnight(7), midnight(8)]
+
+
+async def test_nothing_is_appended_while_the_clock_is_doubted(ticks: Ticks):
+    ticks.clock.instant = later(days=3)
+    doubted = [True]
+    scheduler = ticks.scheduler
+    scheduler._is_doubted = lambda: doubted[0]
+    assert not scheduler._may_be_due(0)
+    doubted[0] = False
+    assert scheduler._may_be_due(0)
+
+
 async def test_without_a_record_nothing_is_due(bench: Workbench):
     ticks = Ticks(bench)
     ticks.clock.instant = later(days=100)

@@ -1,0 +1,50 @@
+"""`mnemolog clock`: whether the workers believe their clocks, and an operator's word that these are right."""
+
+from typing import Annotated
+
+import typer
+
+from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.output import Output
+from mnemolog.client.client import AsyncClient
+
+TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.001, max=3600.0, help="Seconds to wait.")]
+
+
+def install(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app, "show", show, only_reads=True, again=True)
+    command(app, "confirm", confirm, again=True)
+    app.callback()(_clock)
+
+
+def _clock() -> None:
+    """Whether the clock is believed, and your word that it is right."""
+
+
+async def show(client: AsyncClient, output: Output) -> None:
+    """Print what time each worker goes by, and what its machine's clock says. Exits with 1 if anything is wrong."""
+    found = await client.clock()
+    if output.as_json:
+        output.json(found)
+    else:
+        rows = [(one["worker"], one["now"], one["machine"], one["doubt"] or "none") for one in found["workers"]]
+        output.table(("worker", "goes by", "clock", "doubt"), rows, "")
+        for one in found["workers"]:
+            for condition in one["conditions"]:
+                output.say(condition)
+    if not found["ok"]:
+        raise CommandFailed
+
+
+async def confirm(
+    client: AsyncClient,
+    output: Output,
+    *,
+    timeout: TIMEOUT = 60.0,  # noqa: ASYNC109 - the server's
+) -> None:
+    """Say that the clocks are right: what waited goes on, and so does a log that a wrong clock has dated ahead."""
+    done = await client.confirm_clock(timeout_seconds=timeout)
+    output.fields(done)
+    if not done["applied"]:
+        raise CommandFailed(f"the clocks are believed, and not every partition has taken it in after {timeout:g} s")

@@ -1,0 +1,221 @@
+"""The clock that a worker goes by: the machine's, as long as the one that nobody can set agrees with it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from mnemolog.clock.doubt import DIFFERS, GAP, JUMPED, STEP, Doubt, spelt
+from schemas.instant import SystemClock, instant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from schemas.instant import Clock
+
+LONGEST_GAP: Final = timedelta(days=30)
+BROKER: Final = "the broker"
+"""The witness whose word counts before that of all others: its time is that of the log."""
+KERNEL: Final = "the kernel"
+HELD: Final = "ticks, expiry, retention and wakes wait"
+_STEADY: Final = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
+
+log = logging.getLogger("mnemolog")
+
+
+def steady_seconds() -> float:
+    """Return the seconds of a clock that nobody sets, and that runs on while the machine is suspended, if it has one.
+
+    Linux's CLOCK_MONOTONIC stands still then, CLOCK_BOOTTIME does not; macOS's CLOCK_MONOTONIC does not.
+    """
+    return time.monotonic() if _STEADY is None else time.clock_gettime(_STEADY)
+
+
+class TrustedClock:
+    """The machine's clock while it is believed, and else the last time that was, plus what has passed since steadily.
+
+    It is doubted where it was set by more than STEP while it was watched (`now`), where the log's newest record is
+    much older (`look_back`), and where witnesses have another time (`hear`). It is believed again when it is back,
+    when a witness agrees with it, when somebody confirms it, or after its probation (`Doubt.probation`). Any thread may
+    call it.
+    """
+
+    def __init__(
+        self, machine: Clock | None = None, steady: Callable[[], float] = steady_seconds, *, watches: bool = True
+    ) -> None:
+        """Believe the machine's clock, read now. One that is not watched is never doubted at a start."""
+        self._machine = machine or SystemClock()
+        self._steady = steady
+        self._watches = watches
+        self._lock = threading.RLock()
+        self._believed, self._believed_at = self._machine.now(), steady()
+        self._longest_gap = LONGEST_GAP
+        self._log_end: datetime | None = None
+        """The log's newest time at the start, where that lay ahead of the clock."""
+        self._ran = timedelta()
+        """How long the clock had run steadily on probation before this start."""
+        self._doubt: Doubt | None = None
+        self._statements: dict[str, timedelta] = {}
+        """By how much the machine's clock is ahead of each witness's."""
+        self._accepted: dict[str, timedelta] = {}
+        """The same, as it was when the clock was believed in spite of them."""
+
+    @classmethod
+    def of(cls, clock: Clock | None) -> TrustedClock:
+        """Return a clock that a caller has chosen, which is believed whatever it says, or the machine's, watched."""
+        if clock is None or isinstance(clock, TrustedClock):
+            return clock or cls()
+        return cls(clock, lambda: clock.now().timestamp(), watches=False)
+
+    def now(self) -> datetime:
+        """Return the time to go by, in UTC."""
+        with self._lock:
+            return self._look()
+
+    def machine_now(self) -> datetime:
+        """Return what the machine's clock says, believed or not."""
+        return self._machine.now()
+
+    def seconds_of_peers(self) -> float:
+        """Return the seconds since 1970 that the clocks of other workers most probably say."""
+        doubt = self.doubt
+        at = self.now() if doubt is not None and doubt.cause == JUMPED else self.machine_now()
+        return at.timestamp()
+
+    @property
+    def doubt(self) -> Doubt | None:
+        """Why the machine's clock is not believed now; None while it is."""
+        with self._lock:
+            self._look()
+            return self._doubt
+
+    def is_doubted(self) -> bool:
+        """Return whether nothing may be done now that cannot be undone and hangs on the time."""
+        return self.doubt is not None
+
+    def ran_steadily(self) -> timedelta:
+        """Return how long the clock has run steadily since it is doubted; none while it is not."""
+        with self._lock:
+            self._look()
+            return timedelta() if self._doubt is None else self._served(self._doubt)
+
+    def look_back(self, newest: datetime, longest_gap: timedelta, ran: timedelta = timedelta()) -> None:
+        """Compare the clock, at a start, with the time of the log's newest record; a longest gap of 0 doubts no gap.
+
+        `ran` is how long the clock had run steadily at earlier starts since the same gap.
+        """
+        if not self._watches:
+            return
+        with self._lock:
+            now = self._look()
+            self._longest_gap = longest_gap or LONGEST_GAP
+            if newest - now > STEP:
+                self._log_end = newest
+            elif longest_gap and now - newest > longest_gap:
+                self._ran = ran
+                self._believed, self._believed_at = newest, self._steady()
+                self._begin(GAP, now - newest)
+
+    def hear(self, witness: str, at: datetime) -> None:
+        """Take in what another clock says: the broker's decides; without it, the most of the others."""
+        if not self._watches:
+            return
+        with self._lock:
+            self._look()
+            machine = self._machine.now()
+            self._statements[witness] = machine - at
+            if self._doubt is not None and witness == BROKER and machine - at > STEP:
+                self._believed, self._believed_at = at, self._steady()
+            heard = {BROKER: self._statements[BROKER]} if BROKER in self._statements else self._statements
+            differing = {one: by for one, by in heard.items() if abs(by) > STEP}
+            if 2 * len(differing) <= len(heard):
+                if self._doubt is not None:
+                    agreeing = next(one for one in heard if one not in differing)
+                    self._believe(f"{agreeing} has the same time")
+                return
+            new = {one: by for one, by in differing.items() if abs(by - self._accepted.get(one, timedelta())) > STEP}
+            if new and self._doubt is None:
+                self._begin(DIFFERS, next(iter(new.values())))
+
+    def hear_others(self, times: Mapping[str, datetime]) -> None:
+        """Take in what all other workers' clocks say; those that are not named any more are gone."""
+        with self._lock:
+            for gone in [one for one in self._statements if one not in (BROKER, KERNEL, *times)]:
+                del self._statements[gone]
+            for worker, at in times.items():
+                self.hear(worker, at)
+
+    def confirm(self, why: str) -> None:
+        """Believe the machine's clock from now on, as it is: somebody who knows says that it is right."""
+        with self._lock:
+            self._look()
+            self._log_end = None
+            if self._doubt is not None:
+                self._believe(why)
+
+    def _look(self) -> datetime:
+        machine, steady = self._machine.now(), self._steady()
+        believed = self._believed + timedelta(seconds=steady - self._believed_at)
+        difference, doubt = machine - believed, self._doubt
+        if doubt is None:
+            if abs(difference) > STEP and not self._is_where_the_log_ends(machine):
+                self._statements.clear()
+                self._begin(JUMPED, difference)
+                return believed
+            self._believed, self._believed_at = machine, steady
+            return machine
+        if doubt.cause != DIFFERS and abs(difference) <= STEP:
+            return self._believe("it is back")
+        was = timedelta() if doubt.cause == DIFFERS else doubt.difference
+        if abs(difference - was) > STEP:
+            self._statements.clear()
+            self._ran = timedelta()
+            self._begin(JUMPED, difference)
+            return believed
+        probation = doubt.probation(self._longest_gap)
+        if probation is not None and self._served(doubt) >= probation:
+            return self._believe(f"it has run steadily for {spelt(probation)}")
+        return believed
+
+    def _served(self, doubt: Doubt) -> timedelta:
+        return self._ran + timedelta(seconds=self._steady() - doubt.since)
+
+    def _is_where_the_log_ends(self, machine: datetime) -> bool:
+        """Return whether the clock, which lay behind the log at the start, has been set to the time of the log."""
+        end = self._log_end
+        return end is not None and end - STEP <= machine <= end + self._longest_gap
+
+    def _begin(self, cause: str, difference: timedelta) -> None:
+        self._doubt = Doubt(cause, difference, self._steady())
+        log.warning("%s", self._described(self._doubt))
+
+    def _believe(self, why: str) -> datetime:
+        self._doubt, self._ran = None, timedelta()
+        self._accepted = dict(self._statements)
+        self._believed, self._believed_at = self._machine.now(), self._steady()
+        log.warning("the clock is believed again, %s: %s", instant(self._believed), why)
+        return self._believed
+
+    def describe(self) -> str | None:
+        """Return what is wrong with the clock, what waits for it and until when, in a sentence; None: nothing."""
+        doubt = self.doubt
+        return None if doubt is None else self._described(doubt)
+
+    def _described(self, doubt: Doubt) -> str:
+        by, machine = spelt(doubt.difference), self._machine.now().replace(microsecond=0)
+        way = "ahead" if doubt.difference > timedelta() else "back"
+        what = {
+            JUMPED: f"was set {way} by {by} while the worker ran",
+            GAP: f"is {by} later than the newest record of the log",
+            DIFFERS: f"is {by} {'ahead of' if way == 'ahead' else 'behind'} the clocks of others",
+        }[doubt.cause]
+        probation = doubt.probation(self._longest_gap)
+        until = "until it is back" if probation is None else f"until it has run steadily for {spelt(probation)}"
+        return (
+            f"the clock says {instant(machine)}, and {what}: {HELD} {until}, "
+            "or until `mnemolog clock confirm` says that it is right"
+        )
