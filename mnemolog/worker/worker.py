@@ -34,6 +34,7 @@ from mnemolog.log.deadline import RequestDeadlines, suspend_deadline
 from mnemolog.log.health import LogWatch
 from mnemolog.log.private_files import close_to_others, create_privately
 from mnemolog.log.sealing import KeyedLog, seal_log
+from mnemolog.operations.data_folder import check_folder, mark_shards
 from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
@@ -230,6 +231,7 @@ class Worker:
     async def _open(self) -> None:
         """Lock the directory, register the schemas, open the log, make the topics, and come back to the group."""
         create_privately()
+        await check_folder(self.settings)
         if not self.settings.is_embedded:  # the embedded log locks the directory by itself
             self._lock = lock_directory(self.settings)
             self._exits.callback(self._lock.release)
@@ -240,6 +242,7 @@ class Worker:
         self._exits.push_async_callback(close_log, inner)
         self._close_files()
         await create_topics(inner, self.settings)
+        mark_shards(self.settings, inner)
         self.sealing = await seal_log(self.settings, inner, self.metrics.unopened)
         self.keyed_log = KeyedLog(inner, self.sealing.keys)
         self.log = self.sealing.log
