@@ -10,6 +10,7 @@ import typer
 
 from mnemolog.cli import erasure, keys, policy, usage, webhooks
 from mnemolog.cli.commands import (
+    backup,
     context,
     dead_letters,
     digest,
@@ -51,6 +52,7 @@ for noun in (
     erasure,
     context,
     rebuild,
+    backup,
     doctor,
     usage,
 ):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import httpx
 
 from mnemolog.access.key_file import KeyFileError, read_keys
+from mnemolog.diagnostics.backup_check import check_backup
 from mnemolog.diagnostics.calls import CALL_SECONDS, called_embedder, called_model
 from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.encryption_check import check_encryption
@@ -114,6 +115,7 @@ async def checked(
             _in_time("shards", _shards(settings), str(settings.data_dir), None),
             _in_time("encryption", check_encryption(settings, log_away, own), str(settings.data_dir), None),
         ]
+        checks.append(check_backup(settings))
     keys = [] if settings.api_keys_file is None else [_api_keys(settings.api_keys_file)]
     certificate = [] if settings.tls_cert_file is None else [_certificate(settings, settings.tls_cert_file)]
     return [folder, *log, *keys, *certificate, *await asyncio.gather(*checks)]

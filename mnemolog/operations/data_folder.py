@@ -118,15 +118,15 @@ async def _shorter(files: Sequence[Path], log: ReadOnlyLog) -> dict[str, object]
     for file in files:
         for topic, folded in _folded(file):
             by_topic.setdefault(topic, []).append(folded)
-    for topic, folded in by_topic.items():
+    for topic, reached in by_topic.items():
         try:
             ends = [await log.end(topic, partition) for partition in range(await log.partitions(topic))]
         except UnknownTopic:
             ends = []
-        pairs = zip_longest(sorted(folded, reverse=True), sorted(ends, reverse=True), fillvalue=0)
-        for shard, end in pairs:
-            if shard > end:
-                return {"topic": topic, "end": end, "folded": shard}
+        pairs = zip_longest(sorted(reached, reverse=True), sorted(ends, reverse=True), fillvalue=0)
+        for folded, end in pairs:
+            if folded > end:
+                return {"topic": topic, "end": end, "folded": folded}
     return None
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from mnemolog.access.usage import Usage
+from mnemolog.backup.last_backup import BackupAge
 from mnemolog.changes.feed import ChangeFeed
 from mnemolog.changes.stream import ChangeStreams
 from mnemolog.cluster.dead_peers import DeadPeers
@@ -574,6 +575,7 @@ class Worker:
         self.lags = Lags(self.log, self.shards, self.cluster, self.clock, handled=self.handled, url=self.url)
         self.gauges = Gauges(self.log, self.shards, self.rebuilder, self.lags)
         self.metrics.registry.register(self.gauges)
+        self.metrics.registry.register(BackupAge(self.settings.data_dir))
 
     async def _join_group(self) -> None:
         """Start the agents, on Kafka as a member of the group."""
