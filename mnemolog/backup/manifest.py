@@ -19,6 +19,9 @@ FILE: Final = "manifest.json"
 RECORDS: Final = "records"
 """The folder of the segments, and of the list of erasures."""
 FORMAT: Final = 1
+EMBEDDED: Final = "embedded"
+KAFKA: Final = "kafka"
+"""The engines."""
 
 
 class NoBackup(LogError):

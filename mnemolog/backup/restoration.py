@@ -1,7 +1,7 @@
-"""A log's restoration from a backup into an empty data directory, up to a moment, with its shards and its digest.
+"""A log's restoration from a backup, up to a moment, with its digest: into an empty data directory, or into new topics.
 
-Everything is made in a folder beside, and put in its place at the end, the log last: until then no worker starts on it,
-and whoever is killed restores again.
+In a directory everything is made in a folder beside, and put in its place at the end, the log last: until then no
+worker starts on it, and whoever is killed restores again.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ import asyncio
 import os
 import shutil
 from contextlib import ExitStack
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
 
-from mnemolog.backup.manifest import RECORDS, sync_folder
+from mnemolog.backup.manifest import EMBEDDED, RECORDS, read_manifest, sync_folder
 from mnemolog.backup.moment import ALWAYS, Moment
 from mnemolog.backup.segment import read_segment
 from mnemolog.backup.verification import verify_backup
+from mnemolog.log.connection import brokers, close_log, kafka_security, open_log
 from mnemolog.log.private_files import FOLDER_MODE
 from mnemolog.log.sealing import SHARDS, read_user_keys
 from mnemolog.operations.erasing.receipts import LIST_FILE
@@ -29,8 +31,11 @@ from schemas.instant import instant
 from schemas.log import LogError, Position
 from schemas.topics import LEDGER
 from streams.sealing.key_files import FOLDER as KEYS_FOLDER
+from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
 from streams.sealing.user_keys import INSTALLATION
+from streams.transports.kafka.clients import KafkaClients
+from streams.transports.kafka.restored_topics import RestoredTopics
 from streams.transports.sqlite.file import LOG_FILE, TopicSettings
 from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.restored_file import RestoredFile
@@ -44,6 +49,7 @@ if TYPE_CHECKING:
     from mnemolog.settings import Settings
     from schemas.identity import Owner
     from schemas.log import Record
+    from streams.transports.kafka.log import KafkaLog
 
 Progress: TypeAlias = "Callable[[str, int], None]"
 UNFINISHED: Final = "restoring"
@@ -57,24 +63,41 @@ class RestoreRefused(LogError):
 async def restore(
     settings: Settings, folder: Path, to: Moment | Position, progress: Progress = lambda *_: None
 ) -> dict[str, Any]:
-    """Restore a backup into the empty data directory of the settings; return a receipt of what was restored.
+    """Restore a backup into the empty data directory, or the cluster, of the settings; return a receipt.
 
     The keys of the log must be given, or lie in the `keys/` of the data directory. `progress` is called with the step
     and the records or bytes done. Raises RestoreRefused, NoBackup, BackupDamaged, KeysMissing, KeysUnusable,
     MasterKeyUnknown, LogError, OSError.
     """
-    if not settings.is_embedded:
-        raise RestoreRefused("a backup is restored into a data directory of the embedded engine: unset MNEMOLOG_BROKER")
     data_dir = settings.data_dir.resolve()
+    engine = read_manifest(folder).engine
+    if (engine == EMBEDDED) is not settings.is_embedded:
+        advice = "unset MNEMOLOG_BROKER" if engine == EMBEDDED else "set MNEMOLOG_BROKER"
+        raise RestoreRefused(f"{folder} is a backup of the engine {engine}, and is restored into that one: {advice}")
     building = _begin(data_dir)
     manifest = await asyncio.to_thread(verify_backup, folder, lambda size: progress("verified", size))
     moment = to if isinstance(to, Moment) else await asyncio.to_thread(_moment_of, folder, manifest, to)
     filling = _Filling(folder, manifest, moment, progress)
-    (building / "log").mkdir(FOLDER_MODE, parents=True)
-    await asyncio.to_thread(filling.fill, building / "log")
-    digests = await _fold(settings, building, manifest, lambda records: progress("folded", records))
+    if settings.is_embedded:
+        (building / "log").mkdir(FOLDER_MODE, parents=True)
+        await asyncio.to_thread(filling.fill_file, building / "log")
+        log: SqliteLog | KafkaLog = SqliteLog.open(building / "log")
+    else:
+        clients = KafkaClients(brokers(settings), security=kafka_security(settings))
+        async with RestoredTopics.opened(clients, settings.replication_factor) as topics:
+            await filling.fill_topics(topics)
+        log = await open_log(settings)
+    try:
+        digests = await _fold(settings, log, building, manifest, lambda records: progress("folded", records))
+    finally:
+        await close_log(log)
     listed = _restore_erasures(folder, manifest, data_dir)
-    _put_in_place(building, data_dir)
+    if settings.is_embedded:
+        _put_in_place(building, data_dir)
+    else:
+        async with RestoredTopics.opened(clients, settings.replication_factor) as topics:
+            await filling.finish_topics(topics)
+        shutil.rmtree(building)
     return {
         "backup": str(folder),
         "taken_at": manifest.taken_at,
@@ -133,23 +156,50 @@ class _Filling:
         self.newest: datetime | None = None
         self.ends: dict[str, int] = {}
 
-    def fill(self, directory: Path) -> None:
-        """Make the file in a directory. Raises BackupDamaged, LogError."""
-        manifest, is_end = self._manifest, self._moment.is_end
+    def fill_file(self, directory: Path) -> None:
+        """Make the file of an embedded log in a directory. Raises BackupDamaged, LogError."""
+        manifest = self._manifest
         topics = {
             name: TopicSettings(shape.partitions, shape.retention_s, shape.compact)
             for name, shape in manifest.topics.items()
         }
         with RestoredFile(directory, topics) as file:
             for copy in manifest.partitions:
-                # Where all records are later, those of the time before are gone: their offsets are not given to others,
-                # because erasures and decisions name them.
-                least = copy.end if is_end or copy.topic in ALWAYS else copy.earliest
-                end = file.add(copy.topic, copy.partition, self._selected(copy), least)
+                end = file.add(copy.topic, copy.partition, self._selected(copy), self._least(copy))
                 self.ends[f"{copy.topic}:{copy.partition}"] = end
-            if is_end:  # of an earlier moment nobody knows what was done by then, and what is done twice counts once
+            if (
+                self._moment.is_end
+            ):  # of an earlier moment nobody knows what was done by then, and what is done twice counts once
                 for group, topic, partition, offset in manifest.group_offsets:
                     file.add_group_offset(group, topic, partition, offset)
+
+    async def fill_topics(self, topics: RestoredTopics) -> None:
+        """Make Kafka's topics; no worker starts on them before they are finished. Raises BackupDamaged, LogError."""
+        await self._create(topics)
+        for copy in self._manifest.partitions:
+            compact = self._manifest.topics[copy.topic].compact
+            end = await topics.fill(
+                copy.topic, copy.partition, self._selected(copy), copy.earliest, self._least(copy), compact=compact
+            )
+            self.ends[f"{copy.topic}:{copy.partition}"] = end
+
+    async def finish_topics(self, topics: RestoredTopics) -> None:
+        """Let workers start on them."""
+        await self._create(topics)
+        await topics.finish()
+
+    async def _create(self, topics: RestoredTopics) -> None:
+        for name, shape in self._manifest.topics.items():
+            retention = timedelta(seconds=shape.retention_s) if shape.retention_s else None
+            await topics.create(name, shape.partitions, retention, compact=shape.compact)
+
+    def _least(self, copy: PartitionCopy) -> int:
+        """Return the least offset of the next record of a partition.
+
+        Where all records are later, those of the time before are gone: their offsets are not given to others, because
+        erasures and decisions name them.
+        """
+        return copy.end if self._moment.is_end or copy.topic in ALWAYS else copy.earliest
 
     def _selected(self, copy: PartitionCopy) -> Iterator[Record]:
         """Yield the records of a partition that were there at the moment."""
@@ -165,35 +215,36 @@ class _Filling:
 
 
 async def _fold(
-    settings: Settings, building: Path, manifest: Manifest, progress: Callable[[int], None]
+    settings: Settings,
+    log: SqliteLog | KafkaLog,
+    building: Path,
+    manifest: Manifest,
+    progress: Callable[[int], None],
 ) -> dict[str, str]:
     """Fold the restored log into shards, and return the digests. Raises as `read_user_keys` does, and LogError."""
-    log = SqliteLog.open(building / "log")
-    try:
-        keys = await read_user_keys(settings, log)
-        unlock(settings.data_dir, keys.derive(SHARDS) if keys.has_key(INSTALLATION) else None)
-        sealed = SealedLog(log, keys, seals=False)
-        generation = building / "shards" / "1"
-        generation.mkdir(FOLDER_MODE, parents=True)
-        count = manifest.topics[LEDGER.name].partitions
-        parts = []
-        for number in range(-1, count):
-            shard = (
-                open_globals(generation, sealed, ignore_changes)
-                if number < 0
-                else open_shard(generation, sealed, number, count, ignore_changes)
-            )
-            try:
-                await shard.catch_up_in_thread(progress)
-                with ExitStack() as opened:
-                    snapshot = ReadSnapshot(shard.committed_file())
-                    opened.callback(snapshot.close)
-                    parts.append(await snapshot.digests(_any_owner))
-            finally:
-                shard.close()
-        return combined(parts)
-    finally:
-        log.close()
+    keys = await read_user_keys(settings, log)
+    unlock(settings.data_dir, keys.derive(SHARDS) if keys.has_key(INSTALLATION) else None)
+    replacements = None if settings.is_embedded else Replacements(log, keys)
+    sealed = SealedLog(log, keys, seals=False, replacements=replacements)
+    generation = building / "shards" / "1"
+    generation.mkdir(FOLDER_MODE, parents=True)
+    count = manifest.topics[LEDGER.name].partitions
+    parts = []
+    for number in range(-1, count):
+        shard = (
+            open_globals(generation, sealed, ignore_changes)
+            if number < 0
+            else open_shard(generation, sealed, number, count, ignore_changes)
+        )
+        try:
+            await shard.catch_up_in_thread(progress)
+            with ExitStack() as opened:
+                snapshot = ReadSnapshot(shard.committed_file())
+                opened.callback(snapshot.close)
+                parts.append(await snapshot.digests(_any_owner))
+        finally:
+            shard.close()
+    return combined(parts)
 
 
 def _any_owner(_: Owner) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from mnemolog.backup.manifest import TopicShape
+from mnemolog.backup.manifest import EMBEDDED, KAFKA, TopicShape
 from mnemolog.log.connection import opened_log, retention_of
 from mnemolog.operations.erasing.receipts import LIST_FILE
 from schemas.log import LogError
@@ -60,13 +60,13 @@ async def opened_source(settings: Settings) -> AsyncIterator[Source]:
     erasures = settings.data_dir.resolve() / FOLDER / LIST_FILE
     if not settings.is_embedded:
         async with opened_log(settings) as log:
-            yield await _source(log, settings, "kafka", erasures)
+            yield await _source(log, settings, KAFKA, erasures)
         return
     path = settings.data_dir.resolve() / "log" / LOG_FILE
     if not path.exists():
         raise LogError(f"there is no log in {path.parent}: nothing to back up; name the data directory with --data")
     with ReadOnlyLog.beside_worker(path) as read_only:
-        yield await _source(read_only, settings, "embedded", erasures)
+        yield await _source(read_only, settings, EMBEDDED, erasures)
 
 
 async def _source(log: Log, settings: Settings, engine: str, erasures: Path) -> Source:

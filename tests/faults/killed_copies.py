@@ -1,15 +1,17 @@
 """A program whose backups, or restorations, are killed at each step: `killed_copies.py WORK DATA BACKUP`.
 
-A step is whatever is done to a file's name: each is killed before it does the step of its number, from 1 on, until one
-comes to its end. One interpreter is loaded, and forks. What is then there is printed, a line of JSON for each.
+A step is whatever is done to a file's name, and each stretch of records: each run is killed before it does the step of
+its number, from 1 on, until one comes to its end. One interpreter is loaded, and forks. What is then there is printed, a line of JSON for each.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +21,7 @@ import orjson
 from mnemolog.backup.creation import back_up
 from mnemolog.backup.manifest import NoBackup
 from mnemolog.backup.moment import Moment
-from mnemolog.backup.restoration import restore
+from mnemolog.backup.restoration import UNFINISHED, restore
 from mnemolog.backup.source import opened_source
 from mnemolog.backup.verification import verify_backup
 from mnemolog.log.private_files import create_privately
@@ -30,8 +32,15 @@ from streams.transports.sqlite.file import LOG_FILE
 if TYPE_CHECKING:
     from mnemolog.settings import Settings
 
-STEPS = frozenset({"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "sqlite3.connect"})
+COPIED = "copied"
+STEPS = frozenset({COPIED, "open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "sqlite3.connect"})
 QUICK = 1e9
+
+
+def say(what: dict[str, Any]) -> None:
+    """Print a line of JSON."""
+    sys.stdout.write(orjson.dumps(what).decode() + "\n")
+    sys.stdout.flush()
 
 
 def die_at(step: int, folder: Path) -> None:
@@ -62,7 +71,8 @@ def killed(step: int, folder: Path, work: Any) -> bool:
         try:
             asyncio.run(work())
         except BaseException as error:  # noqa: BLE001 - a child must not go on as its parent
-            print(repr(error), file=sys.stderr, flush=True)
+            sys.stderr.write(f"{error!r}\n")
+            sys.stderr.flush()
             os._exit(1)
         os._exit(0)
     status = os.waitpid(child, 0)[1]
@@ -75,17 +85,16 @@ def back_up_killed(settings: Settings, backup: Path) -> None:
 
     async def work() -> None:
         async with opened_source(settings) as source:
-            await back_up(source, backup, QUICK)
+            await back_up(source, backup, QUICK, lambda *_: sys.audit(COPIED, str(backup), "", os.O_RDWR))
 
     for step in count(1):
         is_over = not killed(step, backup, work)
         try:
             manifest = verify_backup(backup)
         except NoBackup:
-            print(orjson.dumps({"step": step, "taken_at": None, "records": 0}).decode(), flush=True)
+            say({"step": step, "taken_at": None, "records": 0})
         else:
-            said = {"step": step, "taken_at": manifest.taken_at, "records": manifest.records}
-            print(orjson.dumps(said).decode(), flush=True)
+            say({"step": step, "taken_at": manifest.taken_at, "records": manifest.records})
         if is_over:
             return
 
@@ -94,8 +103,9 @@ def restore_killed(settings: Settings, backup: Path) -> None:
     """Restore until no step is left to be killed at; after each there is no log, or a whole one."""
 
     async def work() -> None:
-        receipt = await restore(settings, backup, Moment())
-        print(orjson.dumps({"digest": receipt["digest"]}).decode(), flush=True)
+        step = partial(sys.audit, COPIED, str(settings.data_dir), "", os.O_RDWR)
+        receipt = await restore(settings, backup, Moment(), lambda *_: step())
+        say({"digest": receipt["digest"]})
 
     log = settings.data_dir / "log" / LOG_FILE
     for step in count(1):
@@ -104,9 +114,10 @@ def restore_killed(settings: Settings, backup: Path) -> None:
             return
         if is_there := log.exists():
             asyncio.run(check_folder(settings))
-        print(orjson.dumps({"step": step, "has_log": is_there}).decode(), flush=True)
-        if is_there:  # it was killed after that: only a folder of its own is left
-            log.unlink()
+        say({"step": step, "has_log": is_there})
+        if is_there:  # it was killed after that: the next begins anew
+            for name in ("log", "shards", UNFINISHED):
+                shutil.rmtree(settings.data_dir / name, ignore_errors=True)
 
 
 if __name__ == "__main__":
