@@ -36,7 +36,7 @@ ACCEPT: Final = (
 )
 MISSING: Final = (
     "the shards in {shards} were folded from a log that is not in {log}: mount it, put log/ back from a copy, or "
-    "`mnemolog restore` a backup into another folder; or, to begin anew with nothing, remove {shards}; nothing was "
+    "`mnemolog backup restore` one into another folder; or, to begin anew with nothing, remove {shards}; nothing was "
     "changed"
 )
 SHORTER: Final = (

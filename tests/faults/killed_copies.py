@@ -1,7 +1,8 @@
 """A program whose backups, or restorations, are killed at each step: `killed_copies.py WORK DATA BACKUP`.
 
 A step is whatever is done to a file's name, and each stretch of records: each run is killed before it does the step of
-its number, from 1 on, until one comes to its end. One interpreter is loaded, and forks. What is then there is printed, a line of JSON for each.
+its number, from 1 on, until one comes to its end. One interpreter is loaded, and forks. What is then there is printed,
+a line of JSON for each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`mnemolog backup` and `restore`: a copy of the log, made while it serves, and the log as it was at a moment."""
+"""`mnemolog backup`: a copy of the log, made while it serves; its verification; and the log as it was at a moment."""
 
 import asyncio
 from pathlib import Path
@@ -11,9 +11,11 @@ from mnemolog.environment import SettingsError
 
 PLACES = Annotated[
     list[Path],
-    typer.Argument(metavar="[verify] DIR", help="The folder of the backup; after `verify` it is only read through."),
+    typer.Argument(
+        metavar="[verify|restore] DIR",
+        help="The folder of the backup. After `verify` it is only read through, after `restore` a log is made of it.",
+    ),
 ]
-FOLDER = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the backup.")]
 PACE = Annotated[
     float, typer.Option("--pace", min=0.01, help="How many MB a second are copied at most, beside what is served.")
 ]
@@ -22,39 +24,46 @@ TO = Annotated[
     typer.Option(
         "--to",
         metavar="TIME|POSITION",
-        help="The moment to restore: a time of the log with its offset, or the position of a decision. [default: all]",
+        help="With `restore`: a time of the log with its offset, or the position of a decision. [default: all]",
     ),
 ]
-VERIFY = "verify"
 MEGABYTE = 1e6
 
 
 def install(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the command."""
     local_command(app, "backup", backup)
-    local_command(app, "restore", restore)
 
 
-async def backup(around: Surroundings, places: PLACES, *, pace: PACE = 20.0) -> None:
-    """Copy what the log has and DIR does not have yet into DIR, while workers serve; or verify what is in DIR.
+async def backup(around: Surroundings, places: PLACES, *, pace: PACE = 20.0, to: TO = None) -> None:
+    """Copy what the log has and DIR does not have yet into DIR, while workers serve; or verify or restore DIR.
 
     It holds no key that opens it: keep keys/ in another place.
+
+    `restore` makes a log of it in an empty data directory (on Kafka, in new topics) and prints a receipt. The master
+    key must be given by its setting, or lie in the directory's keys/. The digest is that of the moment, without whom
+    an erasure has taken since; what keys/erasures.jsonl lists is erased again before anything is served.
     """
-    folder = places[-1]
-    if len(places) > 1:
-        if str(places[0]) != VERIFY or len(places) > 2:  # noqa: PLR2004 - `verify` and the folder
-            raise SettingsError("give one folder, or `verify` and one folder")
-        await _verify(around, folder)
-        return
+    *words, folder = places
+    match [str(word) for word in words]:
+        case [] if to is None and str(folder) not in {"verify", "restore"}:
+            await _make(around, folder, pace)
+        case ["verify"] if to is None:
+            await _verify(around, folder)
+        case ["restore"]:
+            await _restore(around, folder, to)
+        case _:
+            raise SettingsError("give a folder, `verify` and a folder, or `restore` and a folder; --to is for the last")
+
+
+async def _make(around: Surroundings, folder: Path, pace: float) -> None:
     from mnemolog.backup.creation import back_up  # noqa: PLC0415 - --help needs none of it
     from mnemolog.backup.last_backup import LastBackup, note_backup  # noqa: PLC0415 - as above
     from mnemolog.backup.source import opened_source  # noqa: PLC0415 - as above
     from schemas.log import LogError  # noqa: PLC0415 - as above
 
     settings = around.settings()
-    data_dir, place = settings.data_dir.resolve(), folder.resolve()
-    if place == data_dir or data_dir in place.parents:
-        raise SettingsError(f"{folder} lies in the data directory, and would be lost with it: name another place")
+    place = _outside(folder, settings.data_dir)
     try:
         with around.output.progress("bytes") as bar:
             copying = bar.add_task("copying", total=None)
@@ -102,14 +111,9 @@ async def _verify(around: Surroundings, folder: Path) -> None:
     )
 
 
-async def restore(around: Surroundings, folder: FOLDER, *, to: TO = None) -> None:
-    """Make a log of a backup again, in an empty data directory, and print a receipt of what was restored.
-
-    The master key must be given by its setting, or lie in the directory's keys/. The digest is that of the moment,
-    without whom an erasure has taken since; what keys/erasures.jsonl lists is erased again before anything is served.
-    """
+async def _restore(around: Surroundings, folder: Path, to: str | None) -> None:
     from mnemolog.backup.moment import NoMoment, moment_of  # noqa: PLC0415 - as above
-    from mnemolog.backup.restoration import restore as restored  # noqa: PLC0415 - as above
+    from mnemolog.backup.restoration import restore  # noqa: PLC0415 - as above
     from mnemolog.log.private_files import create_privately  # noqa: PLC0415 - as above
     from schemas.log import LogError  # noqa: PLC0415 - as above
 
@@ -122,11 +126,23 @@ async def restore(around: Surroundings, folder: FOLDER, *, to: TO = None) -> Non
     try:
         with around.output.progress() as bar:
             tasks = {step: bar.add_task(step, total=None) for step in ("verified", "restored", "folded")}
-            receipt = await restored(
-                settings, folder.resolve(), moment, lambda step, done: bar.update(tasks[step], advance=done)
+            receipt = await restore(
+                settings, _absolute(folder), moment, lambda step, done: bar.update(tasks[step], advance=done)
             )
     except LogError as error:
         raise CommandFailed(str(error)) from error
     except OSError as error:
         raise CommandFailed(f"{settings.data_dir}: {error.strerror or error}; give the same command again") from error
     around.output.fields(receipt)
+
+
+def _absolute(folder: Path) -> Path:
+    return folder.resolve()
+
+
+def _outside(folder: Path, data_dir: Path) -> Path:
+    """Return the folder of a backup. Raises SettingsError for one that would be lost with what it is a copy of."""
+    place, data = folder.resolve(), data_dir.resolve()
+    if place == data or data in place.parents:
+        raise SettingsError(f"{folder} lies in the data directory, and would be lost with it: name another place")
+    return place
