@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli import erasure, keys, policy, usage, webhooks
+from mnemolog.cli import backup, erasure, keys, policy, usage, webhooks
 from mnemolog.cli.commands import (
-    backup,
     context,
     dead_letters,
     digest,

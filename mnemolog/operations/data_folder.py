@@ -61,7 +61,7 @@ async def check_folder(settings: Settings) -> None:
     folder = settings.data_dir.resolve()
     if not settings.is_embedded or read_note(folder / "log") is not None:
         return
-    files = [path for path in sorted(Generations(folder).active_folder.glob("*.sqlite")) if path.stat().st_size]
+    files = Generations(folder).active_files
     path = folder / "log" / LOG_FILE
     places = {"shards": str(folder / "shards"), "log": str(path.parent)}
     if not path.exists():

@@ -78,6 +78,7 @@ def cut_to_nothing(folder: Path) -> None:
 async def test_shards_without_their_log(tmp_path: Path, lose: Callable[[Path], None], encryption: str):
     await filled(tmp_path, KEPT, encryption=encryption)
     lose(tmp_path)
+    (tmp_path / "shards" / "active").unlink()
     await assert_refused(tmp_path, "not in .*log: mount it, put log/ back", encryption=encryption)
     await assert_doctor_says(tmp_path, "remove", encryption=encryption)
 
