@@ -47,12 +47,27 @@ def is_clear(path: Path) -> bool | None:
     return head == _CLEAR if head else None
 
 
+def how_still(path: Path) -> str:
+    """Return how SQLite is to open a file that nobody has open, so that nothing is changed, not even beside it.
+
+    Its write-ahead log is read where a process has died over it. Without the file of shared memory it cannot be read:
+    what it has is left out then.
+    """
+    beside = [path.with_name(f"{path.name}{suffix}") for suffix in ("-wal", "-shm")]
+    return "mode=ro&readonly_shm=1" if all(map(_has_content, beside)) else "immutable=1"
+
+
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
 def open_database(path: Path, mode: str = "rwc", **options: Any) -> Any:  # noqa: ANN401 - a connection of any factory
     """Open a file with SQLite's mode `ro`, `rw` or `rwc`, or as `immutable`, and the options of `sqlite3.connect`.
 
+    As `still` it is read, and nothing is changed, neither in it nor beside it; nobody else may have it open.
     Raises sqlite3.Error, at the first statement for a file under another key.
     """
-    how = "immutable=1" if mode == "immutable" else f"mode={mode}"
+    how = how_still(path) if mode == "still" else "immutable=1" if mode == "immutable" else f"mode={mode}"
     where = IN_MEMORY if str(path) == IN_MEMORY else f"{path.resolve().as_uri()}?{how}"
     connection = sqlite3.connect(where, uri=True, **options)
     if (key := key_of(path)) is not None:

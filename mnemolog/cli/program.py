@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli import clock, erasure, keys, policy, usage, webhooks
+from mnemolog.cli import backup, clock, erasure, keys, policy, usage, webhooks
 from mnemolog.cli.commands import (
     context,
     dead_letters,
@@ -51,6 +51,7 @@ for noun in (
     erasure,
     context,
     rebuild,
+    backup,
     doctor,
     usage,
 ):

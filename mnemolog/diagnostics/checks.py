@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import httpx
 
 from mnemolog.access.key_file import KeyFileError, read_keys
+from mnemolog.diagnostics.backup_check import check_backup
 from mnemolog.diagnostics.calls import CALL_SECONDS, called_embedder, called_model
 from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.clock_check import check_clock
@@ -26,6 +27,7 @@ from mnemolog.environment import SettingsError
 from mnemolog.log.connection import opened_log, retention_of
 from mnemolog.log.private_files import find_open
 from mnemolog.log.sealing import unlock_files
+from mnemolog.operations.data_folder import FolderMismatch, check_folder
 from mnemolog.operations.generations import Generations
 from mnemolog.settings import revealed
 from mnemolog.tls import TlsFailed, ends_at, server_context
@@ -93,7 +95,8 @@ async def checked(
     if note is not None:
         log.append(await _held(note, "log" if settings.is_embedded else "worker", settings.ca_file))
     if folder.ok and (note is None or not settings.is_embedded):
-        log.append(Check("log", ok=False, detail=log_away, advice=_START_KAFKA) if log_away else await _log(settings))
+        away = Check("log", ok=False, detail=log_away, advice=_START_KAFKA) if log_away else await _mismatch(settings)
+        log.append(away or await _log(settings))
     registry, llm = masked(settings.schema_registry_url or ""), masked(settings.llm_base_url or OPENAI_URL)
     index = masked(settings.index)
     call_seconds = 1.5 * CALL_SECONDS if calls else 0.0
@@ -113,6 +116,7 @@ async def checked(
             _in_time("shards", _shards(settings), str(settings.data_dir), None),
             _in_time("encryption", check_encryption(settings, log_away, own), str(settings.data_dir), None),
         ]
+        checks.append(check_backup(settings))
     keys = [] if settings.api_keys_file is None else [_api_keys(settings.api_keys_file)]
     certificate = [] if settings.tls_cert_file is None else [_certificate(settings, settings.tls_cert_file)]
     clock = await check_clock(settings, note) if folder.ok and own is None and not log_away else []
@@ -198,6 +202,17 @@ async def _shards(settings: Settings) -> Check:
         )
         return Check("shards", ok=True, detail=detail)
     return Check("shards", ok=True, detail="can be read")
+
+
+async def _mismatch(settings: Settings) -> Check | None:
+    """Return the check of a data directory whose parts do not belong together; None for any other."""
+    try:
+        await check_folder(settings)
+    except FolderMismatch as error:
+        return Check("log", ok=False, detail=str(error), advice="do what it says; no worker starts before")
+    except LogError:
+        pass  # the checks of the log and of its encryption say it
+    return None
 
 
 async def _log(settings: Settings) -> Check:

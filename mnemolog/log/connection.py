@@ -28,14 +28,18 @@ async def open_log(settings: Settings, now: Callable[[], datetime] | None = None
     if settings.is_embedded:
         _make(settings.data_dir)
         return SqliteLog.open(settings.data_dir.resolve() / "log", now)
-    servers = settings.broker.removeprefix("kafka://").split(",")
-    kafka = KafkaLog(servers, security=kafka_security(settings), replication=settings.replication_factor)
+    kafka = KafkaLog(brokers(settings), security=kafka_security(settings), replication=settings.replication_factor)
     try:
         await kafka.start()
     except BaseException:
         await kafka.stop()
         raise
     return kafka
+
+
+def brokers(settings: Settings) -> list[str]:
+    """Return Kafka's brokers as `host:port`."""
+    return settings.broker.removeprefix("kafka://").split(",")
 
 
 def broker_url(settings: Settings) -> str:

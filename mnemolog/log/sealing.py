@@ -124,12 +124,28 @@ def source_of_keys(settings: Settings) -> str:
     return str(settings.master_key_file or file_of(settings.data_dir))
 
 
-async def _masters(settings: Settings, inner: Log, *, seals: bool) -> MasterKeys | None:
+async def read_user_keys(settings: Settings, inner: Log) -> UserKeys:
+    """Read the data keys of a log whose topics exist, and create none.
+
+    Raises KeysUnusable, KeysMissing or MasterKeyUnknown where the master keys are not those of this log.
+    """
+    keys = UserKeys(inner, await _own_masters(settings, inner))
+    await keys.follow()
+    return keys
+
+
+async def _own_masters(settings: Settings, inner: Log) -> MasterKeys | None:
+    """Return the given master keys. Raises KeysMissing where there are none, and the log has keys."""
     found = given_keys(settings)
+    if found is None and settings.encrypts and await inner.end(KEYS.name, 0):
+        raise KeysMissing(MISSING.format(await _newest_kek_id(inner)))
+    return found
+
+
+async def _masters(settings: Settings, inner: Log, *, seals: bool) -> MasterKeys | None:
+    found = await _own_masters(settings, inner)
     if found is not None or not seals:
         return found
-    if await inner.end(KEYS.name, 0):
-        raise KeysMissing(MISSING.format(await _newest_kek_id(inner)))
     path = file_of(settings.data_dir)
     try:
         write_keys(path, [make_key()])

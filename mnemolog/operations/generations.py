@@ -54,6 +54,12 @@ class Generations:
         """The folder of the active generation."""
         return self.folder(self.active)
 
+    @property
+    def active_files(self) -> list[Path]:
+        """The files of the active generation's shards that are not empty; where its pointer is lost none is written."""
+        active, _ = self._pointer_there() or self._pointer_lost()
+        return [path for path in sorted(self.folder(active).glob("*.sqlite")) if path.stat().st_size]
+
     def folder(self, generation: int) -> Path:
         """Return the folder of a generation."""
         return self._folder / str(generation)
@@ -130,14 +136,21 @@ class Generations:
             self.drop(generation)
 
     def _read_pointer(self) -> tuple[int, int]:
-        content = self._pointer.read_text("ascii", "replace") if self._pointer.exists() else ""
-        if match := POINTER_PATTERN.fullmatch(content):
-            return int(match[1]), int(match[2] or 0)  # older versions wrote no count of switches
-        known = self.complete()
-        active, switches = max(known, default=1), 0 if known else NO_SWITCHES
+        if (pointer := self._pointer_there()) is not None:
+            return pointer
+        active, switches = self._pointer_lost()
         self._folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
         self.activate(active, switches)
         return active, switches
+
+    def _pointer_there(self) -> tuple[int, int] | None:
+        content = self._pointer.read_text("ascii", "replace") if self._pointer.exists() else ""
+        match = POINTER_PATTERN.fullmatch(content)
+        return None if match is None else (int(match[1]), int(match[2] or 0))  # older versions counted no switches
+
+    def _pointer_lost(self) -> tuple[int, int]:
+        known = self.complete()
+        return max(known, default=1), 0 if known else NO_SWITCHES
 
     def _all(self) -> list[int]:
         if not self._folder.exists():

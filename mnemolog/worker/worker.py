@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from mnemolog.access.usage import Usage
+from mnemolog.backup.last_backup import BackupAge
 from mnemolog.changes.feed import ChangeFeed
 from mnemolog.changes.stream import ChangeStreams
 from mnemolog.clock.trusted_clock import TrustedClock
@@ -36,6 +37,7 @@ from mnemolog.log.health import LogWatch
 from mnemolog.log.private_files import close_to_others, create_privately
 from mnemolog.log.sealing import KeyedLog, seal_log
 from mnemolog.operations.clocks import Clocks, look_back
+from mnemolog.operations.data_folder import check_folder, mark_shards
 from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
@@ -232,6 +234,7 @@ class Worker:
     async def _open(self) -> None:
         """Lock the directory, register the schemas, open the log, make the topics, and come back to the group."""
         create_privately()
+        await check_folder(self.settings)
         if not self.settings.is_embedded:  # the embedded log locks the directory by itself
             self._lock = lock_directory(self.settings)
             self._exits.callback(self._lock.release)
@@ -243,6 +246,7 @@ class Worker:
         self._close_files()
         await create_topics(inner, self.settings)
         await look_back(self.clock, inner, self.settings)
+        mark_shards(self.settings, inner)
         self.sealing = await seal_log(self.settings, inner, self.metrics.unopened)
         self.keyed_log = KeyedLog(inner, self.sealing.keys)
         self.log = self.sealing.log
@@ -590,6 +594,7 @@ class Worker:
         self.gauges = Gauges(self.log, self.shards, self.rebuilder, self.lags)
         self.metrics.registry.register(self.gauges)
         self.metrics.registry.register(ClockGauges(self.clock, self.clocks))
+        self.metrics.registry.register(BackupAge(self.settings.data_dir))
 
     async def _join_group(self) -> None:
         """Start the agents, on Kafka as a member of the group."""

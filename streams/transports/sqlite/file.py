@@ -18,6 +18,7 @@ APPLICATION_ID = 0x6D6E656D  # "mnem", which distinguishes a log from other data
 OFFSET_BITS = 40
 """A record's row id is partition id << OFFSET_BITS | offset: appends go behind the partition's last row in the tree."""
 OFFSET_MASK = (1 << OFFSET_BITS) - 1
+IDENTITY_BYTES = 16
 BUSY_MILLISECONDS = 5000  # for which a statement waits for another process's
 CHECKPOINT_PAGES = 4000  # 16 MB of WAL between two checkpoints; the writer empties it when it rests
 
@@ -37,6 +38,8 @@ create table if not exists group_offsets(
     consumer_group text not null, partition_id integer not null, next_offset integer not null,
     primary key(consumer_group, partition_id)
 ) without rowid;
+create table if not exists identity(id text primary key) without rowid;
+create table if not exists edits(partition_id integer primary key, number integer not null);
 """
 
 
@@ -74,7 +77,7 @@ def open_file(directory: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
     try:
         writer = _connect(path)
         if not is_new:
-            _check_application(writer, path)
+            check_application(writer, path)
         writer.execute("pragma journal_mode = wal")
         writer.execute("pragma synchronous = full")
         writer.execute("pragma secure_delete = on")  # deleted records are overwritten, not only unlinked
@@ -82,6 +85,8 @@ def open_file(directory: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
         writer.executescript(TABLES)
         writer.execute(f"pragma application_id = {APPLICATION_ID}")
         writer.execute(f"pragma user_version = {FORMAT}")
+        if load_identity(writer) is None:
+            writer.execute("insert into identity values(?)", (os.urandom(IDENTITY_BYTES).hex(),))
         reader = _connect(path)
         reader.execute("pragma query_only = on")
     except sqlite3.Error as error:
@@ -103,7 +108,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     )
 
 
-def _check_application(connection: sqlite3.Connection, path: Path) -> None:
+def check_application(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise LogDamaged for a database that is no log, or one of a later version."""
     (application_id,) = connection.execute("pragma application_id").fetchone()
     (version,) = connection.execute("pragma user_version").fetchone()
     if (application_id, version) == (0, 0) and not connection.execute("select 1 from sqlite_master").fetchone():
@@ -135,6 +141,28 @@ def load_topics(connection: sqlite3.Connection) -> dict[str, TopicSettings]:
     return {
         topic: TopicSettings(partitions, retention, bool(compact)) for topic, partitions, retention, compact in rows
     }
+
+
+def load_identity(connection: sqlite3.Connection) -> str | None:
+    """Return what distinguishes this log from all others, copies of it apart; None where an older version wrote it."""
+    if not connection.execute("select 1 from sqlite_master where name = 'identity'").fetchone():
+        return None
+    row = connection.execute("select id from identity").fetchone()
+    return None if row is None else str(row[0])
+
+
+def load_edits(connection: sqlite3.Connection) -> dict[int, int]:
+    """Return how often records of each partition, by its id, were changed where they stand."""
+    if not connection.execute("select 1 from sqlite_master where name = 'edits'").fetchone():
+        return {}
+    return dict(connection.execute("select partition_id, number from edits").fetchall())
+
+
+def count_edit(connection: sqlite3.Connection, partition_id: int) -> None:
+    """Note, in the transaction that does it, that records of a partition are changed where they stand."""
+    connection.execute(
+        "insert into edits values(?, 1) on conflict(partition_id) do update set number = number + 1", (partition_id,)
+    )
 
 
 def meaning(error: sqlite3.Error, path: Path) -> LogError:

@@ -19,6 +19,7 @@ from streams.transports.sqlite.file import (
     OFFSET_MASK,
     Tail,
     TopicSettings,
+    load_identity,
     load_tails,
     load_topics,
     meaning,
@@ -63,6 +64,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         try:
             self._topics = load_topics(self._reader)
             self._tails = load_tails(self._reader)
+            self.identity = load_identity(self._reader)
         except sqlite3.Error as error:
             writer.close()
             self._reader.close()

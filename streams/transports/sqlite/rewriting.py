@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from projections.stale_bytes import StillWritten, clear_gaps
 from schemas.log import ERASED_VALUE, LogUnavailable
 from schemas.messages.dead_letters import headers_in_clear
-from streams.transports.sqlite.file import LOG_FILE, OFFSET_BITS
+from streams.transports.sqlite.file import LOG_FILE, OFFSET_BITS, count_edit
 from streams.transports.sqlite.rows import checksum_of, headers_from_bytes, headers_to_bytes
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ def _connect(log: SqliteLog) -> sqlite3.Connection:
 
 def _overwrite(partition_id: int, connection: sqlite3.Connection, *, key: bytes, before: int) -> int:
     first = partition_id << OFFSET_BITS
+    count_edit(connection, partition_id)
     return connection.execute(
         "update records set key=null, value=?, headers=null, checksum=? where id between ? and ? and key=?",
         (ERASED_VALUE, checksum_of(None, ERASED_VALUE, None), first, first + before - 1, key),
@@ -140,6 +141,7 @@ def _replace(
     partition_id: int, connection: sqlite3.Connection, *, contents: Mapping[int, tuple[bytes | None, bytes]]
 ) -> None:
     first = partition_id << OFFSET_BITS
+    count_edit(connection, partition_id)
     for offset, (key, value) in contents.items():
         (headers,) = connection.execute("select headers from records where id = ?", (first | offset,)).fetchone()
         kept = headers_to_bytes(headers_in_clear(headers_from_bytes(headers))) if headers else None

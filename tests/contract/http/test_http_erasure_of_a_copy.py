@@ -25,24 +25,26 @@ async def memories(door: FrontDoor) -> list[str]:
     return sorted(memory["content"] for memory in found["items"])
 
 
-def put_back(copy: Path, folder: Path, *, with_shards: bool) -> None:
-    """Replace the log of a worker that has stopped by a copy."""
+def put_back(copy: Path, folder: Path, shards: Path | None = None) -> None:
+    """Replace the log of a worker that has stopped by a copy, and its shards by those of that time, or by none."""
     shutil.rmtree(folder / "log")
     shutil.copytree(copy, folder / "log")
-    if not with_shards:
-        shutil.rmtree(folder / "shards")
+    shutil.rmtree(folder / "shards")
+    if shards is not None:
+        shutil.copytree(shards, folder / "shards")
 
 
 @pytest.mark.parametrize("with_shards", [True, False])
 async def test_who_is_in_a_copy_is_erased_again(tmp_path: Path, *, with_shards: bool):
-    folder, copy = tmp_path / "var", tmp_path / "copy"
+    folder, copy, shards = tmp_path / "var", tmp_path / "copy", tmp_path / "shards"
     async with front_door(folder) as door:
         await door.remember("zara keeps a quokka", "zara")
         await door.remember("yuri keeps a heron", "yuri")
     shutil.copytree(folder / "log", copy)
+    shutil.copytree(folder / "shards", shards)
     async with front_door(folder) as door:
         await erase(door)
-    put_back(copy, folder, with_shards=with_shards)
+    put_back(copy, folder, shards if with_shards else None)
     async with front_door(folder) as door:
         assert await memories(door) == []
         assert (await door.get("/v1/memories", user_id="yuri")).json()["total"] == 1
@@ -60,7 +62,7 @@ async def test_who_is_in_a_copy_of_before_encryption_is_erased_again(tmp_path: P
     async with front_door(folder, **({} if was_on else in_clear)) as door:
         await erase(door)
         public_key = (await door.get("/v1/erasures")).json()["public_key"]
-    put_back(copy, folder, with_shards=False)
+    put_back(copy, folder)
     async with front_door(folder) as door:
         assert await memories(door) == []
         items = (await door.get("/v1/erasures")).json()["items"]
@@ -76,7 +78,7 @@ async def test_an_erased_memory_in_a_copy_of_before_encryption_is_erased_again(t
     async with front_door(folder) as door:
         forever = await door.http.delete(f"/v1/memories/{memory['memory_id']}", params={"forever": "true"})
         assert forever.status_code == 200
-    put_back(copy, folder, with_shards=False)
+    put_back(copy, folder)
     async with front_door(folder) as door:
         assert await memories(door) == ["zara keeps a heron"]
 
@@ -91,7 +93,7 @@ async def test_the_latest_of_several_erasures_counts_in_whatever_order_they_were
     async with front_door(folder) as door:
         assert await memories(door) == ["zara keeps a heron"]
         await erase(door)
-    put_back(copy, folder, with_shards=False)
+    put_back(copy, folder)
     listed = folder / "keys" / LIST_FILE
     listed.write_text("".join(reversed(listed.read_text().splitlines(keepends=True))))  # as other workers may tell it
     async with front_door(folder) as door:
@@ -106,7 +108,7 @@ async def test_who_returned_after_the_erasure_is_not_erased_by_a_copy(tmp_path: 
         await erase(door)
         await door.remember("zara keeps a heron", "zara")
     shutil.copytree(folder / "log", copy)
-    put_back(copy, folder, with_shards=False)
+    put_back(copy, folder)
     async with front_door(folder) as door:
         await door.worker.erasure_recovery.repeat()
         assert await memories(door) == ["zara keeps a heron"]

@@ -1,0 +1,146 @@
+"""The manifest: what a backup holds. It is replaced whole, so that there is always one complete backup."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from mnemolog.backup.segment import BackupDamaged, Segment
+from schemas.log import LogError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE: Final = "manifest.json"
+RECORDS: Final = "records"
+"""The folder of the segments, and of the list of erasures."""
+FORMAT: Final = 1
+EMBEDDED: Final = "embedded"
+KAFKA: Final = "kafka"
+"""The engines."""
+
+
+class NoBackup(LogError):
+    """There is no backup in a folder; the text says what is there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicShape:
+    """What a topic was created with."""
+
+    partitions: int
+    retention_s: int
+    compact: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionCopy:
+    """What a backup holds of a partition: its records from `earliest` on, and before `end`."""
+
+    topic: str
+    partition: int
+    earliest: int
+    end: int
+    edits: int
+    """How often its records were changed where they stand, by then."""
+    last_record: str
+    """The hash of the last record copied; empty where there is none."""
+    segments: tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a backup holds, as of one moment of the log."""
+
+    version: str
+    """Of mnemolog, which wrote it."""
+    engine: str
+    log: str | None
+    """The identity of the log; None on Kafka."""
+    taken_at: str
+    """When its positions were read: it holds what was accepted before."""
+    topics: dict[str, TopicShape]
+    partitions: tuple[PartitionCopy, ...]
+    group_offsets: tuple[tuple[str, str, int, int], ...]
+    """Consumer group, topic, partition and the offset from which the group continues."""
+    erasures: str | None
+    """The file of the list of erasures."""
+    format: int = FORMAT
+
+    def of(self, topic: str, partition: int) -> PartitionCopy | None:
+        """Return what it holds of a partition."""
+        return next((one for one in self.partitions if (one.topic, one.partition) == (topic, partition)), None)
+
+    @property
+    def files(self) -> set[str]:
+        """The names of all files that belong to it."""
+        named = {segment.file for one in self.partitions for segment in one.segments}
+        return named if self.erasures is None else {*named, self.erasures}
+
+    @property
+    def records(self) -> int:
+        """How many records it holds."""
+        return sum(segment.records for one in self.partitions for segment in one.segments)
+
+    @property
+    def size(self) -> int:
+        """How many bytes its segments have."""
+        return sum(segment.size for one in self.partitions for segment in one.segments)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a backup. Raises NoBackup, BackupDamaged."""
+    path = folder / FILE
+    try:
+        body, _, digest = path.read_bytes().rstrip(b"\n").rpartition(b"\n")
+    except FileNotFoundError:
+        raise NoBackup(f"there is no backup in {folder}: it has no {FILE}") from None
+    except OSError as error:
+        raise NoBackup(f"the backup in {folder} cannot be read: {error.strerror}") from error
+    if sha256(body).hexdigest().encode() != digest:
+        raise BackupDamaged(f"{path} is not as it was written: put it back from a copy, or take a new backup elsewhere")
+    found = orjson.loads(body)
+    if found["format"] > FORMAT:
+        raise NoBackup(f"{path} has format {found['format']}, this version reads up to {FORMAT}: upgrade")
+    return _from_json(found)
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Replace the manifest, durably: from then on the backup is this one. Its files must be durable."""
+    sync_folder(folder / RECORDS)
+    body = orjson.dumps(asdict(manifest))
+    fresh = folder / f"{FILE}.new"
+    with fresh.open("wb") as file:
+        file.write(body + b"\n" + sha256(body).hexdigest().encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(folder / FILE)
+    sync_folder(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _from_json(found: dict[str, Any]) -> Manifest:
+    partitions = tuple(
+        PartitionCopy(**{**one, "segments": tuple(Segment(**segment) for segment in one["segments"])})
+        for one in found["partitions"]
+    )
+    return Manifest(
+        **{
+            **found,
+            "topics": {name: TopicShape(**shape) for name, shape in found["topics"].items()},
+            "partitions": partitions,
+            "group_offsets": tuple(tuple(row) for row in found["group_offsets"]),
+        }
+    )

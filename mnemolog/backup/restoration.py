@@ -1,0 +1,291 @@
+"""A log's restoration from a backup, up to a moment, with its digest: into an empty data directory, or into new topics.
+
+In a directory everything is made in a folder beside, and put in its place at the end, the log last: until then no
+worker starts on it, and whoever is killed restores again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from contextlib import ExitStack
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import orjson
+
+from mnemolog.backup.manifest import EMBEDDED, RECORDS, read_manifest, sync_folder
+from mnemolog.backup.moment import ALWAYS, Moment
+from mnemolog.backup.segment import read_segment
+from mnemolog.backup.verification import verify_backup
+from mnemolog.log.connection import brokers, close_log, kafka_security, open_log
+from mnemolog.log.private_files import FOLDER_MODE
+from mnemolog.log.sealing import SHARDS, read_user_keys
+from mnemolog.operations.erasing.receipts import LIST_FILE
+from projections.encrypted_files import unlock
+from projections.partitions.generation import ignore_changes, open_globals, open_shard
+from projections.shard.snapshot import ReadSnapshot
+from projections.state.digest import combined
+from schemas.instant import instant
+from schemas.log import LogError, Position
+from schemas.topics import LEDGER
+from streams.sealing.key_files import FOLDER as KEYS_FOLDER
+from streams.sealing.replacements import Replacements
+from streams.sealing.sealed_log import SealedLog
+from streams.sealing.user_keys import INSTALLATION
+from streams.transports.kafka.clients import KafkaClients
+from streams.transports.kafka.restored_topics import RestoredTopics
+from streams.transports.sqlite.file import LOG_FILE, TopicSettings
+from streams.transports.sqlite.log import SqliteLog
+from streams.transports.sqlite.restored_file import RestoredFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from mnemolog.backup.manifest import Manifest, PartitionCopy
+    from mnemolog.settings import Settings
+    from schemas.identity import Owner
+    from schemas.log import Record
+    from streams.transports.kafka.log import KafkaLog
+
+Progress: TypeAlias = "Callable[[str, int], None]"
+UNFINISHED: Final = "restoring"
+"""The folder in the data directory where everything is made."""
+
+
+class RestoreRefused(LogError):
+    """A backup is not restored; the text says why, and what to do."""
+
+
+async def restore(
+    settings: Settings, folder: Path, to: Moment | Position, progress: Progress = lambda *_: None
+) -> dict[str, Any]:
+    """Restore a backup into the empty data directory, or the cluster, of the settings; return a receipt.
+
+    The keys of the log must be given, or lie in the `keys/` of the data directory. `progress` is called with the step
+    and the records or bytes done. Raises RestoreRefused, NoBackup, BackupDamaged, KeysMissing, KeysUnusable,
+    MasterKeyUnknown, LogError, OSError.
+    """
+    data_dir = settings.data_dir.resolve()
+    engine = read_manifest(folder).engine
+    if (engine == EMBEDDED) is not settings.is_embedded:
+        advice = "unset MNEMOLOG_BROKER" if engine == EMBEDDED else "set MNEMOLOG_BROKER"
+        raise RestoreRefused(f"{folder} is a backup of the engine {engine}, and is restored into that one: {advice}")
+    building = _begin(data_dir)
+    manifest = await asyncio.to_thread(verify_backup, folder, lambda size: progress("verified", size))
+    moment = to if isinstance(to, Moment) else await asyncio.to_thread(_moment_of, folder, manifest, to)
+    filling = _Filling(folder, manifest, moment, progress)
+    if settings.is_embedded:
+        (building / "log").mkdir(FOLDER_MODE, parents=True)
+        await asyncio.to_thread(filling.fill_file, building / "log")
+        log: SqliteLog | KafkaLog = SqliteLog.open(building / "log")
+    else:
+        clients = KafkaClients(brokers(settings), security=kafka_security(settings))
+        async with RestoredTopics.opened(clients, settings.replication_factor) as topics:
+            await filling.fill_topics(topics)
+        log = await open_log(settings)
+    try:
+        digests = await _fold(settings, log, building, manifest, lambda records: progress("folded", records))
+    finally:
+        await close_log(log)
+    listed = _restore_erasures(folder, manifest, data_dir)
+    if settings.is_embedded:
+        _put_in_place(building, data_dir)
+    else:
+        async with RestoredTopics.opened(clients, settings.replication_factor) as topics:
+            await filling.finish_topics(topics)
+        shutil.rmtree(building)
+    return {
+        "backup": str(folder),
+        "taken_at": manifest.taken_at,
+        "restored_to": "its end" if moment.at is None else str(moment.position or instant(moment.at)),
+        "newest_record_at": None if filling.newest is None else str(instant(filling.newest)),
+        "records": filling.records,
+        "partitions": manifest.topics[LEDGER.name].partitions,
+        "ends": filling.ends,
+        "erasures_listed": listed,
+        "digest": digests["total"],
+        "data": str(data_dir),
+    }
+
+
+def _begin(data_dir: Path) -> Path:
+    """Return the folder to make everything in; remove what a restoration that was cut off has left.
+
+    Raises RestoreRefused.
+    """
+    building = data_dir / UNFINISHED
+    if (data_dir / "log" / LOG_FILE).exists():
+        raise RestoreRefused(
+            f"{data_dir} has a log: restore into an empty data directory, and name it with --data; only keys/ may be "
+            "there"
+        )
+    if building.exists():  # then what shards there are were put there by the interrupted restoration
+        shutil.rmtree(data_dir / "shards", ignore_errors=True)
+        shutil.rmtree(building)
+    elif (data_dir / "shards").exists():
+        raise RestoreRefused(f"{data_dir} has shards, of another log: restore into an empty data directory")
+    building.mkdir(FOLDER_MODE, parents=True)
+    return building
+
+
+def _moment_of(folder: Path, manifest: Manifest, position: Position) -> Moment:
+    """Return the moment of a decision: its time. Raises RestoreRefused where the backup does not have it."""
+    copy = manifest.of(position.topic, position.partition)
+    for segment in () if copy is None else copy.segments:
+        if segment.first <= position.offset < segment.end:
+            for record in read_segment(folder / RECORDS, segment, position.topic, position.partition):
+                if record.position == position:
+                    return Moment(record.recorded_at, position)
+    ends = 0 if copy is None else copy.end
+    raise RestoreRefused(f"the backup has no record at {position}: that partition ends at {ends}")
+
+
+class _Filling:
+    """Fills a new log's file with what was in the log at a moment, and counts it."""
+
+    def __init__(self, folder: Path, manifest: Manifest, moment: Moment, progress: Progress) -> None:
+        self._folder = folder / RECORDS
+        self._manifest = manifest
+        self._moment = moment
+        self._progress = progress
+        self.records = 0
+        self.newest: datetime | None = None
+        self.ends: dict[str, int] = {}
+
+    def fill_file(self, directory: Path) -> None:
+        """Make the file of an embedded log in a directory. Raises BackupDamaged, LogError."""
+        manifest = self._manifest
+        topics = {
+            name: TopicSettings(shape.partitions, shape.retention_s, shape.compact)
+            for name, shape in manifest.topics.items()
+        }
+        with RestoredFile(directory, topics) as file:
+            for copy in manifest.partitions:
+                end = file.add(copy.topic, copy.partition, self._selected(copy), self._least(copy))
+                self.ends[f"{copy.topic}:{copy.partition}"] = end
+            if (
+                self._moment.is_end
+            ):  # of an earlier moment nobody knows what was done by then, and what is done twice counts once
+                for group, topic, partition, offset in manifest.group_offsets:
+                    file.add_group_offset(group, topic, partition, offset)
+
+    async def fill_topics(self, topics: RestoredTopics) -> None:
+        """Make Kafka's topics; no worker starts on them before they are finished. Raises BackupDamaged, LogError."""
+        await self._create(topics)
+        for copy in self._manifest.partitions:
+            compact = self._manifest.topics[copy.topic].compact
+            end = await topics.fill(
+                copy.topic, copy.partition, self._selected(copy), copy.earliest, self._least(copy), compact=compact
+            )
+            self.ends[f"{copy.topic}:{copy.partition}"] = end
+
+    async def finish_topics(self, topics: RestoredTopics) -> None:
+        """Let workers start on them."""
+        await self._create(topics)
+        await topics.finish()
+
+    async def _create(self, topics: RestoredTopics) -> None:
+        for name, shape in self._manifest.topics.items():
+            retention = timedelta(seconds=shape.retention_s) if shape.retention_s else None
+            await topics.create(name, shape.partitions, retention, compact=shape.compact)
+
+    def _least(self, copy: PartitionCopy) -> int:
+        """Return the least offset of the next record of a partition.
+
+        Where all records are later, those of the time before are gone: their offsets are not given to others, because
+        erasures and decisions name them.
+        """
+        return copy.end if self._moment.is_end or copy.topic in ALWAYS else copy.earliest
+
+    def _selected(self, copy: PartitionCopy) -> Iterator[Record]:
+        """Yield the records of a partition that were there at the moment."""
+        for segment in copy.segments:
+            before = self.records
+            for record in read_segment(self._folder, segment, copy.topic, copy.partition):
+                if self._moment.has(record):
+                    self.records += 1
+                    if copy.topic not in ALWAYS and (self.newest is None or record.recorded_at > self.newest):
+                        self.newest = record.recorded_at
+                    yield record
+            self._progress("restored", self.records - before)
+
+
+async def _fold(
+    settings: Settings,
+    log: SqliteLog | KafkaLog,
+    building: Path,
+    manifest: Manifest,
+    progress: Callable[[int], None],
+) -> dict[str, str]:
+    """Fold the restored log into shards, and return the digests. Raises as `read_user_keys` does, and LogError."""
+    keys = await read_user_keys(settings, log)
+    unlock(settings.data_dir, keys.derive(SHARDS) if keys.has_key(INSTALLATION) else None)
+    replacements = None if settings.is_embedded else Replacements(log, keys)
+    sealed = SealedLog(log, keys, seals=False, replacements=replacements)
+    generation = building / "shards" / "1"
+    generation.mkdir(FOLDER_MODE, parents=True)
+    count = manifest.topics[LEDGER.name].partitions
+    parts = []
+    for number in range(-1, count):
+        shard = (
+            open_globals(generation, sealed, ignore_changes)
+            if number < 0
+            else open_shard(generation, sealed, number, count, ignore_changes)
+        )
+        try:
+            await shard.catch_up_in_thread(progress)
+            with ExitStack() as opened:
+                snapshot = ReadSnapshot(shard.committed_file())
+                opened.callback(snapshot.close)
+                parts.append(await snapshot.digests(_any_owner))
+        finally:
+            shard.close()
+    return combined(parts)
+
+
+def _any_owner(_: Owner) -> bool:
+    return True
+
+
+def _restore_erasures(folder: Path, manifest: Manifest, data_dir: Path) -> int:
+    """Add the erasures that the backup lists to those of the data directory; return how many are listed then.
+
+    Those of the data directory come from elsewhere, and may be newer: a worker repeats them at its first start.
+    """
+    path = data_dir / KEYS_FOLDER / LIST_FILE
+    own = path.read_bytes().splitlines() if path.exists() else []
+    backed_up = [] if manifest.erasures is None else (folder / RECORDS / manifest.erasures).read_bytes().splitlines()
+    ids = {_receipt_id(line) for line in own}
+    lines = [*own, *(line for line in backed_up if _receipt_id(line) not in ids)]
+    if len(lines) > len(own):
+        path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+        fresh = path.with_suffix(".new")
+        with fresh.open("wb") as file:
+            file.write(b"".join(line + b"\n" for line in lines))
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+        sync_folder(path.parent)
+    return len(lines)
+
+
+def _receipt_id(line: bytes) -> object:
+    try:
+        return orjson.loads(line).get("receipt_id")
+    except (orjson.JSONDecodeError, AttributeError):
+        return line
+
+
+def _put_in_place(building: Path, data_dir: Path) -> None:
+    """Put the shards and then the log in their places, durably."""
+    (building / "shards").replace(data_dir / "shards")
+    place = data_dir / "log"
+    place.mkdir(FOLDER_MODE, exist_ok=True)
+    (building / "log" / LOG_FILE).replace(place / LOG_FILE)
+    sync_folder(place)
+    sync_folder(data_dir)
+    shutil.rmtree(building)

@@ -1,0 +1,140 @@
+"""Whether what lies in a data directory belongs together: a log, the shards folded from it, and the keys of both.
+
+A mount that failed, or half a restored copy, would else begin a second history without a word.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final
+
+from mnemolog.log.private_files import FOLDER_MODE
+from mnemolog.log.sealing import SHARDS, read_user_keys
+from mnemolog.operations.generations import Generations
+from projections.encrypted_files import is_clear, open_database, sqlite3, unlock
+from schemas.log import LogError, UnknownTopic
+from schemas.topics import KEYS
+from streams.sealing.user_keys import INSTALLATION
+from streams.transports.directory_lock import read_note
+from streams.transports.sqlite.file import LOG_FILE
+from streams.transports.sqlite.log import SqliteLog
+from streams.transports.sqlite.read_only_log import NotWritten, ReadOnlyLog
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mnemolog.settings import Settings
+    from schemas.log import Log
+
+IDENTITY_FILE: Final = "of-log"
+"""Beside the generations: the identity of the log that they were folded from."""
+ACCEPT: Final = (
+    "or, to go on with the log as it is, remove {shards}: memories are folded anew from the log, and what it lacks is "
+    "gone; nothing was changed"
+)
+MISSING: Final = (
+    "the shards in {shards} were folded from a log that is not in {log}: mount it, put log/ back from a copy, or "
+    "`mnemolog backup restore` one into another folder; or, to begin anew with nothing, remove {shards}; nothing was "
+    "changed"
+)
+SHORTER: Final = (
+    "the log in {log} ends before its shards: a partition of {topic} ends at {end}, and a shard has folded it up to "
+    "{folded}, so the log is an older copy, or was cut off: put the newer one back; "
+) + ACCEPT
+OTHER: Final = (
+    "the shards in {shards} were folded from another log than that in {log}: put back what belongs together; "
+) + ACCEPT
+
+
+class FolderMismatch(LogError):
+    """What lies in the data directory does not belong together; the text says what to do. Nothing was changed."""
+
+
+async def check_folder(settings: Settings) -> None:
+    """Raise FolderMismatch where the log of a data directory is not the one of its shards, or is shorter than they are.
+
+    On the embedded engine, and where nobody serves the directory; changes nothing, not even a file's time. Raises
+    KeysUnusable, KeysMissing or MasterKeyUnknown where the keys are not the log's, and LogError for a damaged log.
+    """
+    folder = settings.data_dir.resolve()
+    if not settings.is_embedded or read_note(folder / "log") is not None:
+        return
+    files = Generations(folder).active_files
+    path = folder / "log" / LOG_FILE
+    places = {"shards": str(folder / "shards"), "log": str(path.parent)}
+    if not path.exists():
+        if files:
+            raise FolderMismatch(MISSING.format(**places))
+        return
+    with ReadOnlyLog.still(path) as log:
+        has_key = await _unlocked(settings, log)
+        if not has_key and any(is_clear(file) is False for file in files):
+            raise FolderMismatch(MISSING.format(**places))
+        if files and _are_of_another(folder / "shards" / IDENTITY_FILE, log.state.identity):
+            raise FolderMismatch(OTHER.format(**places))
+        if (shorter := await _shorter(files, log)) is not None:
+            raise FolderMismatch(SHORTER.format(**places, **shorter))
+
+
+def mark_shards(settings: Settings, log: Log) -> None:
+    """Write beside the shards which log they are folded from; they were checked before. Raises OSError."""
+    if isinstance(log, SqliteLog) and log.identity is not None:
+        path = settings.data_dir.resolve() / "shards" / IDENTITY_FILE
+        if not path.exists() or _are_of_another(path, log.identity):
+            path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+            fresh = path.with_suffix(".new")
+            fresh.write_text(log.identity, "ascii")
+            fresh.replace(path)
+
+
+async def _unlocked(settings: Settings, log: ReadOnlyLog) -> bool:
+    """Unlock the shards with the log's keys; return whether it has any."""
+    try:
+        await log.partitions(KEYS.name)
+    except UnknownTopic:
+        return False
+    with suppress(NotWritten):  # a key that was destroyed is on the topic again, which a worker mends
+        keys = await read_user_keys(settings, log)
+        if keys.has_key(INSTALLATION):
+            unlock(settings.data_dir, keys.derive(SHARDS))
+        return keys.has_key(INSTALLATION)
+    return True
+
+
+def _are_of_another(path: Path, identity: str | None) -> bool:
+    """Return whether a file names another log; older versions wrote none, and gave logs no identity."""
+    return identity is not None and path.exists() and path.read_text("ascii", "replace").strip() != identity
+
+
+async def _shorter(files: Sequence[Path], log: ReadOnlyLog) -> dict[str, object] | None:
+    """Return where the log ends before what shards have folded; None where it has all of it.
+
+    Files that were put in each other's place are no sign of that: each is folded anew. So they are compared in the
+    order of their lengths.
+    """
+    by_topic: dict[str, list[int]] = {}
+    for file in files:
+        for topic, folded in _folded(file):
+            by_topic.setdefault(topic, []).append(folded)
+    for topic, reached in by_topic.items():
+        try:
+            ends = [await log.end(topic, partition) for partition in range(await log.partitions(topic))]
+        except UnknownTopic:
+            ends = []
+        pairs = zip_longest(sorted(reached, reverse=True), sorted(ends, reverse=True), fillvalue=0)
+        for folded, end in pairs:
+            if folded > end:
+                return {"topic": topic, "end": end, "folded": folded}
+    return None
+
+
+def _folded(file: Path) -> Sequence[tuple[str, int]]:
+    """Return up to where a shard has folded each topic; nothing of one that cannot be read, and is folded anew."""
+    try:
+        with closing(open_database(file, "still")) as connection:
+            rows = connection.execute("select topic, next from offsets").fetchall()
+    except sqlite3.Error:
+        return ()
+    return [(topic, folded) for topic, folded in rows if topic.startswith("mnemolog.")]
