@@ -62,6 +62,8 @@ class Record:
     """Whether its user's key was destroyed: then it has no key and no value, and is skipped."""
     is_settled: bool = False
     """Whether it was appended together with what its delivery would lead to, so that no agent needs it."""
+    stored_hash: bytes = b""
+    """The hash of what the log stores, where `value` is something else: it was sealed. See `schemas.chain`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ class Appended:
 
     position: Position
     recorded_at: datetime
+    stored_hash: bytes = b""
+    """As `Record.stored_hash`."""
 
 
 class LogError(Exception):

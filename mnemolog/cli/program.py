@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli import erasure, keys, policy, usage, webhooks
+from mnemolog.cli import erasure, keys, policy, usage, verification, webhooks
 from mnemolog.cli.commands import (
     context,
     dead_letters,
@@ -52,6 +52,7 @@ for noun in (
     context,
     rebuild,
     doctor,
+    verification,
     usage,
 ):
     noun.install(program)

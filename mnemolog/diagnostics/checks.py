@@ -20,6 +20,7 @@ from mnemolog.access.key_file import KeyFileError, read_keys
 from mnemolog.diagnostics.calls import CALL_SECONDS, called_embedder, called_model
 from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.encryption_check import check_encryption
+from mnemolog.diagnostics.ledger_check import check_ledger
 from mnemolog.diagnostics.liveness import live_url
 from mnemolog.environment import SettingsError
 from mnemolog.log.connection import opened_log, retention_of
@@ -112,9 +113,11 @@ async def checked(
             _in_time("shards", _shards(settings), str(settings.data_dir), None),
             _in_time("encryption", check_encryption(settings, log_away, own), str(settings.data_dir), None),
         ]
+    # A worker knows of the ledger what it has folded: see the route of checks.
+    ledger = [await check_ledger(settings)] if folder.ok and own is None and log_away is None else []
     keys = [] if settings.api_keys_file is None else [_api_keys(settings.api_keys_file)]
     certificate = [] if settings.tls_cert_file is None else [_certificate(settings, settings.tls_cert_file)]
-    return [folder, *log, *keys, *certificate, *await asyncio.gather(*checks)]
+    return [folder, *log, *ledger, *keys, *certificate, *await asyncio.gather(*checks)]
 
 
 async def _in_time(

@@ -128,7 +128,7 @@ class Erasures:
     async def preview(self, owner: Owner) -> dict[str, Any]:
         """Return what an erasure would remove, and what would remain readable. Raises NotHeld, LogUnavailable."""
         in_clear = await self._in_clear(owner)
-        state = self._shards.state(owner)
+        state = self._shards.folded_state(owner)
         return {
             "user": owner.user_id,
             "events": self._shards.of(owner).observations.count_of(owner),
@@ -205,7 +205,7 @@ class Erasures:
         """Return whether anything of a user was ever accepted: a key was made for the first record."""
         if self._sealing.keys.has_key(owner) or not self._settings.encrypts:
             return True
-        state = self._shards.state(owner)
+        state = self._shards.folded_state(owner)
         return bool(
             self._shards.of(owner).observations.count_of(owner) or state.memories or await self._in_clear(owner)
         )

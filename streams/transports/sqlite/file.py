@@ -37,6 +37,7 @@ create table if not exists group_offsets(
     consumer_group text not null, partition_id integer not null, next_offset integer not null,
     primary key(consumer_group, partition_id)
 ) without rowid;
+create table if not exists heads(partition_id integer primary key, next_offset integer not null, head blob not null);
 """
 
 
