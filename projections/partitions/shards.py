@@ -310,8 +310,12 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
             await self._whole(owner).ledger.states.load(owner)
 
     def owners(self) -> list[Owner]:
-        """Return every user that this worker decides about; global owners too, each on one worker of the group."""
-        return [owner for shard in self.all() for owner in shard.ledger.owners() if self.counts(owner)]
+        """Return every user that this worker decides about; global owners too, each on one worker of the group.
+
+        Those whose history is damaged are not among them: nothing is decided about them.
+        """
+        found = [owner for shard in self.all() for owner in shard.ledger.owners() if self.counts(owner)]
+        return [owner for owner in found if self.damage(owner) is None] if self.damages() else found
 
     def damages(self) -> list[Damage]:
         """Return what is wrong with the histories that this worker folds; global ones are every worker's."""
