@@ -106,7 +106,7 @@ def first_gap(start: int, records: Sequence[Record]) -> tuple[int, str] | None:
         return None
     for record in records:
         offset = record.position.offset
-        if offset != start:
+        if offset > start:
             return start, f"the records from offset {start} to {offset - 1} are missing"
-        start += 1
+        start = max(start, offset + 1)
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -428,7 +428,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
             owner = Owner.of_key(record.key or b"")
         except InvalidOwner:
             return PARTITION
-        return name_of(owner) if self._belongs(owner) and not owner.is_partition else PARTITION
+        return name_of(owner) if self._belongs(owner) else PARTITION
 
     def _is_closed(self, batch: Batch, decision: Decision) -> bool:
         """Return whether a tick's decision comes after the tick's closing one."""
@@ -487,7 +487,10 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
             batch.vectors.append((name, event.memory_id, event.vector.data))
         if isinstance(event, (MemoryFormed, MemoryReinforced, MemoryRevised)):
             batch.cited.extend((name, source, event.memory_id, decision.version) for source in event.source_ids)
-    row = row_of_decision(record.value, vectors)
+    value = record.value
+    if decision.replaced is not None:  # as `ErasedUsers.erase_memory` leaves the row of one that was folded before
+        value = codec.encode(replace(decision, replaced=None))
+    row = row_of_decision(value, vectors)
     batch.decisions.append((name, decision.version, record.position.offset, decision.item_id, row))
 
 
