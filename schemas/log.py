@@ -63,7 +63,7 @@ class Record:
     is_settled: bool = False
     """Whether it was appended together with what its delivery would lead to, so that no agent needs it."""
     stored_hash: bytes = b""
-    """The hash of what the log stores, where `value` is something else: it was sealed. See `schemas.chain`."""
+    """The hash of what the log stores, where `value` is something else: it was sealed. See `schemas.messages.chain`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mnemolog.settings import Settings
-    from projections.shard.damage import Damage
+    from projections.shard.rows.damage import Damage
 
 _NAME: Final = "ledger"
 READ_SECONDS: Final = 4.0

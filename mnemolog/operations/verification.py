@@ -17,14 +17,14 @@ from mnemolog.log.sealing import SHARDS, given_keys
 from mnemolog.operations.erasing.receipts import Receipts, is_signed
 from mnemolog.operations.generations import Generations
 from projections.encrypted_files import sqlite3, unlock
-from projections.shard.damage import EXCHANGED, PARTITION, Damage, first_gap
 from projections.shard.errors import ShardDamaged, ShardUnavailable
+from projections.shard.rows.damage import EXCHANGED, PARTITION, Damage, first_gap
 from projections.shard.tables import VERSION, connect_to_read, name_of
 from projections.state.linked_histories import LinkedHistories
 from schemas import codec
-from schemas.chain import NO_HEAD, head_after, is_replaced_rightly
 from schemas.identity import InvalidOwner, Owner
 from schemas.log import UnknownTopic
+from schemas.messages.chain import NO_HEAD, head_after, is_replaced_rightly
 from schemas.messages.decision import Decision
 from schemas.messages.erasure import EraseUser
 from schemas.topics import GLOBALS, KEYS, LEDGER, partition_of

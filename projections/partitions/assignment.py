@@ -23,7 +23,7 @@ from projections.blocking_work import run_to_end
 if TYPE_CHECKING:
     from collections.abc import Collection, Coroutine, Iterable, Mapping
 
-    from projections.shard.damage import Damage
+    from projections.shard.rows.damage import Damage
     from projections.shard.shard import Shard
 
 MOVE_SECONDS: Final = 10.0

@@ -13,7 +13,7 @@ from projections.partitions.assignment import MOVE_SECONDS, Assignment, HistoryD
 from projections.partitions.fold_process import FoldProcesses
 from projections.partitions.generation import ignore_changes, open_globals, open_shard, path_in, prepare_folder
 from projections.partitions.sender import ShardSender
-from projections.shard.damage import LedgerDamaged, head_damage
+from projections.shard.rows.damage import LedgerDamaged
 from projections.shard.snapshot import digests_of, nothing
 from projections.shard.tables import name_of
 from schemas.topics import GLOBALS, LEDGER, partition_of
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from projections.index.encoding import Encoding
     from projections.partitions.assignment import Lease
     from projections.partitions.receiver import ShardReceiver
-    from projections.shard.damage import Damage
     from projections.shard.errors import ShardUnavailable
+    from projections.shard.rows.damage import Damage
     from projections.shard.shard import Shard
     from projections.state.memory import UserState
     from schemas.identity import Owner
@@ -164,7 +164,9 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         """
         number = -1 if shard is self.globals else shard.partition
         for _ in range(2):
-            damage = shard.ledger.damages.of_all() or head_damage(shard, self.kept_head)
+            damage = shard.ledger.damages.of_all()
+            if damage is None and self.kept_head is not None:
+                damage = shard.head_damage(*self.kept_head(shard.ledger_topic, shard.partition))
             if number in self._refolded or not (damage or shard.ledger.damages.all()):
                 break
             self._refolded.add(number)

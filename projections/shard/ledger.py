@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from projections.shard.damage import EXCHANGED, PARTITION, Damages
 from projections.shard.erased_users import ErasedUsers
 from projections.shard.foreseen_states import ForeseenStates
+from projections.shard.rows.damage import EXCHANGED, PARTITION, Damages
 from projections.shard.rows.intimacies import IntimacyRows
 from projections.shard.rows.memories import Vectors, decision_naming, decision_of_row, row_of_decision, row_of_memory
 from projections.shard.rows.wakes import WakeChanges, WakeRows
@@ -30,8 +30,8 @@ from projections.state.evolve import (
 )
 from projections.turns import stepwise
 from schemas import codec
-from schemas.chain import is_replaced_rightly
 from schemas.identity import InvalidOwner, Owner, partition_owner
+from schemas.messages.chain import is_replaced_rightly
 from schemas.messages.decision import MAX_CHANGES, Decision
 from schemas.messages.erasure import MemoryErased, UserErased
 from schemas.messages.events import (

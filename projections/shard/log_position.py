@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from schemas.chain import stored_hash
+from schemas.messages.chain import stored_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

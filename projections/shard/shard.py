@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from projections.blocking_work import run_in_thread
 from projections.encrypted_files import sqlite3
-from projections.shard.damage import PARTITION, Damage, first_gap
 from projections.shard.dead_letters import DeadLettersFold
 from projections.shard.errors import ShardUnavailable, trouble
 from projections.shard.group_commit import GroupCommit
@@ -20,13 +19,14 @@ from projections.shard.ledger import LedgerFold
 from projections.shard.log_position import are_of, ends_of, record_digest
 from projections.shard.observation_lookup import ObservationLookup
 from projections.shard.observations import ObservationsFold, remove_before
+from projections.shard.rows.damage import PARTITION, Damage, first_gap
 from projections.shard.rows.session_turns import SessionTurns
 from projections.shard.tables import begin_build, connect, end_build
 from projections.shard.turn_statistics import TurnStatistics
 from projections.shard.turn_vectors import TurnVectors
 from projections.shard.wal import Checkpoints
 from projections.turns import in_turns, to_end
-from schemas.chain import NO_HEAD, head_after
+from schemas.messages.chain import NO_HEAD, head_after
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:
@@ -186,6 +186,16 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
             f"lacks, remove {self.path})"
         )
         return Damage(PARTITION, topic, self.partition, min(end, reached - 1), what)
+
+    def head_damage(self, end: int, head: bytes) -> Damage | None:
+        """Return what is wrong where the records folded do not lead to the head that the log keeps; None where they do.
+
+        Where more was appended meanwhile, that is folded by and by.
+        """
+        if end != self.offset(self.ledger_topic) or head == self.head:
+            return None
+        what = f"the records before offset {end} are not those that were appended: their head is another one"
+        return Damage(PARTITION, self.ledger_topic, self.partition, end, what)
 
     def start_over(self) -> None:
         """Empty all tables: the next fold begins at offset 0. Raises ShardUnavailable, ShardDamaged."""

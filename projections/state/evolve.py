@@ -17,9 +17,9 @@ from projections.state.places import places_of
 from projections.state.statement_index import StatementIndex
 from projections.state.wakes import evolve_wakes
 from schemas import codec
-from schemas.chain import HASH_BYTES, hash_of
 from schemas.disclosure import describe
 from schemas.fast_init import replacer
+from schemas.messages.chain import HASH_BYTES, hash_of
 from schemas.messages.erasure import EraseUser, MemoryErased, UserErased
 from schemas.messages.events import (
     LEDGER_EVENTS,

@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from projections.partitions.assignment import HistoryDamaged, NotHeld
-from projections.shard.damage import PARTITION
 from projections.shard.errors import ShardDamaged, ShardUnavailable
+from projections.shard.rows.damage import PARTITION
 from projections.state.evolve import ERASE, Unfit, events_of, evolve, is_cut_off, is_decided, is_passed, link_of
 from schemas import codec, telemetry
 from schemas.disclosure import describe

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from schemas import telemetry
-from schemas.chain import hash_of, stored_hash
 from schemas.identity import InvalidOwner, Owner
 from schemas.log import ERASED_VALUE, Appended, LogUnavailable, NewRecord, Record
+from schemas.messages.chain import hash_of, stored_hash
 from schemas.messages.dead_letters import headers_in_clear
 from schemas.topics import LEDGERS
 from streams.sealing import sealed_record

@@ -21,9 +21,9 @@ from projections.state.digest import digests
 from projections.state.evolve import ERASE
 from projections.state.memory import ACTIVE, UserState
 from schemas import codec
-from schemas.chain import hash_of
 from schemas.identity import event_of_piece
 from schemas.log import LogUnavailable
+from schemas.messages.chain import hash_of
 from schemas.messages.decision import Decision
 from schemas.messages.events import MemoryFormed, MemoryImported
 from schemas.messages.inbox import INBOX_ITEMS, CandidatesExtracted, Tick

@@ -15,10 +15,10 @@ from projections.state.erased_words import ErasedWords
 from projections.state.evolve import events_of
 from projections.turns import TimeSlice, in_turns
 from schemas import codec
-from schemas.chain import hash_of, stored_hash
 from schemas.inputs.decoding import ForeignKey, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
 from schemas.log import ERASED_VALUE
+from schemas.messages.chain import hash_of, stored_hash
 from schemas.messages.dead_letters import DeadLetter
 from schemas.messages.decision import Decision
 from schemas.messages.erasure import MemoryErased

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from schemas.chain import NO_HEAD, STORED_AS, hash_of, next_head
+from schemas.messages.chain import NO_HEAD, STORED_AS, hash_of, next_head
 from schemas.topics import LEDGERS
 from streams.transports.sqlite.file import OFFSET_BITS
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from schemas.chain import NO_HEAD
 from schemas.log import Appended, LogDamaged, LogError, LogMoved, Position, UnknownTopic
+from schemas.messages.chain import NO_HEAD
 from streams.transports.directory_lock import DirectoryLock
 from streams.transports.milliseconds import from_ms, to_ms
 from streams.transports.recent_records import RecentRecords, as_read

@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from projections.stale_bytes import StillWritten, clear_gaps
-from schemas.chain import STORED_AS, hash_of, kept_hash
 from schemas.log import ERASED_VALUE, LogUnavailable
+from schemas.messages.chain import STORED_AS, hash_of, kept_hash
 from schemas.messages.dead_letters import headers_in_clear
 from schemas.topics import LEDGERS
 from streams.transports.sqlite.file import LOG_FILE, OFFSET_BITS

@@ -10,7 +10,7 @@ from support.memory_log import MemoryLog
 from support.workbench import Workbench
 
 from mnemolog.operations.generations import NO_SWITCHES, Generations, active_folder
-from projections.shard.damage import LedgerDamaged
+from projections.shard.rows.damage import LedgerDamaged
 from schemas.topics import LEDGER
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from projections.shard.errors import ShardUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from projections.shard.shard import Shard
     from projections.shard.tables import ShardConnection
     from schemas.log import Record
 
@@ -86,18 +85,6 @@ class Damages:
             self._connection.execute("delete from damages where owner=?", (name,))
         for row in found:
             self._connection.execute("insert or ignore into damages values(?,?,?)", row)
-
-
-def head_damage(shard: Shard, kept_head: Callable[[str, int], tuple[int, bytes]] | None) -> Damage | None:
-    """Return what is wrong where the records folded do not lead to the head that the log keeps; None where they do."""
-    if kept_head is None:
-        return None
-    topic, partition, reached = shard.ledger_topic, shard.partition, shard.offset(shard.ledger_topic)
-    end, head = kept_head(topic, partition)
-    if end != reached or head == shard.head:  # more was appended meanwhile: that is folded by and by
-        return None
-    what = f"the records before offset {end} are not those that were appended: their head is another one"
-    return Damage(PARTITION, topic, partition, end, what)
 
 
 def first_gap(start: int, records: Sequence[Record]) -> tuple[int, str] | None:
