@@ -39,7 +39,18 @@ if TYPE_CHECKING:
 COFFEE = "用户喜欢喝咖啡"
 RUNNING = "用户喜欢跑步"
 CAT = "用户有一只猫"
-NOISE = NewRecord(topic=LEDGER.name, partition=0, key=XIAOMING.key, value=b"no decision")
+VOID = Decision(
+    envelope=remember(COFFEE, "late").envelope,
+    item_id="late",
+    item_type="RememberFact",
+    item_partition=0,
+    item_offset=0,
+    version=0,
+    covered=[],
+    outcomes=[],
+    events=[],
+)
+NOISE = NewRecord(topic=LEDGER.name, partition=0, key=XIAOMING.key, value=codec.encode(VOID))
 
 
 class PacedLog(MemoryLog):
