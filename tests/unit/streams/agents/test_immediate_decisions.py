@@ -15,7 +15,7 @@ from support.workbench import Workbench
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import LogMoved, LogUnavailable, NewRecord, RecordTooLarge
-from schemas.messages.decision import MAX_CHANGES
+from schemas.messages.decision import MAX_CHANGES, Decision
 from schemas.messages.erasure import Cut, EraseMemory, EraseUser
 from schemas.topics import CONVERSATIONS, INBOX, LEDGER
 from streams.agents.immediate_decisions import (
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from projections.shard.ledger import Batch
     from schemas.log import Appended, Record
-    from schemas.messages.decision import Decision
     from streams.agents.remember import Remember
 
 COFFEE = "用户喜欢喝咖啡"
