@@ -57,6 +57,7 @@ from projections.embedding.serving import ServingEmbedder
 from projections.index.sync import IndexSync
 from projections.partitions.index_source import ShardIndexSource
 from projections.partitions.shards import Shards
+from schemas import codec
 from schemas.inputs.input_events import new_event
 from schemas.log import NewRecord
 from schemas.topics import INBOX
@@ -369,7 +370,8 @@ class Promised:
         vectors = self._shards.of(owner).ledger.vectors(owner)
         decision = decide(self._shards.state(owner), answer, place, vectors, self._parameters)
         [inbox] = answer_records(partition, [answer])
-        ledger = decision_record(*self._shards.ledger_of(owner), owner, decision, None)
+        value = codec.encode_cached(decision)
+        ledger = decision_record(*self._shards.ledger_of(owner), owner, decision, value, None)
         for one in (ended, *await self._log.append([inbox, ledger])):
             await self._shards.up_to(one.position.topic, one.position.partition, one.position.offset + 1)
         await self._index_sync.try_flush()

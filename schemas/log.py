@@ -65,6 +65,8 @@ class Record:
     """Whether its user's key was destroyed: then it has no key and no value, and is skipped."""
     is_settled: bool = False
     """Whether it was appended together with what its delivery would lead to, so that no agent needs it."""
+    stored_hash: bytes = b""
+    """The hash of what the log stores, where `value` is something else: it was sealed. See `schemas.messages.chain`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,8 @@ class Appended:
 
     position: Position
     recorded_at: datetime
+    stored_hash: bytes = b""
+    """As `Record.stored_hash`."""
 
 
 class LogError(Exception):

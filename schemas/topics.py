@@ -70,6 +70,7 @@ WEBHOOKS: Final = Topic(
 WEBHOOK_PROGRESS: Final = Topic("mnemolog.webhook-progress", (WebhookProgress,), single_partition=True, compacted=True)
 DEAD_LETTERS: Final = Topic("mnemolog.dead-letters", (DeadLetter,), max_record_bytes=MAX_LETTER_BYTES)
 
+LEDGERS: Final = frozenset({LEDGER.name, GLOBALS.name})
 INPUTS: Final = (CONVERSATIONS, SCREENSHOTS, ARTICLES)
 TOPICS: Final = (
     *INPUTS,

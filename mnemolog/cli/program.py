@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli import backup, clock, erasure, keys, policy, usage, webhooks
+from mnemolog.cli import backup, clock, erasure, keys, policy, usage, verification, webhooks
 from mnemolog.cli.commands import (
     context,
     dead_letters,
@@ -53,6 +53,7 @@ for noun in (
     rebuild,
     backup,
     doctor,
+    verification,
     usage,
 ):
     noun.install(program)

@@ -22,6 +22,7 @@ from mnemolog.diagnostics.calls import CALL_SECONDS, called_embedder, called_mod
 from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.clock_check import check_clock
 from mnemolog.diagnostics.encryption_check import check_encryption
+from mnemolog.diagnostics.ledger_check import check_ledger
 from mnemolog.diagnostics.liveness import live_url
 from mnemolog.environment import SettingsError
 from mnemolog.log.connection import opened_log, retention_of
@@ -117,10 +118,13 @@ async def checked(
             _in_time("encryption", check_encryption(settings, log_away, own), str(settings.data_dir), None),
         ]
         checks.append(check_backup(settings))
+    is_whole = folder.ok and own is None
+    # A worker knows of the ledger what it has folded: see the route of checks.
+    ledger = [await check_ledger(settings)] if is_whole and log_away is None else []
     keys = [] if settings.api_keys_file is None else [_api_keys(settings.api_keys_file)]
     certificate = [] if settings.tls_cert_file is None else [_certificate(settings, settings.tls_cert_file)]
-    clock = await check_clock(settings, note) if folder.ok and own is None and not log_away else []
-    return [folder, *log, *clock, *keys, *certificate, *await asyncio.gather(*checks)]
+    clock = await check_clock(settings, note) if is_whole and not log_away else []
+    return [folder, *log, *ledger, *clock, *keys, *certificate, *await asyncio.gather(*checks)]
 
 
 async def _in_time(

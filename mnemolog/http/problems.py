@@ -24,6 +24,7 @@ from mnemolog.wakes.stream import UnknownPosition
 from projections.embedding.choice import EmbedderUnusable
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
 from projections.index.protocol import IndexUnavailable
+from projections.partitions.assignment import HistoryDamaged
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.identity import InvalidOwner
 from schemas.inputs.faults import path_of, plain
@@ -45,6 +46,7 @@ _STATUSES: Final[dict[type[Exception], HTTPStatus]] = {
     LogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     RecordTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     ShardUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    HistoryDamaged: HTTPStatus.SERVICE_UNAVAILABLE,
     IndexUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     EmbedderUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     PeerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mnemolog.log.connection import opened_log
 from mnemolog.log.sealing import given_keys
 from projections.queries.export import memory_line, place_of, wake_lines
-from projections.state.evolve import after_item, apply_all, events_of
+from projections.state.evolve import after_item, apply_all, events_of, link_of
 from projections.state.memory import UserState
 from schemas import codec
 from schemas.identity import SYSTEM_TENANT
@@ -56,7 +56,7 @@ class Salvage:
         state = self.states.get(owner) or UserState(owner=owner)
         if decision.version <= state.version:
             return  # void: another decision of this version came first
-        state = after_item(state, decision)
+        state = after_item(state, decision, link_of(decision, record.value))
         for event in events_of(decision):
             try:
                 state = apply_all(state, (event,), decision.envelope.recorded_at)

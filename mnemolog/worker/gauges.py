@@ -57,7 +57,7 @@ class Gauges(Collector):
     async def look(self) -> None:
         """Read log and shards anew."""
         await self._read_letters()
-        self._metrics = [*await self._lags(), self._dead(), await self._memories(), self._void()]
+        self._metrics = [*await self._lags(), self._dead(), await self._memories(), self._void(), self._damage()]
 
     async def _read_letters(self) -> None:
         """Count the dead letters since the last look."""
@@ -117,6 +117,14 @@ class Gauges(Collector):
         for step, age in oldest.items():
             seconds.add_metric((step,), age)
         return [items, seconds]
+
+    def _damage(self) -> Metric:
+        family = GaugeMetricFamily(
+            "mnemolog_damaged_histories", "Users, or partitions, whose part of the log is damaged"
+        )
+        hindered = self._shards.assignment.hindrances.keys() - set(self._shards.held())
+        family.add_metric((), len(self._shards.damages()) + len(hindered))
+        return family
 
     def _void(self) -> Metric:
         family = CounterMetricFamily("mnemolog_void_decisions", "Decisions that did not count")

@@ -294,6 +294,8 @@ class Worker:
             self.embedder = ServingEmbedder(self._embedder)
         self.extractor = self._extractor or self._make_extractor()
         self.shards = Shards(active_folder(settings.data_dir), self._retrying_log, settings.partitions)
+        if isinstance(self._inner_log, SqliteLog):
+            self.shards.kept_head = self._inner_log.kept_head
         self.hindrances = self.shards.assignment.hindrances
         self.index_sync = IndexSync(components.index_maker(settings), ShardIndexSource(self.shards))
         self.shards.subscribe(self.index_sync)

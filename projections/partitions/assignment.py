@@ -23,6 +23,7 @@ from projections.blocking_work import run_to_end
 if TYPE_CHECKING:
     from collections.abc import Collection, Coroutine, Iterable, Mapping
 
+    from projections.shard.rows.damage import Damage
     from projections.shard.shard import Shard
 
 MOVE_SECONDS: Final = 10.0
@@ -39,6 +40,14 @@ class NotHeld(Exception):
             else f"partition {partition} is not answered yet: {hindrance}"
         )
         self.partition = partition
+
+
+class HistoryDamaged(NotHeld):
+    """What the log holds of a user, or of all users of a partition, is not what was appended: nothing is answered."""
+
+    def __init__(self, damage: Damage) -> None:
+        Exception.__init__(self, str(damage))
+        self.partition = damage.partition
 
 
 def first_hindered(partitions: Iterable[int], hindrances: Mapping[int, str]) -> NotHeld | None:

@@ -20,7 +20,7 @@ def pack(records: Sequence[Record]) -> Iterator[bytes]:
     rows, size = [], 0
     for number, record in enumerate(records, 1):
         place, content = (record.position.offset, record.recorded_at), (record.key, record.value, record.headers)
-        rows.append((*place, *content, record.is_erased))
+        rows.append((*place, *content, record.is_erased, record.stored_hash))
         size += len(record.value)
         if size >= FRAME_BYTES or number == len(records):
             yield pickle.dumps((topic, partition, rows), pickle.HIGHEST_PROTOCOL)
@@ -38,6 +38,7 @@ def unpack(frame: bytes) -> list[Record]:
             value=value,
             headers=headers,
             is_erased=is_erased,
+            stored_hash=stored_hash,
         )
-        for offset, at, key, value, headers, is_erased in rows
+        for offset, at, key, value, headers, is_erased, stored_hash in rows
     ]

@@ -9,11 +9,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from projections.encrypted_files import sqlite3
-from projections.partitions.assignment import MOVE_SECONDS, Assignment, NotHeld
+from projections.partitions.assignment import MOVE_SECONDS, Assignment, HistoryDamaged, NotHeld
 from projections.partitions.fold_process import FoldProcesses
 from projections.partitions.generation import ignore_changes, open_globals, open_shard, path_in, prepare_folder
 from projections.partitions.sender import ShardSender
+from projections.shard.rows.damage import LedgerDamaged
 from projections.shard.snapshot import digests_of, nothing
+from projections.shard.tables import name_of
 from schemas.topics import GLOBALS, LEDGER, partition_of
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from projections.partitions.assignment import Lease
     from projections.partitions.receiver import ShardReceiver
     from projections.shard.errors import ShardUnavailable
+    from projections.shard.rows.damage import Damage
     from projections.shard.shard import Shard
     from projections.state.memory import UserState
     from schemas.identity import Owner
@@ -74,6 +77,10 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         self._folder = folder
         self._log = log
         self._listener: ShardListener = _NoListener()
+        self.kept_head: Callable[[str, int], tuple[int, bytes]] | None = None
+        """Returns the head that the log itself keeps of a partition of the ledger; None where it keeps none."""
+        self._refolded: set[int] = set()
+        """Partitions whose damaged ledger was folded anew by this process, to see whether the log is whole again."""
         self.encoding: Encoding | None = None
         """Vectors that searches read instead of the log's; None: the log's."""
         self.assignment = Assignment(move_seconds)
@@ -126,6 +133,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
                 if not lease.is_valid:
                     return
                 await shard.catch_up_at_start()
+                await self._require_whole(shard)
                 await self.fold_globals()
             finally:  # also when this is cancelled, or the lease has ended: it is open, and may soon be held again
                 self.assignment.put_back(partition, shard)
@@ -143,12 +151,34 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
             if not self._globals_opened:
                 await self._start_over_if_strange(self.globals)
                 await self.globals.catch_up()
+                await self._require_whole(self.globals)
                 self._listener.mark_missed(self.globals)
                 self._globals_opened = True
                 self.assignment.hold_globals()
         await self.globals.catch_up()
 
+    async def _require_whole(self, shard: Shard) -> None:
+        """Raise LedgerDamaged where the ledger of a shard's partition is not what was appended.
+
+        A shard that has met damage is folded anew first, once: the log may have been mended since.
+        """
+        number = -1 if shard is self.globals else shard.partition
+        for _ in range(2):
+            damage = shard.ledger.damages.of_all()
+            if damage is None and self.kept_head is not None:
+                damage = shard.head_damage(*self.kept_head(shard.ledger_topic, shard.partition))
+            if number in self._refolded or not (damage or shard.ledger.damages.all()):
+                break
+            self._refolded.add(number)
+            self._listener.forget(shard.ledger.owners())
+            shard.start_over()
+            await shard.catch_up_at_start()
+        if damage is not None:
+            raise LedgerDamaged(str(damage))
+
     async def _start_over_if_strange(self, shard: Shard) -> None:
+        if (lost := await shard.lost_head()) is not None:
+            raise LedgerDamaged(str(lost))
         if not await shard.follows_log():
             log.warning("shard %s is no fold of this log, and is folded anew", shard.path.name)
             self._listener.forget(shard.ledger.owners())
@@ -251,21 +281,53 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         if not self.counts(owner):
             raise NotHeld(self.partition(owner))
 
+    def damage(self, owner: Owner) -> Damage | None:
+        """Return what is wrong with a user's history, None where nothing is. Raises NotHeld."""
+        return self.of(owner).ledger.damages.of(name_of(owner))
+
+    def _whole(self, owner: Owner) -> Shard:
+        """Return the shard of an owner whose history is whole. Raises NotHeld, HistoryDamaged."""
+        shard = self.of(owner)
+        if shard.ledger.damages.all() and (damage := shard.ledger.damages.of(name_of(owner))) is not None:
+            raise HistoryDamaged(damage)
+        return shard
+
     def state(self, owner: Owner) -> UserState:
-        """Return a user's state. Raises NotHeld, ShardDamaged, ShardUnavailable."""
+        """Return a user's state. Raises NotHeld, HistoryDamaged, ShardDamaged, ShardUnavailable."""
+        return self._whole(owner).ledger.state(owner)
+
+    def folded_state(self, owner: Owner) -> UserState:
+        """Return a user's state as far as it could be folded, be it whole or not: for who erases the user.
+
+        Raises NotHeld, ShardDamaged, ShardUnavailable.
+        """
         return self.of(owner).ledger.state(owner)
 
     async def load(self, owner: Owner) -> None:
         """Read a user's state into the cache, others having their turn; `state` does it otherwise, in one go.
 
-        Raises NotHeld at once. A shard that is closed or exchanged meanwhile is left to `state`.
+        Raises NotHeld, HistoryDamaged at once. A shard that is closed or exchanged meanwhile is left to `state`.
         """
         with suppress(sqlite3.ProgrammingError):
-            await self.of(owner).ledger.states.load(owner)
+            await self._whole(owner).ledger.states.load(owner)
 
     def owners(self) -> list[Owner]:
-        """Return every user that this worker decides about; global owners too, each on one worker of the group."""
-        return [owner for shard in self.all() for owner in shard.ledger.owners() if self.counts(owner)]
+        """Return every user that this worker decides about; global owners too, each on one worker of the group.
+
+        Those whose history is damaged are not among them: nothing is decided about them.
+        """
+        found = [owner for shard in self.all() for owner in shard.ledger.owners() if self.counts(owner)]
+        return [owner for owner in found if self.damage(owner) is None] if self.damages() else found
+
+    def damages(self) -> list[Damage]:
+        """Return what is wrong with the histories that this worker folds; global ones are every worker's."""
+        return [damage for shard in self.all() for damage in shard.ledger.damages.all().values()]
+
+    def require_whole(self, tenant: str | None = None) -> None:
+        """Raise HistoryDamaged where the history of a user, or of one of a tenant, is damaged."""
+        for damage in self.damages():
+            if tenant is None or not damage.user or damage.user.partition("/")[0] == tenant:
+                raise HistoryDamaged(damage)
 
     def known(self, others: Iterable[Owner] = ()) -> list[Owner]:
         """Return whom this worker has anything of, decided or not, and those of some others that are its own."""
@@ -288,7 +350,11 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         return next((one for one in found if one is not None and one[0].tenant == tenant), None)
 
     async def digests(self, go_on: Callable[[], None] = nothing) -> dict[str, str]:
-        """Return the digests over every user that this worker decides about. Raises ShardUnavailable, ShardDamaged."""
+        """Return the digests over every user that this worker decides about.
+
+        Raises HistoryDamaged, ShardUnavailable, ShardDamaged.
+        """
+        self.require_whole()
         return await digests_of([shard.committed_file() for shard in self.all()], self.counts, go_on)
 
     async def record(self, position: Position) -> Record | None:

@@ -390,6 +390,7 @@ class IndexSearch:
         One is made at a time.
         """
         async with self._past_states:
+            await self._shards.load(owner)
             decisions = await in_turns(decisions_in_steps(lambda: self._shards.of(owner).ledger, owner))
             return await asyncio.to_thread(state_at, owner, [decision for _, decision in decisions], as_of)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from projections.shard.erased_users import ErasedUsers
 from projections.shard.foreseen_states import ForeseenStates
+from projections.shard.rows.damage import EXCHANGED, PARTITION, Damages
 from projections.shard.rows.intimacies import IntimacyRows
 from projections.shard.rows.memories import Vectors, decision_naming, decision_of_row, row_of_decision, row_of_memory
 from projections.shard.rows.wakes import WakeChanges, WakeRows
@@ -24,10 +25,13 @@ from projections.state.evolve import (
     evolve_some,
     is_decided,
     item_key,
+    link_of,
+    unlike_appended,
 )
 from projections.turns import stepwise
 from schemas import codec
-from schemas.identity import Owner, partition_owner
+from schemas.identity import InvalidOwner, Owner, partition_owner
+from schemas.messages.chain import is_replaced_rightly
 from schemas.messages.decision import MAX_CHANGES, Decision
 from schemas.messages.erasure import MemoryErased, UserErased
 from schemas.messages.events import (
@@ -41,7 +45,7 @@ from schemas.messages.events import (
     TickApplied,
 )
 from schemas.messages.inbox import TICKS
-from schemas.topics import INBOX
+from schemas.topics import INBOX, LEDGER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -99,6 +103,21 @@ class Batch:
     removed: dict[Owner, set[str]] = field(default_factory=dict)
     """The memories that went with an erasure."""
     void: int = 0
+    damages: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """By user, the offset of the first record that does not follow the log before it, and what is wrong with it."""
+    is_linked: bool = False
+    """Whether one of its decisions is linked to the one before it."""
+    healed: set[str] = field(default_factory=set)
+    """Users who were erased, so that nothing of a damaged history counts any more."""
+
+    def damage(self, name: str, offset: int, what: str) -> None:
+        """Gather what is wrong with a user's history."""
+        self.damages.setdefault(name, (offset, what))
+
+    def heal(self, name: str) -> None:
+        """Gather that a user's history begins anew."""
+        self.healed.add(name)
+        self.damages.pop(name, None)
 
     def indexed_changes(self) -> dict[Owner, list[str]]:
         """Return the memories of which an index has something else now: decay and recalls change nothing of that."""
@@ -137,8 +156,12 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         connection: ShardConnection,
         partition: int | None,
         belongs: Callable[[Owner], bool] = lambda _: True,
+        topic: str = LEDGER.name,
     ) -> None:
-        """`belongs` says whether an owner's decisions belong in this shard's ledger: those of others are void."""
+        """`belongs` says whether an owner's decisions belong in this shard's ledger: those of others are void.
+
+        `topic` is where they stand.
+        """
         self._connection = connection
         self._partition = partition
         self._belongs = belongs
@@ -147,6 +170,9 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         self._intimacy = IntimacyRows(connection)
         self.states = UserStates(connection, self.wakes, self._intimacy)
         self.foreseen = ForeseenStates()
+        self.damages = Damages(connection, topic, partition or 0)
+        self._is_linked = False
+        """Whether a linked decision is known to have been folded."""
         self.void_decisions = 0
         """Decisions folded by this process that do not count. Records that are no decision are not among them."""
 
@@ -155,6 +181,8 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         self.foreseen.clear()
         self.states.forget()
         self.erased_users.forget()
+        self.damages.forget()
+        self._is_linked = False
 
     def state(self, owner: Owner) -> UserState:
         """Return a user's state; an unknown user has an empty one."""
@@ -283,6 +311,8 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
             except (codec.Undecodable, Unfit) as error:
                 log.warning("the record at %s is void: %s", record.position, error)
                 batch.void += is_decision
+                if not is_decision and (batch.is_linked or self._has_links()):
+                    batch.damage(self._named(record), record.position.offset, f"the record cannot be read ({error})")
         yield from self._gather_memory_rows(batch)
         return batch
 
@@ -294,18 +324,27 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         state = batch.states.get(owner) or self.state(owner)
         owner = state.owner  # one object for all decisions of a user: dicts need not compare it
         foreseen = self.foreseen.take(state, decision)
-        if not counts(state, decision) or self._is_closed(batch, decision):
+        is_new = counts(state, decision) and not self._is_closed(batch, decision)
+        if decision.previous is not None or state.tip:
+            batch.is_linked = True
+            wrong = unlike_appended(state, decision) if is_replaced_rightly(record, decision) else EXCHANGED
+            if wrong is not None:
+                batch.damage(name_of(owner), record.position.offset, wrong)
+                return False
+        if not is_new:
             return False
+        link = link_of(decision, record.value)
         if len(decision.events) <= EVENTS_A_STEP:
             events = events_of(decision)
-            after = foreseen or evolve(state, decision, events)
+            after = foreseen or evolve(state, decision, events, link)
         else:
-            events, after = yield from self._evolving(state, decision, foreseen)
+            events, after = yield from self._evolving(state, decision, link, foreseen)
         batch.before.setdefault(owner, state)
         batch.states[owner] = after
         for event in events:
             if isinstance(event, UserErased):
                 batch.erase(owner, event, (INBOX.name, decision.item_offset + 1), state.memories)
+                batch.heal(name_of(owner))
             elif isinstance(event, MemoryErased):
                 batch.erase_memory(owner, event, decision)
         _gather_rows(batch, owner, decision, events, record)
@@ -313,11 +352,11 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
 
     @staticmethod
     def _evolving(
-        state: UserState, decision: Decision, foreseen: UserState | None
+        state: UserState, decision: Decision, link: bytes, foreseen: UserState | None
     ) -> Generator[None, None, tuple[tuple[LedgerEvent, ...], UserState]]:
         """Return the many events of a decision and the state after them, in steps. Raises Undecodable, Unfit."""
         events = list["LedgerEvent"]()
-        after = after_item(state, decision) if foreseen is None else foreseen
+        after = after_item(state, decision, link) if foreseen is None else foreseen
         for begin in range(0, len(decision.events), EVENTS_A_STEP):
             some = events_in(decision.events[begin : begin + EVENTS_A_STEP])
             if foreseen is None:
@@ -345,11 +384,8 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         for owner, (event, inbox) in batch.erased.items():
             self.erased_users.erase(owner, event, inbox)
         run(
-            "insert or replace into users values(?,?,?,?,?,?,?)",
-            [
-                (name_of(o), s.version, s.last_item, s.last_offset, s.last_part, s.last_part_closed, _iso(s.erased_at))
-                for o, s in batch.states.items()
-            ],
+            "insert or replace into users values(?,?,?,?,?,?,?,?)",
+            [(name_of(owner), *_row_of(state)) for owner, state in batch.states.items()],
         )
         run(
             "insert into memories values(?,?,?,?) on conflict(owner, memory_id) do update set body=excluded.body",
@@ -364,6 +400,7 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         self._intimacy.write(batch.intimacies, batch.states)
         for owner, gone, decision in batch.erased_memories:
             self.erased_users.erase_memory(owner, gone, decision)
+        self.damages.write([(name, *found) for name, found in batch.damages.items()], batch.healed)
 
     def keep(self, batch: Batch) -> None:
         """Cache the states of a batch. Only once it is written: no other state may be seen."""
@@ -372,6 +409,26 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         for owner, state in batch.states.items():
             self.states.keep(owner, state)
         self.void_decisions += batch.void
+        self._is_linked |= batch.is_linked
+        if batch.damages or batch.healed:
+            self.damages.forget()
+            for name, (offset, what) in batch.damages.items():
+                log.error("%s", self.damages.of(name) or f"{name} at {offset}: {what}")
+
+    def _has_links(self) -> bool:
+        """Return whether a user's last decision is linked: then everything here comes from writers that link."""
+        if not self._is_linked:
+            found = self._connection.execute("select 1 from users where length(tip) > 0 limit 1").fetchone()
+            self._is_linked = found is not None
+        return self._is_linked
+
+    def _named(self, record: Record) -> str:
+        """Return the user whose key a record has, if it belongs here; else PARTITION."""
+        try:
+            owner = Owner.of_key(record.key or b"")
+        except InvalidOwner:
+            return PARTITION
+        return name_of(owner) if self._belongs(owner) else PARTITION
 
     def _is_closed(self, batch: Batch, decision: Decision) -> bool:
         """Return whether a tick's decision comes after the tick's closing one."""
@@ -379,6 +436,12 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
             return False
         closer = partition_owner(self._partition)
         return is_decided(batch.states.get(closer) or self.state(closer), decision.item_id)
+
+
+def _row_of(state: UserState) -> tuple[object, ...]:
+    """Return what the table of users has of a state besides the user's name."""
+    last = state.last_item, state.last_offset, state.last_part, state.last_part_closed
+    return (state.version, *last, _iso(state.erased_at), state.tip)
 
 
 def _iso(instant: datetime | None) -> str | None:
@@ -424,7 +487,10 @@ def _gather_rows(batch: Batch, owner: Owner, decision: Decision, events: Sequenc
             batch.vectors.append((name, event.memory_id, event.vector.data))
         if isinstance(event, (MemoryFormed, MemoryReinforced, MemoryRevised)):
             batch.cited.extend((name, source, event.memory_id, decision.version) for source in event.source_ids)
-    row = row_of_decision(record.value, vectors)
+    value = record.value
+    if decision.replaced is not None:  # as `ErasedUsers.erase_memory` leaves the row of one that was folded before
+        value = codec.encode(replace(decision, replaced=None))
+    row = row_of_decision(value, vectors)
     batch.decisions.append((name, decision.version, record.position.offset, decision.item_id, row))
 
 

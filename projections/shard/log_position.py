@@ -7,8 +7,9 @@ digest of the last record folded is kept with it (the column is called `mark`).
 from __future__ import annotations
 
 import asyncio
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+from schemas.messages.chain import stored_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,9 @@ _ERASED: Final = bytes(16)
 
 def record_digest(record: Record) -> bytes:
     """Return the digest (16 bytes) that distinguishes a record from another one at its offset."""
-    return _ERASED if record.is_erased else blake2b(record.value, digest_size=16).digest()
+    if record.is_erased and not record.stored_hash:
+        return _ERASED
+    return stored_hash(record)[:16]
 
 
 async def are_of(log: Log, partition: int, positions: Iterable[LogPosition]) -> bool:
@@ -37,7 +40,7 @@ async def _is_of(log: Log, partition: int, position: LogPosition) -> bool:
     if next_offset > await log.end(topic, partition):
         return False
     for record in await log.read(topic, partition, next_offset - 1, 1):
-        is_known = record.position.offset == next_offset - 1 and not record.is_erased
+        is_known = record.position.offset == next_offset - 1 and (record.stored_hash or not record.is_erased)
         if is_known and digest != _ERASED and record_digest(record) != digest:
             return False
     return True

@@ -19,12 +19,14 @@ from projections.shard.ledger import LedgerFold
 from projections.shard.log_position import are_of, ends_of, record_digest
 from projections.shard.observation_lookup import ObservationLookup
 from projections.shard.observations import ObservationsFold, remove_before
+from projections.shard.rows.damage import PARTITION, Damage, first_gap
 from projections.shard.rows.session_turns import SessionTurns
 from projections.shard.tables import begin_build, connect, end_build
 from projections.shard.turn_statistics import TurnStatistics
 from projections.shard.turn_vectors import TurnVectors
 from projections.shard.wal import Checkpoints
 from projections.turns import in_turns, to_end
+from schemas.messages.chain import NO_HEAD, head_after
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:
@@ -92,7 +94,8 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         self._connection = connect(self.path)
         self.checkpoints = Checkpoints(self.path)
         self._offsets: dict[str, int] = self._read_offsets()
-        self.ledger = LedgerFold(self._connection, None if self._holds_globals else self.partition, self._belongs)
+        partition = None if self._holds_globals else self.partition
+        self.ledger = LedgerFold(self._connection, partition, self._belongs, self.ledger_topic)
         self.dead_letters = DeadLettersFold(self._connection, self.ledger.erased_users)
         self.observations = ObservationLookup(self._connection, self.partition, self.dead_letters)
         self.session_turns = SessionTurns(self._connection)
@@ -168,6 +171,32 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         rows = self._connection.execute("select topic, next, mark from offsets").fetchall()
         return await are_of(self._log, self.partition, [row for row in rows if row[0] in self.topics])
 
+    async def lost_head(self) -> Damage | None:
+        """Return what is wrong where the log does not reach the head that was folded, or has another record there."""
+        topic, reached = self.ledger_topic, self.offset(self.ledger_topic)
+        if not reached:
+            return None
+        query = "select topic, next, mark from offsets where topic=?"
+        if await are_of(self._log, self.partition, self._connection.execute(query, (topic,)).fetchall()):
+            return None
+        end = await self._log.end(topic, self.partition)
+        lacks = f"the log ends at {end}" if end < reached else f"the record at {reached - 1} is another one by now"
+        what = (
+            f"it was folded up to offset {reached}, and {lacks} (to go on with the log as it is, and without what it "
+            f"lacks, remove {self.path})"
+        )
+        return Damage(PARTITION, topic, self.partition, min(end, reached - 1), what)
+
+    def head_damage(self, end: int, head: bytes) -> Damage | None:
+        """Return what is wrong where the records folded do not lead to the head that the log keeps; None where they do.
+
+        Where more was appended meanwhile, that is folded by and by.
+        """
+        if end != self.offset(self.ledger_topic) or head == self.head:
+            return None
+        what = f"the records before offset {end} are not those that were appended: their head is another one"
+        return Damage(PARTITION, self.ledger_topic, self.partition, end, what)
+
     def start_over(self) -> None:
         """Empty all tables: the next fold begins at offset 0. Raises ShardUnavailable, ShardDamaged."""
         self.writes.discard()
@@ -185,7 +214,11 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
 
     def _read_offsets(self) -> dict[str, int]:
         try:
-            return dict(self._connection.execute("select topic, next from offsets").fetchall())
+            rows = self._connection.execute("select topic, next, mark from offsets").fetchall()
+            marks = {topic: mark for topic, _, mark in rows}
+            self.head: bytes = marks.get(_head_row(self.ledger_topic), NO_HEAD)
+            """The running head of the ledger's partition, after the last record folded."""
+            return {topic: offset for topic, offset, _ in rows}
         except sqlite3.DatabaseError as error:
             raise trouble(self.path, error) from error
 
@@ -321,13 +354,21 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
             batch = to_end(self.ledger.gather(_kept(records)))
         last = records[-1]
         next_offset = last.position.offset + 1
+        places = [(topic, next_offset, record_digest(last))]
+        head = self.head
+        if batch is not None:
+            head = head_after(head, records)
+            places.append((_head_row(topic), next_offset, head))
+            if (gap := first_gap(self.offset(topic), records)) is not None:
+                batch.damage(PARTITION, *gap)
         records = _kept(records)
         changes = {} if batch is None else batch.indexed_changes()
         is_erasing = batch is not None and bool(batch.erased or batch.erased_memories)
         size = None if is_erasing or self._is_building else sum(len(record.value) for record in records)
-        write = partial(self._write, topic, records, batch, (topic, next_offset, record_digest(last)))
+        write = partial(self._write, topic, records, batch, places)
         self.writes.write(write, size, records)
         self._offsets[topic] = next_offset
+        self.head = head
         if batch is not None:
             try:
                 self.ledger.keep(batch)
@@ -342,7 +383,7 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
                 if not self._is_building:
                     self.checkpoints.truncate()
 
-    def _write(self, topic: str, records: Sequence[Record], batch: Batch | None, place: LogPosition) -> None:
+    def _write(self, topic: str, records: Sequence[Record], batch: Batch | None, places: Sequence[LogPosition]) -> None:
         if batch is not None:
             self.ledger.write(batch)
         elif topic == INBOX.name:
@@ -351,7 +392,8 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
             self.dead_letters.fold(records)
         else:
             self._observations_fold.fold_inputs(records)
-        self._connection.execute(_KEEP_OFFSET, place)
+        for place in places:
+            self._connection.execute(_KEEP_OFFSET, place)
 
     def remove_before(self, topic: str, earliest: int, after: tuple[str, str], rows: int) -> Removal:
         """Take one step of removing a topic's observations before an offset. The caller holds `folding`."""
@@ -367,6 +409,10 @@ def _call_all(calls: Iterable[Callable[[], None]]) -> None:
 def _kept(records: Sequence[Record]) -> list[Record]:
     """Return the records that were not erased."""
     return [record for record in records if not record.is_erased]
+
+
+def _head_row(topic: str) -> str:
+    return f"head {topic}"
 
 
 def _index_row(index: str) -> str:

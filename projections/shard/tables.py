@@ -29,14 +29,14 @@ READ_ONLY_INDEXES: Final = (
 """Made faster of a whole table than row by row; folds do not read them."""
 COVERED, REJECTED, PROVISIONAL = range(3)
 """What the column `rejected` of a covered piece says: extracted, not extracted, extracted by the rules meanwhile."""
-VERSION: Final = 8
+VERSION: Final = 9
 """Of the tables: a file with those of another version is emptied, and folded anew."""
 TABLES: Final = """
 create table if not exists offsets(
     topic text primary key, next integer not null, mark blob not null) without rowid;
 create table if not exists users(
     owner text primary key, version integer not null, last_item text not null, last_offset integer not null,
-    last_part integer not null, last_part_closed integer not null, erased_at text) without rowid;
+    last_part integer not null, last_part_closed integer not null, erased_at text, tip blob not null) without rowid;
 create table if not exists memories(
     owner text not null, memory_id text not null, sequence integer not null, body blob not null,
     primary key(owner, memory_id)) without rowid;
@@ -106,6 +106,7 @@ create table if not exists raised(
     primary key(owner, number)) without rowid;
 create table if not exists erasures(
     owner text not null, topic text not null, before integer not null, primary key(owner, topic)) without rowid;
+create table if not exists damages(owner text primary key, offset integer not null, what text not null) without rowid;
 create table if not exists erased_memories(
     owner text not null, memory_id text not null, item_id text not null, primary key(owner, memory_id)) without rowid;
 create index if not exists erased_memories_by_id on erased_memories(memory_id);

@@ -131,7 +131,8 @@ class UserStates:
         """Read a user's state in steps."""
         name, run = name_of(owner), self._connection.execute
         row = run(
-            "select version, last_item, last_offset, last_part, last_part_closed, erased_at from users where owner=?",
+            "select version, last_item, last_offset, last_part, last_part_closed, erased_at, tip from users"
+            " where owner=?",
             (name,),
         ).fetchone()
         if row is None:
@@ -163,6 +164,7 @@ class UserStates:
             last_part=row[3],
             last_part_closed=bool(row[4]),
             erased_at=None if row[5] is None else datetime.fromisoformat(row[5]),
+            tip=row[6],
             cut=Map(run("select topic, before from erasures where owner=?", (name,)).fetchall()),
             memories=Map({m.memory_id: m for m in memories}),
             covered=Map(covered),

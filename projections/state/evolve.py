@@ -19,6 +19,7 @@ from projections.state.wakes import evolve_wakes
 from schemas import codec
 from schemas.disclosure import describe
 from schemas.fast_init import replacer
+from schemas.messages.chain import HASH_BYTES, hash_of
 from schemas.messages.erasure import EraseUser, MemoryErased, UserErased
 from schemas.messages.events import (
     LEDGER_EVENTS,
@@ -129,19 +130,45 @@ def counts(state: UserState, decision: Decision) -> bool:
     return item_key(decision.item_id) not in state.items and decision.item_offset > state.last_offset
 
 
-def evolve(state: UserState, decision: Decision, events: Events) -> UserState:
-    """Return the state after a decision that counts. Raises Unfit."""
+def unlike_appended(state: UserState, decision: Decision) -> str | None:
+    """Return why a decision cannot have been appended to what was folded before it; None where it can.
+
+    It is for a decision that is linked, or whose user's last one is.
+
+    Whoever decides has folded all that the log holds of the user. So an earlier version is void, and nothing else: a
+    worker that had frozen was late. A later one says that those between are missing, and another link that the
+    decision before was another one.
+    """
+    if decision.item_type == ERASE and decision.version != state.version + 1:
+        return None  # see `counts`
+    if decision.version > state.version + 1:
+        return f"version {decision.version} follows version {state.version}, and what is between is missing"
+    if decision.version == state.version + 1 and decision.previous != state.tip:
+        return f"version {decision.version} was decided after another version {state.version} than the one here"
+    return None
+
+
+def link_of(decision: Decision, value: bytes) -> bytes:
+    """Return the hash by which the user's next decision is linked to this one, whose encoding is `value`."""
+    if decision.previous is None:
+        return b""
+    return hash_of(value) if decision.replaced is None else decision.replaced[:HASH_BYTES]
+
+
+def evolve(state: UserState, decision: Decision, events: Events, link: bytes = b"") -> UserState:
+    """Return the state after a decision that counts, and that `link` is the hash of. Raises Unfit."""
     if len(events) == 1 and isinstance(events[0], MemoryFormed):  # nearly always: one copy of the state, not two
         try:
-            return _state_with(state, **_decided(state, decision), **_changes(state, None, formed(events[0])))
+            decided = _decided(state, decision, link)
+            return _state_with(state, **decided, **_changes(state, None, formed(events[0])))
         except _UNFIT as error:
             raise _unfit(error) from error
-    return evolve_some(after_item(state, decision), decision, events)
+    return evolve_some(after_item(state, decision, link), decision, events)
 
 
-def after_item(state: UserState, decision: Decision) -> UserState:
+def after_item(state: UserState, decision: Decision, link: bytes) -> UserState:
     """Return the state after what a decision that counts says besides its events."""
-    return _state_with(state, **_decided(state, decision))
+    return _state_with(state, **_decided(state, decision, link))
 
 
 def evolve_some(state: UserState, decision: Decision, events: Events) -> UserState:
@@ -156,7 +183,7 @@ def _unfit(error: Exception) -> Unfit:
     return Unfit(f"the decision does not fit what is known: {describe(error)}")
 
 
-def _decided(state: UserState, decision: Decision) -> dict[str, Any]:
+def _decided(state: UserState, decision: Decision, link: bytes) -> dict[str, Any]:
     """Return the fields of a state that change with a decision, whatever its events are."""
     covered = state.covered
     if decision.covered:
@@ -170,6 +197,7 @@ def _decided(state: UserState, decision: Decision) -> dict[str, Any]:
         "last_offset": decision.item_offset,
         "last_part": decision.part,
         "last_part_closed": decision.last_part,
+        "tip": link,
         "items": state.items.set(item_key(decision.item_id), None),
         "covered": covered,
     }
@@ -216,6 +244,7 @@ def _erased(state: UserState, event: UserErased) -> UserState:
         last_offset=state.last_offset,
         last_part=state.last_part,
         last_part_closed=state.last_part_closed,
+        tip=state.tip,
         items=Map({item_key(state.last_item): None}),
         erased_at=event.erased_at,
         cut=Map({cut.topic: cut.before for cut in event.cut} | {INBOX.name: state.last_offset + 1}),

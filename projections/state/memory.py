@@ -163,6 +163,8 @@ class UserState:
     """The inbox offset of the last counted item."""
     last_part: int = 0
     last_part_closed: bool = True
+    tip: bytes = b""
+    """The hash of the last counted decision; empty where it is not linked, or there is none."""
     memories: Map[str, Memory] = Map()
     covered: Map[str, bool] = Map()
     """Pieces that need no extraction any more; True where the answer was rejected."""

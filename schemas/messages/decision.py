@@ -50,6 +50,10 @@ class Decision:
     outcomes: list[Outcome]
     events: list[bytes]
     """Each the single-object encoding of a LedgerEvent."""
+    previous: bytes | None = None
+    """The hash of the user's previous decision as it was appended, empty for the first; None: it is not linked."""
+    replaced: bytes | None = None
+    """The hashes of what was appended here, where an erasure took words out: of the decision, then of the record."""
 
     @property
     def is_provisional(self) -> bool:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from projections.state.evolve import Unfit, is_decided
-from schemas import telemetry
+from schemas import codec, telemetry
 from schemas.log import LogError, LogMoved, LogUnavailable, RecordTooLarge
 from schemas.messages.erasure import EraseMemory, EraseUser
 from schemas.messages.inbox import EXTRACTIONS, CandidatesExtracted
@@ -335,9 +335,10 @@ class ImmediateDecisions:
                 span.note({"mnemolog.outcome": outcome_of(decision)})
             if not decision.last_part:
                 return None
-            after = state_after(state, decision, {})
+            value = codec.encode_cached(decision)
+            after = state_after(state, decision, value, {})
             self._shards.of(owner).ledger.foreseen.add(state, decision, after)
-            record = decision_record(*self._shards.ledger_of(owner), owner, decision, span.traceparent)
+            record = decision_record(*self._shards.ledger_of(owner), owner, decision, value, span.traceparent)
         except (Undecidable, Unfit, NotHeld, ShardDamaged, ShardUnavailable):
             return None  # the agent meets it again, and does what is to be done then
         return _Made(asked, decision, record, span.traceparent, after)

@@ -7,12 +7,12 @@ from collections import ChainMap, deque
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, cast
 
-from projections.partitions.assignment import NotHeld
+from projections.partitions.assignment import HistoryDamaged, NotHeld
 from projections.shard.errors import ShardDamaged, ShardUnavailable
-from projections.state.evolve import ERASE, Unfit, events_of, evolve, is_cut_off, is_decided, is_passed
+from projections.shard.rows.damage import PARTITION
+from projections.state.evolve import ERASE, Unfit, events_of, evolve, is_cut_off, is_decided, is_passed, link_of
 from schemas import codec, telemetry
 from schemas.disclosure import describe
 from schemas.identity import InvalidOwner, Owner, partition_owner
@@ -80,6 +80,8 @@ class _Decided:
     """A decision, and the span that made it."""
 
     decision: Decision
+    value: bytes
+    """The decision as it is appended."""
     traceparent: str | None
 
 
@@ -132,7 +134,7 @@ class Remember:
         self._tick_application = TickApplication(
             shards=shards,
             parameters=parameters,
-            append=self._append,
+            append=self._append_ticks,
             give_up=self._give_up,
             counted=counted,
             ticked=ticked,
@@ -203,8 +205,9 @@ class Remember:
 
     async def decided(self, owner: Owner, item_id: str) -> None:
         """Wait until an item is decided and folded here."""
-        await self._shards.load(owner)
-        while not is_decided(self._shards.state(owner), item_id):
+        if self._shards.damage(owner) is None:
+            await self._shards.load(owner)
+        while not is_decided(self._shards.folded_state(owner), item_id):
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             waiting = self._waiters.setdefault((owner, item_id), [])
             waiting.append(waiter)
@@ -235,9 +238,8 @@ class Remember:
         Those of several items are appended and folded together, where nobody can come between.
         """
         owner = items[0].owner
-        left = deque(items)
-        await self._shards.load(owner)
-        repeated = sum(is_decided(self._shards.state(owner), one.item.envelope.event_id) for one in items)
+        left = await self._decidable(owner, items)
+        repeated = sum(is_decided(self._shards.folded_state(owner), one.item.envelope.event_id) for one in items)
         for _ in range(repeated):
             self._counted("remember", "repeated")
         most = self._most
@@ -245,7 +247,7 @@ class Remember:
             first = left[0]
             if isinstance(first.item, CandidatesExtracted):
                 await self.read_texts(owner)
-            state = self._shards.state(owner)
+            state = self._shards.folded_state(owner)
             if is_decided(state, first.item.envelope.event_id):
                 await self._settle(left.popleft())
                 continue
@@ -259,11 +261,10 @@ class Remember:
                 await self._give_up(first.delivery.record, str(error))
                 await self._settle(left.popleft())
                 continue
-            decisions = [one.decision for one in made]
             try:
-                await self._append(owner, decisions, [one.traceparent for one in made])
+                await self._append(owner, made)
             except RecordTooLarge as error:
-                if len(decisions) > 1:
+                if len(made) > 1:
                     most = 1  # only the item whose record it is must fail
                 else:
                     await self._give_up(first.delivery.record, str(error))
@@ -273,9 +274,28 @@ class Remember:
                 self._counted("remember", outcome_of(one.decision))
                 telemetry.made(memories_made(one.decision), one.traceparent)
 
+    async def _decidable(self, owner: Owner, items: Iterable[_Queued]) -> deque[_Queued]:
+        """Return the items that can be decided: all, or on a damaged history only erasures, and the rest is put aside.
+
+        Raises HistoryDamaged where all users of the partition are concerned: everything waits for the log to be whole.
+        """
+        if (damage := self._shards.damage(owner)) is None:
+            await self._shards.load(owner)
+            return deque(items)
+        if damage.user == PARTITION:
+            raise HistoryDamaged(damage)
+        erasures = deque[_Queued]()
+        for one in items:
+            if isinstance(one.item, EraseUser):
+                erasures.append(one)
+            else:
+                await self._give_up(one.delivery.record, str(damage))
+                await self._settle(one)
+        return erasures
+
     async def read_texts(self, owner: Owner) -> None:
         """Read the texts of a user's memories that a decision looks at: of a large user's it takes half a second."""
-        while matching.read_on(self._shards.state(owner)):  # noqa: ASYNC110 - others have their turn, nothing is awaited
+        while matching.read_on(self._shards.folded_state(owner)):  # noqa: ASYNC110 - others have their turn, nothing is awaited
             await asyncio.sleep(0)
 
     async def _settle(self, one: _Queued) -> None:
@@ -291,7 +311,9 @@ class Remember:
         self._notify(owner, item.envelope.event_id)
         if isinstance(item, ERASURES):
             self._erased(owner)
-        if isinstance(item, ERASURES) or (isinstance(item, EXTRACTIONS) and is_erased(self._shards.state(owner), item)):
+        if isinstance(item, ERASURES) or (
+            isinstance(item, EXTRACTIONS) and is_erased(self._shards.folded_state(owner), item)
+        ):
             self._resume(owner)
 
     async def _decide(self, owner: Owner, items: Iterable[_Queued], most: int) -> list[_Decided]:
@@ -299,7 +321,7 @@ class Remember:
 
         Raises Undecidable where the first item is.
         """
-        state, ledger = self._shards.state(owner), self._shards.of(owner).ledger
+        state, ledger = self._shards.folded_state(owner), self._shards.of(owner).ledger
         decisions: list[_Decided] = []
         vectors: dict[str, bytes] = {}
         size, clock = 0, asyncio.get_running_loop().time
@@ -316,14 +338,15 @@ class Remember:
                 with _span_of(one) as span:
                     last = self.decision(owner, one.item, place_of(one.delivery.record), state, vectors)
                     span.note({"mnemolog.outcome": outcome_of(last)})
-                after = state_after(state, last, vectors)
+                value = codec.encode_cached(last)
+                after = state_after(state, last, value, vectors)
             except (Undecidable, Unfit) as error:
                 if decisions:
                     break  # its turn as the first comes
                 raise Undecidable(str(error)) from error
             ledger.foreseen.add(state, last, after)
             state = after
-            decisions.append(_Decided(last, span.traceparent))
+            decisions.append(_Decided(last, value, span.traceparent))
             size += sum(map(len, last.events))
             if isinstance(one.item, ERASURES) or not last.last_part:
                 break
@@ -361,17 +384,17 @@ class Remember:
         delivery.ack()
         self._notify(partition_owner(delivery.record.position.partition), tick.envelope.event_id)
 
-    async def _append(
-        self, owner: Owner, decisions: Sequence[Decision], traceparents: Sequence[str | None] = ()
-    ) -> None:
+    async def _append_ticks(self, owner: Owner, decisions: Sequence[Decision]) -> None:
+        await self._append(owner, [_Decided(one, codec.encode_cached(one), None) for one in decisions])
+
+    async def _append(self, owner: Owner, decisions: Sequence[_Decided]) -> None:
         """Append decisions, then fold and index them. State is never updated before the log has acknowledged.
 
-        `traceparents` are the spans that made them; what is folded together is told of in the trace of the last one.
+        What is folded together is told of in the trace of the last one.
         """
         topic, partition = self._shards.ledger_of(owner)
         records = [
-            decision_record(topic, partition, owner, decision, traceparent)
-            for decision, traceparent in zip_longest(decisions, traceparents)
+            decision_record(topic, partition, owner, one.decision, one.value, one.traceparent) for one in decisions
         ]
         appended = await append_with_retry(self._log, records)
         with telemetry.following("fold", {"mnemolog.decisions": len(records)}, records[-1].headers):
@@ -390,25 +413,27 @@ class Remember:
                 waiter.set_result(None)
 
 
-def decision_record(topic: str, partition: int, owner: Owner, decision: Decision, traceparent: str | None) -> NewRecord:
-    """Return the record of a decision, in the trace of the span that made it."""
+def decision_record(  # noqa: PLR0917 - called in two places
+    topic: str, partition: int, owner: Owner, decision: Decision, value: bytes, traceparent: str | None
+) -> NewRecord:
+    """Return the record of a decision and its encoding, in the trace of the span that made it."""
     return NewRecord(
         topic=topic,
         partition=partition,
         key=owner.key,
-        value=codec.encode_cached(decision),
+        value=value,
         outlives_user=decision.item_type == ERASE,
         headers=telemetry.headers_of(traceparent),
     )
 
 
-def state_after(state: UserState, decision: Decision, vectors: dict[str, bytes]) -> UserState:
-    """Return the state that a decision leaves, and add the vectors that it brings. Raises Unfit."""
+def state_after(state: UserState, decision: Decision, value: bytes, vectors: dict[str, bytes]) -> UserState:
+    """Return the state that a decision, encoded as `value`, leaves; add the vectors that it brings. Raises Unfit."""
     events = events_of(decision)
     for event in events:
         if isinstance(event, (MemoryFormed, MemoryImported, MemoryRevised)) and event.vector is not None:
             vectors[event.memory_id] = event.vector.data
-    return evolve(state, decision, events)
+    return evolve(state, decision, events, link_of(decision, value))
 
 
 def _span_of(one: _Queued) -> AbstractContextManager[telemetry.Span]:

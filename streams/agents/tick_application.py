@@ -20,7 +20,7 @@ from streams.decisions.draft import ItemPosition
 from streams.decisions.wakes import shows_memories
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
     from datetime import datetime
 
     from projections.partitions.shards import Shards
@@ -106,7 +106,7 @@ class TickApplication:
         return decayed, expired
 
     async def _raise_wakes(self, record: Record, tick: WakeDue) -> None:
-        due = self._shards.at(record.position.partition).ledger.wakes.due(tick.as_of)
+        due = self._whole(self._shards.at(record.position.partition).ledger.wakes.due(tick.as_of))
         for begin in range(0, len(due), USERS_AT_ONCE):
             owners = due[begin : begin + USERS_AT_ONCE]
             await asyncio.gather(*(self._meet(owner, tick, record) for owner in owners))
@@ -118,7 +118,7 @@ class TickApplication:
             statistics = self._shards.at(record.position.partition).turn_statistics
             if not (owners := statistics.owners_with_intimacy(after, USERS_AT_ONCE)):
                 return
-            await asyncio.gather(*(self._meet(owner, tick, record) for owner in owners))
+            await asyncio.gather(*(self._meet(owner, tick, record) for owner in self._whole(owners)))
             await asyncio.sleep(0)
             after = owners[-1]
 
@@ -156,7 +156,10 @@ class TickApplication:
 
     async def _decide_wakes(self, state: UserState, tick: WakeDue, place: ItemPosition) -> Decision | None:
         """Decide on a user's wakes, in a thread where they choose from many memories."""
-        everyone = self._shards.state(Owner(state.owner.tenant, GLOBAL_USER))
+        everyone_is = Owner(state.owner.tenant, GLOBAL_USER)
+        if self._shards.damage(everyone_is) is not None:
+            return None
+        everyone = self._shards.state(everyone_is)
         deciding = partial(decide_tick, state, tick, place, self._parameters, everyone=everyone)
         if not shows_memories(state, self._parameters.wake_memory_limit):
             return deciding()
@@ -168,7 +171,11 @@ class TickApplication:
         """Return the users whose items come through the partition's inbox."""
         users = self._shards.at(partition).ledger.owners()
         global_owners = [o for o in self._shards.globals.ledger.owners() if self._shards.partition(o) == partition]
-        return [*users, *global_owners]
+        return self._whole([*users, *global_owners])
+
+    def _whole(self, owners: Iterable[Owner]) -> list[Owner]:
+        """Return those whose history is whole: nothing is decided on the others."""
+        return [owner for owner in owners if self._shards.damage(owner) is None]
 
 
 def place_of(record: Record) -> ItemPosition:

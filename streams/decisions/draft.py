@@ -104,4 +104,5 @@ class Draft:
             rejected=self.rejected,
             outcomes=self.outcomes,
             events=self._encoded,
+            previous=self._before.tip,
         )

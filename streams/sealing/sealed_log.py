@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, cast
 
 from schemas import telemetry
 from schemas.identity import InvalidOwner, Owner
-from schemas.log import ERASED_VALUE, LogUnavailable, NewRecord, Record
+from schemas.log import ERASED_VALUE, Appended, LogUnavailable, NewRecord, Record
+from schemas.messages.chain import hash_of, stored_hash
 from schemas.messages.dead_letters import headers_in_clear
+from schemas.topics import LEDGERS
 from streams.sealing import sealed_record
 from streams.sealing.user_keys import INSTALLATION, KeyUnknown
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from schemas.log import Appended, ExclusiveLog, TrimmedLog
+    from schemas.log import ExclusiveLog, TrimmedLog
     from streams.sealing.replacements import Replacements
     from streams.sealing.user_keys import UserKeys
 
@@ -100,7 +102,10 @@ class SealedLog:
             appending.done.set()
         if self._keys.is_late(sealed_at):  # the process was stopped for a while
             raise LogUnavailable("the append took too long: append it again")
-        return appended
+        return [
+            Appended(place.position, place.recorded_at, hash_of(record.value)) if record.topic in LEDGERS else place
+            for record, place in zip(sealed, appended, strict=True)
+        ]
 
     async def sealed_forms(self, records: Sequence[Record]) -> dict[int, bytes]:
         """Return the encrypted values, by offset, of those records that are in clear. Raises LogError."""
@@ -144,14 +149,15 @@ class SealedLog:
         """Return a record as it was appended. Raises LogUnavailable where its key cannot be read."""
         key_id = sealed_record.key_id_of(record.value)
         if key_id is None:
-            return record if record.value != ERASED_VALUE else _erased(record)
+            return record if record.value != ERASED_VALUE else _erased(record, _hash_of(record))
+        stored = _hash_of(record)
         try:
             cipher = await self._keys.opening(key_id)
             if cipher is None:
                 if self.replacements is not None and (found := await self.replacements.of(record)) is not None:
-                    return found
+                    return replace(found, stored_hash=stored)
                 self._counted("erased")
-                return _erased(record)
+                return _erased(record, stored)
             key, value = sealed_record.open_sealed(cipher, record.position.topic, record.value)
         except (KeyUnknown, sealed_record.Tampered) as error:
             self._counted("tampered")
@@ -165,6 +171,7 @@ class SealedLog:
             value=value,
             headers=record.headers,
             is_settled=record.is_settled,
+            stored_hash=stored,
         )
 
     def _sealed(self, record: NewRecord, owner: Owner) -> NewRecord:
@@ -174,8 +181,13 @@ class SealedLog:
         return NewRecord(topic=record.topic, partition=record.partition, key=None, value=value, headers=headers)
 
 
-def _erased(record: Record) -> Record:
-    return replace(record, key=None, value=b"", is_erased=True)
+def _erased(record: Record, stored: bytes) -> Record:
+    return replace(record, key=None, value=b"", is_erased=True, stored_hash=stored)
+
+
+def _hash_of(record: Record) -> bytes:
+    """Return the hash of what the log stores of a decision; of other records nobody asks for it."""
+    return stored_hash(record) if record.position.topic in LEDGERS else b""
 
 
 def owner_of(record: NewRecord) -> Owner:

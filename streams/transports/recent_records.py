@@ -73,4 +73,5 @@ def as_read(record: NewRecord, appended: Appended, *, is_settled: bool = False) 
         value=record.value,
         headers=record.headers,
         is_settled=is_settled,
+        stored_hash=appended.stored_hash,
     )

@@ -16,7 +16,7 @@ from projections.partitions.shards import Shards
 from projections.shard.ledger import Batch, LedgerFold, _gather_rows
 from projections.shard.log_position import record_digest
 from projections.shard.shard import Shard
-from projections.state.evolve import events_of, evolve
+from projections.state.evolve import events_of, evolve, link_of
 from schemas import codec
 from schemas.log import Appended, LogUnavailable
 from schemas.messages.decision import Decision
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from schemas.log import ExclusiveLog, NewRecord, Record
     from schemas.messages.wakes import WakeDue
     from streams.agents.immediate_decisions import _Written
+    from streams.agents.remember import _Decided
     from streams.decisions.draft import ItemPosition
     from streams.delivery.delivery import Delivery
     from streams.extraction.protocol import Piece
@@ -96,13 +97,12 @@ class _AcknowledgesBeforeItAppends(Remember):
 
 
 class _UpdatesStateBeforeTheAcknowledgement(Remember):
-    async def _append(
-        self, owner: Owner, decisions: Sequence[Decision], traceparents: Sequence[str | None] = ()
-    ) -> None:
+    async def _append(self, owner: Owner, decisions: Sequence[_Decided]) -> None:
         ledger = self._shards.of(owner).ledger
-        for decision in decisions:
-            ledger.states.keep(owner, evolve(ledger.state(owner), decision, events_of(decision)))
-        await super()._append(owner, decisions, traceparents)
+        for one in decisions:
+            link = link_of(one.decision, one.value)
+            ledger.states.keep(owner, evolve(ledger.state(owner), one.decision, events_of(one.decision), link))
+        await super()._append(owner, decisions)
 
 
 class _BelievesAnyClock(TrustedClock):

@@ -36,7 +36,7 @@ from simulation.simulated_group import SimulatedGroup
 from simulation.simulated_log import SimulatedLog, Weather
 from simulation.simulated_worker import TICK_EVERY, Parts, World
 from simulation.steps import Step
-from simulation.verdict import check_folds, check_index, check_log, check_rows, check_told, compare
+from simulation.verdict import check_edits, check_folds, check_index, check_log, check_rows, check_told, compare
 from simulation.virtual_loop import VirtualLoop
 from simulation.workload import FIRST_DAY, PARTITIONS, Workload
 from support.counting import counted
@@ -189,6 +189,7 @@ class _Run:
         for worker in dict.fromkeys(workers.values()) if self.faults.happened else ():
             await retry(partial(_catch_up, worker), LogUnavailable)
         states = check_folds(self.log, records, workers, self.folder)
+        self.faults.happened.update(check_edits(self.log, records, self.folder, self.workload.seed))
         if after is not None:
             await check_rows(self.opened.log, workers, self.folder, after)
         owners = [one.owner for one in self.erased]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import fields, replace
+from random import Random
 from typing import TYPE_CHECKING
 
 from immutables import Map
@@ -22,10 +23,11 @@ from projections.state.memory import ACTIVE, UserState
 from schemas import codec
 from schemas.identity import event_of_piece
 from schemas.log import LogUnavailable
+from schemas.messages.chain import hash_of
 from schemas.messages.decision import Decision
 from schemas.messages.events import MemoryFormed, MemoryImported
 from schemas.messages.inbox import INBOX_ITEMS, CandidatesExtracted, Tick
-from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX
+from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
 from streams.delivery.retry import retry
 
 if TYPE_CHECKING:
@@ -150,10 +152,13 @@ def check_folds(
     chains = counted(opened)
     try:
         for shard in rebuilt.all():
-            if records := opened[shard.ledger_topic, shard.partition]:
+            if records := with_erased(opened, log, (shard.ledger_topic, shard.partition)):
                 shard.fold(shard.ledger_topic, records)
         for shard in doubled.all():
-            _fold_with_noise(shard.ledger_topic, opened[shard.ledger_topic, shard.partition], chains, shard)
+            records = with_erased(opened, log, (shard.ledger_topic, shard.partition))
+            _fold_with_noise(shard.ledger_topic, records, chains, shard)
+        told = [one for shards in (rebuilt, doubled, *(w.shards for w in workers.values())) for one in shards.damages()]
+        assert not told, f"nobody has edited the log, and a fold says: {told[0]}"
         for owner, chain in chains.items():
             expected = rebuilt.state(owner)
             last = chain[-1].version
@@ -169,6 +174,65 @@ def check_folds(
     finally:
         rebuilt.close()
         doubled.close()
+
+
+def with_erased(opened: Records, log: SimulatedLog, place: tuple[str, int]) -> list[Record]:
+    """Return the records of a partition as a worker reads them: those whose key was destroyed hold their places."""
+    readable = {record.position.offset: record for record in opened[place]}
+    return [
+        readable.get(offset) or replace(record, key=None, value=b"", is_erased=True, stored_hash=hash_of(record.value))
+        for offset, record in enumerate(log.records[place])
+    ]
+
+
+def check_edits(log: SimulatedLog, opened: Records, folder: Path, seed: int) -> Counter[str]:
+    """Check that a fold tells of each edit of the ledger, and of whom; return how often each was tried."""
+    tried: Counter[str] = Counter()
+    chance = Random(seed)  # noqa: S311 - repeatable on purpose
+    partitions = sum(topic == LEDGER.name for topic, _ in log.records)
+    for partition in range(partitions):
+        records = with_erased(opened, log, (LEDGER.name, partition))
+        decided = {n: codec.decode_as(r.value, Decision) for n, r in enumerate(records) if not r.is_erased}
+        newest = {decision.envelope.owner: decision.version for decision in decided.values()}
+        erased = {d.envelope.owner for d in decided.values() if d.item_type == ERASE}
+        inner = [
+            n
+            for n, d in decided.items()
+            if d.version < newest[d.envelope.owner]
+            and d.replaced is None
+            and d.envelope.owner not in erased
+            and _is_counted(n, decided)
+        ]
+        if not inner:
+            continue
+        number = chance.choice(inner)
+        victim, owner = records[number], decided[number].envelope.owner
+        edits = {
+            "deleted": [*records[:number], *records[number + 1 :]],
+            "emptied": [*records[:number], replace(victim, value=b"?"), *records[number + 1 :]],
+            "changed": [
+                *records[:number],
+                replace(victim, value=codec.encode(replace(decided[number], item_type="Another"))),
+                *records[number + 1 :],
+            ],
+        }
+        for name, edited in edits.items():
+            shards = hold_all(Shards(folder / f"{name} {partition}", log, partitions))
+            try:
+                shards.at(partition).fold(LEDGER.name, edited)
+                told = {one.user for one in shards.damages()}
+                assert f"{owner.tenant}/{owner.user_id}" in told, f"{owner}: {name}, and a fold tells of {told}"
+            finally:
+                shards.close()
+            tried[name] += 1
+    return tried
+
+
+def _is_counted(number: int, decided: Mapping[int, Decision]) -> bool:
+    """Return whether a decision is the only one of its user with that version, so that the next is linked to it."""
+    one = decided[number]
+    same = [d for d in decided.values() if (d.envelope.owner, d.version) == (one.envelope.owner, one.version)]
+    return len(same) == 1
 
 
 async def check_index(workers: dict[int, SimulatedWorker]) -> None:
@@ -190,19 +254,19 @@ async def check_index(workers: dict[int, SimulatedWorker]) -> None:
 
 
 def _fold_with_noise(topic: str, records: Sequence[Record], chains: dict[Owner, list[Decision]], shard: Shard) -> None:
-    """Fold each record twice or more, and around what counts what expects a later version and an older one."""
+    """Fold each record twice or more, and before what counts a late one of the same version."""
     reached: Counter[Owner] = Counter()
     for record in records:
+        if record.is_erased:
+            shard.fold(topic, [record])
+            continue
         decision = codec.decode_as(record.value, Decision)
         chain, version = chains.get(decision.envelope.owner, []), reached[decision.envelope.owner]
         if version == len(chain) or decision != chain[version]:
             shard.fold(topic, [record, record])
             continue
         reached[decision.envelope.owner] += 1
-        early = replace(decision, version=decision.version + 1, item_id=f"early {decision.item_id}")
         stale = replace(decision, item_id=f"stale {decision.item_id}", item_offset=decision.item_offset + 1)
-        if decision.item_type != ERASE:  # an erasure counts at whatever version: what was before cannot be read
-            shard.fold(topic, [replace(record, value=codec.encode(early))])
         shard.fold(topic, [record, record])
         shard.fold(topic, [replace(record, value=codec.encode(stale)), record])
 

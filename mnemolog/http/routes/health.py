@@ -9,6 +9,7 @@ from fastapi.responses import PlainTextResponse
 from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.checks import Checks, checked
 from mnemolog.diagnostics.clock_check import check_of_worker
+from mnemolog.diagnostics.ledger_check import damaged
 from mnemolog.http.dependencies import is_ready, not_ready
 from mnemolog.http.models import responses
 from mnemolog.http.permissions import MEASURING, OF_INSTALLATION, OPEN, needs
@@ -60,6 +61,8 @@ async def checks(request: Request) -> Response:
     worker = request.app.state.worker
     own = worker.keyed_log if is_ready(worker) else None
     checks = await checked(worker.settings, worker.log_watch.away, own)
+    if is_ready(worker) and (found := worker.shards.damages()):
+        checks.append(damaged(found))
     if is_ready(worker) and (foreign := worker.vector_spaces.total()):
         detail = f"{foreign} memories are found by their words only: another encoder made their vectors"
         checks.append(Check("vectors", ok=False, detail=detail, advice=ADVICE))

@@ -128,7 +128,7 @@ class Erasures:
     async def preview(self, owner: Owner) -> dict[str, Any]:
         """Return what an erasure would remove, and what would remain readable. Raises NotHeld, LogUnavailable."""
         in_clear = await self._in_clear(owner)
-        state = self._shards.state(owner)
+        state = self._shards.folded_state(owner)
         return {
             "user": owner.user_id,
             "events": self._shards.of(owner).observations.count_of(owner),
@@ -217,7 +217,7 @@ class Erasures:
         partition = self._shards.partition(owner)
         for topic in INPUTS:  # what was accepted a moment ago counts
             await self._shards.up_to(topic.name, partition, await self._inner.end(topic.name, partition))
-        shard, state = self._shards.of(owner), self._shards.state(owner)
+        shard, state = self._shards.of(owner), self._shards.folded_state(owner)
         if shard.observations.count_of(owner) or state.memories:
             return True
         items = [decision.item_type for _, decision in shard.ledger.decisions(owner)]

@@ -18,7 +18,9 @@ from schemas import codec
 from schemas.inputs.decoding import ForeignKey, observation_of_record
 from schemas.inputs.input_events import InvalidEvent
 from schemas.log import ERASED_VALUE
+from schemas.messages.chain import hash_of, stored_hash
 from schemas.messages.dead_letters import DeadLetter
+from schemas.messages.decision import Decision
 from schemas.messages.erasure import MemoryErased
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS
 from streams.sealing import sealed_record
@@ -142,7 +144,7 @@ class OverwrittenWords(WordsOfMemories):
             if words.is_whole(message):
                 contents[record.position.offset] = None, ERASED_VALUE
             elif (without := words.without(message, record.position.offset)) is not message:
-                contents[record.position.offset] = await self._as_it_lay(replace(record, value=codec.encode(without)))
+                contents[record.position.offset] = await self._as_it_lay(_replaced(record, message, without))
             if len(contents) >= RECORDS_AT_ONCE:
                 await replace_records(self._inner, topic, partition, contents)
                 contents = {}
@@ -253,7 +255,7 @@ class ResealedWords(WordsOfMemories):
         if words.is_whole(message):
             return None
         without = words.without(message, record.position.offset)
-        return record if without == message else replace(record, value=codec.encode(without))
+        return record if without == message else _replaced(record, message, without)
 
     async def _records(self, owner: Owner, topic: str, partition: int) -> AsyncIterator[Record]:
         async for record, _ in self._with_keys(owner, topic, partition):
@@ -278,6 +280,13 @@ class ResealedWords(WordsOfMemories):
                 if record.key == owner.key and not record.is_erased:
                     yield record, key_id
             start = lying[-1].position.offset + 1
+
+
+def _replaced(record: Record, message: object, without: Any) -> Record:  # noqa: ANN401 - of every class
+    """Return a record without the words. A decision keeps the hash by which the next is linked to it."""
+    if isinstance(message, Decision) and message.previous is not None and message.replaced is None:
+        without = replace(without, replaced=hash_of(record.value) + stored_hash(record))
+    return replace(record, value=codec.encode(without))
 
 
 _TOPICS: Final = (*(topic.name for topic in INPUTS), INBOX.name)

@@ -129,7 +129,7 @@ class ErasureRecovery:
         if not named:
             return
         one = max(named, key=_moment)
-        state = self._shards.state(owner)
+        state = self._shards.folded_state(owner)
         if state.erased_at is not None and state.erased_at >= one.moment:
             return
         log.warning("a user who was erased on %s is in the log again, and is erased again", one.erased_at)
@@ -139,7 +139,7 @@ class ErasureRecovery:
     async def _memories_again(self, owner: Owner, listed: Mapping[str, Erasure]) -> None:
         """Erase those of a user's memories again that are listed."""
         command_ids = {}
-        for memory_id in self._shards.state(owner).memories:
+        for memory_id in self._shards.folded_state(owner).memories:
             if named := listed.keys() & self._receipts.subjects(owner, memory_id):
                 one = max((listed[subject] for subject in named), key=_moment)
                 log.warning("a memory that was erased on %s is in the log again, and is erased again", one.erased_at)

@@ -40,6 +40,7 @@ create table if not exists group_offsets(
 ) without rowid;
 create table if not exists identity(id text primary key) without rowid;
 create table if not exists edits(partition_id integer primary key, number integer not null);
+create table if not exists heads(partition_id integer primary key, next_offset integer not null, head blob not null);
 """
 
 

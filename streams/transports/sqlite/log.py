@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from schemas.log import Appended, LogDamaged, LogError, LogMoved, Position, UnknownTopic
+from schemas.messages.chain import NO_HEAD
 from streams.transports.directory_lock import DirectoryLock
 from streams.transports.milliseconds import from_ms, to_ms
 from streams.transports.recent_records import RecentRecords, as_read
@@ -26,6 +27,7 @@ from streams.transports.sqlite.file import (
     open_file,
 )
 from streams.transports.sqlite.growth import Growth
+from streams.transports.sqlite.heads import begin_heads
 from streams.transports.sqlite.rows import Ends, append_rows, from_row, moved, spell
 from streams.transports.sqlite.writer import Job, SqliteWriter
 
@@ -62,6 +64,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         self._users = 0
         writer, self._reader = open_file(directory)
         try:
+            begin_heads(writer)
             self._topics = load_topics(self._reader)
             self._tails = load_tails(self._reader)
             self.identity = load_identity(self._reader)
@@ -190,6 +193,13 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
     def end_now(self, topic: str, partition: int) -> int:
         """Return `end` without awaiting: it is in memory."""
         return self._tail(topic, partition).next_offset
+
+    def kept_head(self, topic: str, partition: int) -> tuple[int, bytes]:
+        """Return the offset up to which the head of a partition of the ledger goes, and the head."""
+        sql = "select next_offset, head from heads where partition_id = ?"
+        rows = self._select(sql, (self._tail(topic, partition).partition_id,))
+        end, head = rows[0] if rows else (0, NO_HEAD)
+        return int(end), bytes(head)
 
     async def earliest(self, topic: str, partition: int) -> int:
         """See `Log.earliest`."""

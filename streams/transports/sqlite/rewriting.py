@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from projections.stale_bytes import StillWritten, clear_gaps
 from schemas.log import ERASED_VALUE, LogUnavailable
+from schemas.messages.chain import STORED_AS, hash_of, kept_hash
 from schemas.messages.dead_letters import headers_in_clear
+from schemas.topics import LEDGERS
 from streams.transports.sqlite.file import LOG_FILE, OFFSET_BITS, count_edit
 from streams.transports.sqlite.rows import checksum_of, headers_from_bytes, headers_to_bytes
 
@@ -31,7 +33,7 @@ async def overwrite(log: SqliteLog, topic: str, partition: int, key: bytes, befo
 
     Only unencrypted records have a key. Their bytes are gone from the disk after `empty_write_ahead_log`.
     """
-    return await log.edit(topic, partition, partial(_overwrite, key=key, before=before))
+    return await log.edit(topic, partition, partial(_overwrite, key=key, before=before, is_ledger=topic in LEDGERS))
 
 
 async def replace_records(
@@ -41,7 +43,7 @@ async def replace_records(
 
     Of their headers, only those stay that a sealed record may have in clear.
     """
-    await log.edit(topic, partition, partial(_replace, contents=contents), len(contents))
+    await log.edit(topic, partition, partial(_replace, contents=contents, is_ledger=topic in LEDGERS), len(contents))
 
 
 async def offsets_of(
@@ -128,23 +130,40 @@ def _connect(log: SqliteLog) -> sqlite3.Connection:
     return sqlite3.connect(log.directory / LOG_FILE, isolation_level=None, timeout=60.0)
 
 
-def _overwrite(partition_id: int, connection: sqlite3.Connection, *, key: bytes, before: int) -> int:
+def _overwrite(partition_id: int, connection: sqlite3.Connection, *, key: bytes, before: int, is_ledger: bool) -> int:
     first = partition_id << OFFSET_BITS
+    last = first + before - 1
+    if is_ledger:
+        rows = connection.execute("select id from records where id between ? and ? and key=?", (first, last, key))
+        offsets = [row_id - first for (row_id,) in rows]
+        _replace(partition_id, connection, contents=dict.fromkeys(offsets, (None, ERASED_VALUE)), is_ledger=True)
+        return len(offsets)
     count_edit(connection, partition_id)
     return connection.execute(
         "update records set key=null, value=?, headers=null, checksum=? where id between ? and ? and key=?",
-        (ERASED_VALUE, checksum_of(None, ERASED_VALUE, None), first, first + before - 1, key),
+        (ERASED_VALUE, checksum_of(None, ERASED_VALUE, None), first, last, key),
     ).rowcount
 
 
 def _replace(
-    partition_id: int, connection: sqlite3.Connection, *, contents: Mapping[int, tuple[bytes | None, bytes]]
+    partition_id: int,
+    connection: sqlite3.Connection,
+    *,
+    contents: Mapping[int, tuple[bytes | None, bytes]],
+    is_ledger: bool,
 ) -> None:
+    """Replace records; of the ledger each keeps the hash of what was appended there."""
     first = partition_id << OFFSET_BITS
     count_edit(connection, partition_id)
     for offset, (key, value) in contents.items():
-        (headers,) = connection.execute("select headers from records where id = ?", (first | offset,)).fetchone()
-        kept = headers_to_bytes(headers_in_clear(headers_from_bytes(headers))) if headers else None
+        lying, headers = connection.execute(
+            "select value, headers from records where id = ?", (first | offset,)
+        ).fetchone()
+        known = headers_from_bytes(headers) if headers else ()
+        in_clear = headers_in_clear(known) if value != ERASED_VALUE else ()
+        if is_ledger:
+            in_clear = (*in_clear, (STORED_AS, kept_hash(known) or hash_of(lying)))
+        kept = headers_to_bytes(in_clear)
         connection.execute(
             "update records set key=?, value=?, headers=?, checksum=? where id = ?",
             (key, value, kept, checksum_of(key, value, kept), first | offset),

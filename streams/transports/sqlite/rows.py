@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import orjson
 
 from schemas.log import Appended, LogDamaged, LogMoved, Position, Record
+from schemas.topics import LEDGERS
 from streams.transports.milliseconds import from_ms
 from streams.transports.sqlite.file import OFFSET_MASK, Tail
+from streams.transports.sqlite.heads import Heads
 
 if TYPE_CHECKING:
     import sqlite3
@@ -66,11 +68,13 @@ class Ends:
     def __init__(self) -> None:
         """Know nothing."""
         self._ends: dict[int, tuple[int, int]] = {}
+        self.heads = Heads()
         self._latest_ms: int | None = None
 
     def forget(self) -> None:
         """Know nothing again: what was noted in this transaction has not happened."""
         self._ends.clear()
+        self.heads.forget()
         self._latest_ms = None
 
     @property
@@ -124,7 +128,7 @@ def moved(
 def append_rows(  # noqa: PLR0917 - called in one place
     connection: sqlite3.Connection,
     ends: Ends,
-    places: Iterable[tuple[str, int]],
+    places: Sequence[tuple[str, int]],
     contents: Sequence[Content],
     partition_ids: dict[tuple[str, int], int],
     at_ms: int,
@@ -154,7 +158,23 @@ def append_rows(  # noqa: PLR0917 - called in one place
         [(tail.next_offset, tail.last_ms, tail.partition_id) for tail in tails.values()],
     )
     ends.note(tails.values(), at_ms)
+    _move_heads(connection, ends, places, contents, tails)
     return appended, tails
+
+
+def _move_heads(
+    connection: sqlite3.Connection,
+    ends: Ends,
+    places: Iterable[tuple[str, int]],
+    contents: Sequence[Content],
+    tails: Mapping[tuple[str, int], Tail],
+) -> None:
+    of_ledger: dict[tuple[str, int], list[bytes]] = {}
+    for place, content in zip(places, contents, strict=True):
+        if place[0] in LEDGERS:
+            of_ledger.setdefault(place, []).append(content[1])
+    for place, some in of_ledger.items():
+        ends.heads.move(connection, tails[place], some)
 
 
 def _insert(connection: sqlite3.Connection, values: list[object]) -> None:

@@ -11,6 +11,7 @@ from support.garbage import garbage
 from support.workbench import Workbench
 
 from projections.shard.shard import Shard
+from projections.state.evolve import link_of
 from schemas import codec
 from schemas.codec import UnknownSchema
 from schemas.log import NewRecord
@@ -61,7 +62,10 @@ async def test_a_gap_before_what_is_asked_for_is_filled_from_the_log(bench: Work
 async def test_a_batch_that_cannot_be_folded_changes_nothing(bench: Workbench, tmp_path: Path):
     await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
     [decision] = await bench.ledger()
-    newer = replace(decision, item_id="c-2", item_offset=1, version=2, events=[b"\xc3\x01" + b"\x07" * 12])
+    link = link_of(decision, codec.encode(decision))
+    newer = replace(
+        decision, item_id="c-2", item_offset=1, version=2, events=[b"\xc3\x01" + b"\x07" * 12], previous=link
+    )
     await bench.log.append([NewRecord(topic=LEDGER.name, partition=0, key=XIAOMING.key, value=codec.encode(newer))])
     other = Workbench(tmp_path / "two", bench.log)
     with pytest.raises(UnknownSchema, match="upgrade"):

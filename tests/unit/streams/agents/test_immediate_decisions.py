@@ -15,7 +15,7 @@ from support.workbench import Workbench
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import LogMoved, LogUnavailable, NewRecord, RecordTooLarge
-from schemas.messages.decision import MAX_CHANGES
+from schemas.messages.decision import MAX_CHANGES, Decision
 from schemas.messages.erasure import Cut, EraseMemory, EraseUser
 from schemas.topics import CONVERSATIONS, INBOX, LEDGER
 from streams.agents.immediate_decisions import (
@@ -33,13 +33,23 @@ if TYPE_CHECKING:
 
     from projections.shard.ledger import Batch
     from schemas.log import Appended, Record
-    from schemas.messages.decision import Decision
     from streams.agents.remember import Remember
 
 COFFEE = "用户喜欢喝咖啡"
 RUNNING = "用户喜欢跑步"
 CAT = "用户有一只猫"
-NOISE = NewRecord(topic=LEDGER.name, partition=0, key=XIAOMING.key, value=b"no decision")
+VOID = Decision(
+    envelope=remember(COFFEE, "late").envelope,
+    item_id="late",
+    item_type="RememberFact",
+    item_partition=0,
+    item_offset=0,
+    version=0,
+    covered=[],
+    outcomes=[],
+    events=[],
+)
+NOISE = NewRecord(topic=LEDGER.name, partition=0, key=XIAOMING.key, value=codec.encode(VOID))
 
 
 class PacedLog(MemoryLog):

@@ -210,9 +210,8 @@ async def test_a_decision_of_a_tick_after_its_closing_is_void(bench: Workbench, 
     await bench.decides(tick(later(days=8)))
     decided = [d for d in await bench.ledger() if d.item_type == "DecayDue" and d.envelope.owner == XIAOMING]
     stranger = Owner("default", "stranger")
-    late = replace(
-        decided[0], envelope=replace(decided[0].envelope, user_id="stranger"), version=1, events=[], item_offset=99
-    )
+    envelope = replace(decided[0].envelope, user_id="stranger")
+    late = replace(decided[0], envelope=envelope, version=1, events=[], item_offset=99, previous=b"")
     await void(bench, late, stranger)
     rebuilt = Workbench(tmp_path / "rebuilt", bench.log)
     for shard in rebuilt.shards.all():

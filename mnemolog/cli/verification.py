@@ -1,0 +1,99 @@
+"""`mnemolog verify` and `head`: whether the log still has every decision, and what proves it later."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import orjson
+import typer
+
+from mnemolog.cli.invocation import CommandFailed, Surroundings, local_command
+
+if TYPE_CHECKING:
+    from mnemolog.operations.verification import Verified
+
+AGAINST = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Heads that `mnemolog head --json` printed, and that were kept elsewhere."),
+]
+KEY = Annotated[
+    str | None,
+    typer.Option("--public-key", metavar="KEY", help="Who signed them. [default: this installation]"),
+]
+USER = Annotated[
+    str | None, typer.Option("--user", "-u", metavar="TENANT/USER", help="Only this user's partition and history.")
+]
+
+
+def install(app: typer.Typer) -> None:
+    """Add the commands."""
+    local_command(app, "verify", verify)
+    local_command(app, "head", head)
+
+
+async def verify(around: Surroundings, *, against: AGAINST = None, public_key: KEY = None, user: USER = None) -> None:
+    """Read all decisions and tell what is missing, changed or exchanged; exits 1 where anything is.
+
+    On Kafka workers may run meanwhile. The embedded log must be free: stop its worker, or verify a copy.
+    """
+    found = (await _read(around, against, public_key, user))[0]
+    if around.output.as_json:
+        around.output.json(found.as_json())
+    else:
+        counts = {"records": found.records, "linked": found.linked, "erased": found.erased}
+        around.output.fields({**counts, "damaged": len(found.damage)})
+        for one in found.damage:
+            around.output.say(str(one))
+    if found.damage:
+        raise CommandFailed
+
+
+async def head(around: Surroundings) -> None:
+    """Print the heads of all partitions, signed as receipts are. Keep them elsewhere, for `verify --against`."""
+    found, signed = await _read(around, None, None, None)
+    if found.damage:
+        raise CommandFailed(f"{found.damage[0]}; no head is signed of a damaged log")
+    if around.output.as_json:
+        around.output.json(signed)
+        return
+    rows = [(one.topic, one.partition, one.offset, one.head) for one in found.heads if one.offset]
+    around.output.table(("topic", "partition", "offset", "head"), rows, "the log has no decision yet")
+
+
+async def _read(
+    around: Surroundings, against: Path | None, public_key: str | None, user: str | None
+) -> "tuple[Verified, dict[str, Any]]":
+    """Read the log through behind a bar; return what was found, and its heads, signed."""
+    from mnemolog.operations.verification import (  # noqa: PLC0415 - --help needs none of the engines
+        NoHead,
+        Verification,
+        heads_of,
+        known_heads,
+        opened_ledger,
+        signed_heads,
+    )
+    from schemas.identity import InvalidOwner, Owner  # noqa: PLC0415 - as above
+    from schemas.log import LogError  # noqa: PLC0415 - as above
+    from streams.sealing.key_files import KeysUnusable  # noqa: PLC0415 - as above
+    from streams.sealing.master_key import MasterKeyUnknown  # noqa: PLC0415 - as above
+    from streams.sealing.user_keys import KeysMissing  # noqa: PLC0415 - as above
+
+    settings = around.settings()
+    try:
+        whose = None if user is None else Owner.of_key((user if "/" in user else f"default/{user}").encode())
+        kept = None if against is None else orjson.loads(await asyncio.to_thread(against.read_bytes))
+        async with opened_ledger(settings) as ledger:
+            if ledger is None:
+                raise CommandFailed(f"there is no log in {settings.data_dir.resolve()}: name the folder with --data")
+            known = await known_heads(settings)
+            if kept is not None:
+                known += heads_of(kept, public_key or ledger.receipts.public_key)
+            verification = Verification(ledger.log, known, whose)
+            with around.output.progress("records") as bar:
+                reading = bar.add_task("verifying", total=await verification.total())
+                found = await verification.run(lambda records: bar.advance(reading, records))
+            return found, signed_heads(found, ledger.receipts)
+    except (LogError, KeysUnusable, KeysMissing, MasterKeyUnknown, NoHead, InvalidOwner) as error:
+        raise CommandFailed(str(error)) from error
+    except (OSError, ValueError) as error:
+        raise CommandFailed(f"{against}: {error}") from error

@@ -1,0 +1,59 @@
+"""The chain: how the records of the ledger are hashed one after another, so that none can be missed or exchanged.
+
+A decision carries the hash of its user's decision before it. A partition has a running head: the hash of the head
+before, of the next record as the log stores it, and of its time. So whoever keeps a head can tell later whether the log
+still has every record up to there, in the same order, also where the key of a record was destroyed.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from schemas.log import Headers, Record
+    from schemas.messages.decision import Decision
+
+HASH_BYTES: Final = 32
+NO_HEAD: Final = bytes(HASH_BYTES)
+"""The head of a partition without records."""
+STORED_AS: Final = "mnemolog-stored-as"
+"""The header of a record that was replaced where it stands: the hash of what was appended there."""
+_TIME_BYTES: Final = 8
+
+
+def hash_of(value: bytes) -> bytes:
+    """Return the hash of a value (BLAKE2b, 32 bytes)."""
+    return blake2b(value, digest_size=HASH_BYTES).digest()
+
+
+def next_head(head: bytes, stored: bytes, at_ms: int) -> bytes:
+    """Return the head after a record, given the hash of what the log stores, and its time in milliseconds."""
+    return blake2b(head + stored + at_ms.to_bytes(_TIME_BYTES, "big"), digest_size=HASH_BYTES).digest()
+
+
+def head_after(head: bytes, records: Iterable[Record]) -> bytes:
+    """Return the head after records, given the head before them."""
+    for record in records:
+        head = next_head(head, stored_hash(record), round(record.recorded_at.timestamp() * 1000))
+    return head
+
+
+def stored_hash(record: Record) -> bytes:
+    """Return the hash of what was appended where a record stands."""
+    return record.stored_hash or kept_hash(record.headers) or hash_of(record.value)
+
+
+def kept_hash(headers: Headers) -> bytes | None:
+    """Return the hash of what was appended where another record stands now; None where it is the same."""
+    return next((value for name, value in headers if name == STORED_AS), None) if headers else None
+
+
+def is_replaced_rightly(record: Record, decision: Decision) -> bool:
+    """Return whether a decision may stand where another record was appended: the same one, sealed or without words."""
+    kept = kept_hash(record.headers)
+    if kept is None:
+        return True
+    return hash_of(record.value) == kept if decision.replaced is None else decision.replaced[HASH_BYTES:] == kept

@@ -1,0 +1,73 @@
+"""The running heads of the ledger's partitions, in the log's file: moved in the transaction that appends.
+
+A shard can be lost, and then nothing else would say that the last records of a partition are missing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+
+from schemas.messages.chain import NO_HEAD, STORED_AS, hash_of, next_head
+from schemas.topics import LEDGERS
+from streams.transports.sqlite.file import OFFSET_BITS
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+    from streams.transports.sqlite.file import Tail
+
+
+class Heads:
+    """The heads as the writer's transaction has left them; only its thread asks."""
+
+    def __init__(self) -> None:
+        """Know nothing."""
+        self._heads: dict[int, bytes] = {}
+
+    def forget(self) -> None:
+        """Know nothing again: what was noted in this transaction has not happened."""
+        self._heads.clear()
+
+    def move(self, connection: sqlite3.Connection, tail: Tail, values: Iterable[bytes]) -> None:
+        """Move the head of a partition over what the transaction appends there, and to the partition's end."""
+        head = self._heads.get(tail.partition_id) or read_head(connection, tail.partition_id)[1]
+        for value in values:
+            head = next_head(head, hash_of(value), tail.last_ms)
+        self._heads[tail.partition_id] = head
+        _write(connection, tail.partition_id, tail.next_offset, head)
+
+
+def read_head(connection: sqlite3.Connection, partition_id: int) -> tuple[int, bytes]:
+    """Return the offset up to which a partition's head goes, and the head."""
+    found = connection.execute("select next_offset, head from heads where partition_id = ?", (partition_id,)).fetchone()
+    return found or (0, NO_HEAD)
+
+
+def begin_heads(connection: sqlite3.Connection) -> None:
+    """Compute the heads of what an earlier version appended, which kept none; once in the life of a log."""
+    rows = connection.execute(
+        "select id, next_offset from partitions where topic in (?, ?) and next_offset > 0"
+        " and id not in (select partition_id from heads)",
+        sorted(LEDGERS),
+    ).fetchall()
+    for partition_id, end in rows:
+        head, first = NO_HEAD, partition_id << OFFSET_BITS
+        records = connection.execute(
+            "select value, headers, recorded_ms from records where id between ? and ? order by id",
+            (first, first + end - 1),
+        )
+        for value, headers, at_ms in records:
+            head = next_head(head, _kept(headers) or hash_of(value), at_ms)
+        _write(connection, partition_id, end, head)
+
+
+def _kept(headers: bytes | None) -> bytes | None:
+    found = dict(orjson.loads(headers)) if headers else {}
+    return found[STORED_AS].encode("latin-1") if STORED_AS in found else None
+
+
+def _write(connection: sqlite3.Connection, partition_id: int, end: int, head: bytes) -> None:
+    connection.execute("insert or replace into heads values(?,?,?)", (partition_id, end, head))
