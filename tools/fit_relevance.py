@@ -221,7 +221,8 @@ def directions_of(some: list[Asked]) -> NDArray[np.float64]:
         bend = (table * (weights * told * (1 - told))[:, None].astype(np.float32)).T @ table
         found -= np.linalg.solve(bend + np.diag(ridge), table.T @ (weights * (told - answers)) + ridge * found)
     directions: NDArray[np.float64] = found[:count] * scale + found[count] * PLAIN_SCALE
-    return np.round(directions / directions.mean() * DIRECTION_SCALE) / DIRECTION_SCALE
+    rounded: NDArray[np.float64] = np.round(directions / directions.mean() * DIRECTION_SCALE) / DIRECTION_SCALE
+    return rounded
 
 
 def inputs(some: list[tuple[Measured, Asked]], case: str) -> tuple[Table, Table, Table]:
