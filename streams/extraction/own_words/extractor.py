@@ -25,7 +25,7 @@ from streams.extraction.own_words.cues import (
     denies_value,
     in_first_person,
 )
-from streams.extraction.own_words.endings import OVER, Endings
+from streams.extraction.own_words.endings import Endings
 from streams.extraction.own_words.others import is_one_of_some, of_relation, without_names
 from streams.extraction.own_words.splitting import beside, clauses
 from streams.extraction.protocol import Extraction, Outage, Proposal
@@ -56,6 +56,8 @@ OF_SPEAKER: Final = 0.1
 """The least `own` of a sentence that fills a key."""
 OF_CLAUSE: Final = 0.6
 """The least `lasting` of a clause that has its whole sentence kept for long."""
+OVER: Final = 0.5
+"""The least `over` of what is kept for what it ends."""
 CHANGE: Final = 0.25
 """The least `over` of a sentence whose clauses are looked at for what is over."""
 ALONE: Final = 0.6
