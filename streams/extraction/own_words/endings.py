@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NEAREST: Final = 3
 """Known statements that one may end: those nearest to it."""
-ENDED: Final = 0.42
+ENDED: Final = 0.34
 """How surely a statement ends another one that it ends."""
 OF_MENDED: Final = 0.5
 """The least cosine of a sentence of which a word is taken back, and the memory of it."""

@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from projections.dates.wording import without_time
+from projections.dates.wording import without_days
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.embedding.heads import ANSWER_HEADS
 from projections.profile.attribute_values import fault_of
@@ -208,9 +208,8 @@ class OwnWords(RulesLineage):
         take a word of an earlier sentence back, with that sentence, whose place they take. `recalled` is what is known,
         where that was asked for already.
         """
-        now = window.pieces[-1].said_at
         changes = {
-            n: without_time(mends.get(one.content) or _ASKED.sub("", one.content), now)
+            n: without_days(mends.get(one.content) or _ASKED.sub("", one.content))
             for n, one in enumerate(proposals)
             if _is_change(one, over.get(one.content, 0.0)) or (one.content in mends and one.attribute is None)
         }
