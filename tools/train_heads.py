@@ -5,10 +5,10 @@
 stands `alone`; `kinds.jsonl` has single sentences with their kind. `lasting` and `kept` are fitted to both, `alone` to
 the sentences of turns that say something, the heads of answers to first sentences behind a question, `over` to
 `changes.jsonl`: sentences, and whether what was so until now is over by what they say. `endings.jsonl` has what users
-said, and which of it each of some later sentences ends: by it is fitted how surely one statement ends another, given
-all that is known and, so that it does not depend on how much is known, given parts of it. `own` is fitted to the
-sentences of `tests/data/sentences*.jsonl` that fill a slot of the speaker's, and to `frames.json`: statements in frames
-in which they are the speaker's, or somebody else's, supposed, quoted or asked.
+said, and which of it each of some later sentences ends: to these `over` is fitted too, and how surely one statement
+ends another, given all that is known and, so that it does not depend on how much is known, given a part of it. `own` is
+fitted to the sentences of `tests/data/sentences*.jsonl` that fill a slot of the speaker's, and to `frames.json`:
+statements in frames in which they are the speaker's, or somebody else's, supposed, quoted or asked.
 
 The weights are rounded, so that every run on any machine writes the same bytes. It prints how many of the sentences
 each head tells right, and how many of those that it was not fitted to, in five parts of whole turns.
@@ -31,6 +31,8 @@ from streams.extraction.own_words.endings import measured
 from streams.extraction.own_words.splitting import parts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 DATA: Final = Path(__file__).resolve().parents[1] / "tests" / "data"
@@ -71,8 +73,20 @@ def answers() -> list[tuple[str, str, str]]:
     return [(question, first["text"], first["kind"]) for question, first in asked]
 
 
-def of_endings(over: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the inputs of each later sentence with each known one, and whether it ends that one."""
+def later_sentences() -> tuple[list[str], list[bool], NDArray[np.intp]]:
+    """Return what users said later, whether it ends anything, and in which part of the users each is."""
+    users = rows_of("endings")
+    later = [(one["text"], bool(one["ends"]), n % PARTS) for n, user in enumerate(users) for one in user["new"]]
+    texts, ends, parts = zip(*later, strict=True)
+    return list(texts), list(ends), np.array(parts)
+
+
+def of_endings(heads: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the inputs of each later sentence with the known ones nearest to it, and whether it ends each.
+
+    `heads` are those of `over` by the part of the users whom each was not fitted to: of what it was fitted to a head is
+    surer than it will be of anything else.
+    """
     chance = random.Random(6)  # noqa: S311 - the same parts in every run
     users = rows_of("endings")
     texts = {part for user in users for later in user["new"] for part in parts_of(later["text"])}
@@ -81,17 +95,20 @@ def of_endings(over: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
     at = {text: place for place, text in enumerate(known_texts)}
     all_vectors = vectors_of(known_texts)
     inputs, wanted = [], []
-    for user in users:
+    for number, user in enumerate(users):
+        over = heads[number % PARTS]
         known = all_vectors[[at[one["text"]] for one in user["known"]]]
         words_known = [words_of(one["text"]) for one in user["known"]]
+        everything = list(range(len(known)))
         for later in user["new"]:
             vectors = all_vectors[[at[part] for part in parts_of(later["text"])]]
             scores = 1 / (1 + np.exp(-(vectors @ over[:-1] + over[-1])))
-            surest, cosines, shared = measured(later["text"], vectors, scores, known, words_known)
-            everything = list(range(len(known)))
-            for some in (everything, *(chance.sample(everything, chance.randint(1, len(known))) for _ in range(3))):
-                inputs.append(ending_inputs(surest, cosines[some], shared[some]))
-                wanted.append(np.array([user["known"][n]["id"] in later["ends"] for n in some]))
+            ends = np.array([one["id"] in later["ends"] for one in user["known"]])
+            for some in (everything, sorted(chance.sample(everything, chance.randint(1, len(known))))):
+                words = [words_known[n] for n in some]
+                found, nearest = measured(later["text"], vectors, scores, known[some], words)
+                inputs.append(ending_inputs(found, known[some][nearest]))
+                wanted.append(ends[some][nearest])
     return np.concatenate(inputs).astype(np.float64), np.concatenate(wanted)
 
 
@@ -157,13 +174,17 @@ def main() -> None:
     own = np.concatenate([np.array([is_own for _, is_own in frames]), fills[plain]])
     said = answers()
     to_questions = np.hstack([vectors_of([text for _, text, _ in said]), vectors_of([asked for asked, _, _ in said])])
+    later, ends, part_of_later = later_sentences()
     changes = rows_of("changes")
+    over_vectors = vectors_of([*(row["text"] for row in changes), *later])
+    is_over = np.array([*(row["ends"] for row in changes), *ends])
+    part_of_over = np.concatenate([np.full(len(changes), PARTS), part_of_later])
     sets = {
         "lasting": (of_kind, lasts),
         "kept": (of_kind, says),
         "own": (np.concatenate([vectors_of([text for text, _ in frames]), vectors[plain]]), own),
         "alone": (of_kind[of_turns], alone[of_turns]),
-        "over": (vectors_of([row["text"] for row in changes]), np.array([row["ends"] for row in changes])),
+        "over": (over_vectors, is_over),
         "lasting of answers": (to_questions, np.array([kind in LASTING for _, _, kind in said])),
         "kept of answers": (to_questions, np.array([kind != "nothing" for _, _, kind in said])),
     }
@@ -181,9 +202,8 @@ def main() -> None:
         known = told_right(weights, inputs, wanted)
         print(f"{name}: {len(wanted)} sentences, {known:.3f} told right; of others {np.mean(others):.3f}")
         found.append(weights.astype("<i2"))
-        if name == "over":
-            over = weights / SCALE
-    inputs, wanted = of_endings(over)
+    rest = [part_of_over != n for n in range(PARTS)]
+    inputs, wanted = of_endings([fitted(over_vectors[m], is_over[m].astype(np.float64)) for m in rest])
     weights = np.round(fitted(inputs, wanted.astype(np.float64)) * SCALE)
     print(f"endings: {len(wanted)} pairs, {told_right(weights, inputs, wanted):.3f} told right")
     found.append(weights.astype("<i2"))

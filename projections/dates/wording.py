@@ -41,13 +41,9 @@ def annotated(text: str, at: datetime) -> str:
     return "".join((*parts, text[end:]))
 
 
-def without_time(text: str, at: datetime) -> str:
-    """Return a text without its time expressions and the days in brackets: what it is about."""
-    plain, end, parts = _BRACKETS.sub(" ", text), 0, []
-    for one in expressions(plain, at):
-        parts.append(plain[end : one.start])
-        end = max(end, one.end)
-    return " ".join((*parts, plain[end:]))
+def without_days(text: str) -> str:
+    """Return a text without the days in brackets that were put behind its words."""
+    return _BRACKETS.sub("", text)
 
 
 def brackets(text: str, days: Days) -> str:

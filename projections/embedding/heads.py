@@ -8,6 +8,7 @@ vectors of another encoder.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -28,10 +29,14 @@ of whom and of what it speaks. `over`: what was so until now is over, or otherwi
 AnswerHead: TypeAlias = Literal["lasting", "kept"]
 ANSWER_HEADS: Final[tuple[AnswerHead, ...]] = ("lasting", "kept")
 """The same of what is said to a question: they read the vector of the answer, and behind it the question's."""
-ENDING: Final = 4
-"""Numbers of what tells whether one statement ends another: for `over`, the lead, a word in common, and the bias."""
+PRODUCT: Final = 6
+"""By how much the products of two vectors' numbers, which are small, are made larger for the fitting."""
+ENDING: Final = 5 + 3 * DIMENSIONS + 1
+"""Numbers of what tells whether one statement ends another: for each of `ending_inputs`, and the bias."""
 LEAST_NEAR: Final = 0.3
 """The cosine of what is taken for the next nearest where nothing else is known."""
+MOST_SHARED: Final = 3
+"""Words in common, of which more tell no more."""
 FILE: Final = Path(__file__).with_name("heads.bin")
 SCALE: Final = 512
 """The file has the weights, and behind them the bias, times this as 16-bit integers."""
@@ -58,22 +63,37 @@ class Heads:
         """Return the same for what was said to questions: vectors of shape (texts, 512) each."""
         return _scores(self._of_answers[head], np.hstack([answers, questions]))
 
-    def scores_of_endings(
-        self, over: float, cosines: NDArray[np.floating[Any]], shared: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
-        """Return how surely a statement ends each of several others, from 0 to 1.
-
-        `over` is its own score, `cosines` are those of its vector and theirs, `shared` says with which it has a word in
-        common. It ends what is nearer than all the rest.
-        """
-        return _scores(self._ending, ending_inputs(over, cosines, shared))
+    def scores_of_endings(self, later: LaterStatement, known: Vectors) -> NDArray[np.float32]:
+        """Return how surely a statement ends each of several others, from 0 to 1: `known` are their vectors."""
+        return _scores(self._ending, ending_inputs(later, known))
 
 
-def ending_inputs(over: float, cosines: NDArray[np.floating[Any]], shared: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Return `over`, by how much each other statement leads the rest, and whether it shares a word: (others, 3)."""
+@dataclass(frozen=True, slots=True)
+class LaterStatement:
+    """What is known of a statement and its nearness to others that were made before."""
+
+    over: float
+    """How surely it says that something is over."""
+    vector: NDArray[np.floating[Any]]
+    """That of its part that says so most surely."""
+    cosines: NDArray[np.floating[Any]]
+    """Of its vector and each of theirs."""
+    shared: NDArray[np.integer[Any]]
+    """How many words it has in common with each."""
+
+
+def ending_inputs(later: LaterStatement, known: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+    """Return what tells whether a statement ends each of several others: an array of (others, 5 + 3 * 512).
+
+    `over`, by how much each other statement leads the rest, how many words it shares, up to three, `over` with each of
+    these; the vectors of both statements, and the products of their numbers.
+    """
+    cosines, shared = later.cosines, np.minimum(later.shared, MOST_SHARED)
     ranked = np.sort(np.append(cosines, np.full(2, LEAST_NEAR, cosines.dtype)))
     lead = cosines - np.where(cosines >= ranked[-1], ranked[-2], ranked[-1])
-    return np.stack([np.full_like(cosines, over), lead, shared], axis=1).astype(np.float32)
+    numbers = [np.full_like(lead, later.over), lead, shared, later.over * lead, later.over * shared]
+    own = np.broadcast_to(later.vector, known.shape)
+    return np.hstack([np.stack(numbers, axis=1), own, known, PRODUCT * own * known]).astype(np.float32)
 
 
 def _scores(weights: NDArray[np.float32], vectors: Vectors) -> NDArray[np.float32]:

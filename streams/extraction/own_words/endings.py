@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from projections.embedding.heads import LaterStatement
 from streams.extraction.own_words.cues import words_of
 from streams.extraction.own_words.splitting import parts_of
 
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Vectors
     from projections.embedding.heads import Heads
 
-OVER: Final = 0.5
-"""The least `over` of what ends anything: what only resembles a known statement ends none."""
-ENDED: Final = 0.42
+NEAREST: Final = 3
+"""Known statements that one may end: those nearest to it."""
+ENDED: Final = 0.34
 """How surely a statement ends another one that it ends."""
 OF_MENDED: Final = 0.5
 """The least cosine of a sentence of which a word is taken back, and the memory of it."""
@@ -34,15 +35,18 @@ def measured(
     over: NDArray[np.floating[Any]],
     of_known: NDArray[np.floating[Any]],
     words_known: Sequence[set[str]],
-) -> tuple[float, NDArray[np.floating[Any]], NDArray[np.bool_]]:
-    """Return how surely a text says that something is over, how near known ones are, and which share a word with it.
+) -> tuple[LaterStatement, NDArray[np.intp]]:
+    """Return what tells whether a text ends the statements nearest to it, and the places of these among all known.
 
     `of_parts` are the vectors of the text's `parts_of`, `over` their scores. A known text is as near as it is to the
     whole text, or to the part that is surest.
     """
-    cosines = np.maximum(of_known @ of_parts[0], of_known @ of_parts[over.argmax()])
+    surest = of_parts[over.argmax()]
+    cosines = np.maximum(of_known @ of_parts[0], of_known @ surest)
+    nearest = np.argsort(-cosines, kind="stable")[:NEAREST]
     words = words_of(text)
-    return float(over.max()), cosines, np.array([not words.isdisjoint(other) for other in words_known])
+    shared = np.array([len(words & words_known[place]) for place in nearest])
+    return LaterStatement(float(over.max()), surest, cosines[nearest], shared), nearest
 
 
 class Endings:
@@ -64,8 +68,10 @@ class Endings:
             of_parts = vectors[place : place + len(those)]
             place += len(those)
             over = self._heads.scores("over", of_parts)
-            scores = self._heads.scores_of_endings(*measured(text, of_parts, over, of_known, words_known))
-            found.append((scores >= ENDED) & (over.max() >= OVER))
+            later, nearest = measured(text, of_parts, over, of_known, words_known)
+            ended = np.zeros(len(known), np.bool_)
+            ended[nearest] = self._heads.scores_of_endings(later, of_known[nearest]) >= ENDED
+            found.append(ended)
         return found
 
     async def mended(self, before: Sequence[str], known: Sequence[str]) -> list[NDArray[np.bool_]]:

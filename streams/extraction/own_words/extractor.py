@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from projections.dates.wording import without_time
+from projections.dates.wording import without_days
 from projections.embedding.embedder import EmbedderUnavailable
 from projections.embedding.heads import ANSWER_HEADS
 from projections.profile.attribute_values import fault_of
@@ -25,7 +25,7 @@ from streams.extraction.own_words.cues import (
     denies_value,
     in_first_person,
 )
-from streams.extraction.own_words.endings import OVER, Endings
+from streams.extraction.own_words.endings import Endings
 from streams.extraction.own_words.others import is_one_of_some, of_relation, without_names
 from streams.extraction.own_words.splitting import beside, clauses
 from streams.extraction.protocol import Extraction, Outage, Proposal
@@ -56,6 +56,8 @@ OF_SPEAKER: Final = 0.1
 """The least `own` of a sentence that fills a key."""
 OF_CLAUSE: Final = 0.6
 """The least `lasting` of a clause that has its whole sentence kept for long."""
+OVER: Final = 0.5
+"""The least `over` of what is kept for what it ends."""
 CHANGE: Final = 0.25
 """The least `over` of a sentence whose clauses are looked at for what is over."""
 ALONE: Final = 0.6
@@ -206,9 +208,8 @@ class OwnWords(RulesLineage):
         take a word of an earlier sentence back, with that sentence, whose place they take. `recalled` is what is known,
         where that was asked for already.
         """
-        now = window.pieces[-1].said_at
         changes = {
-            n: without_time(mends.get(one.content) or _ASKED.sub("", one.content), now)
+            n: without_days(mends.get(one.content) or _ASKED.sub("", one.content))
             for n, one in enumerate(proposals)
             if _is_change(one, over.get(one.content, 0.0)) or (one.content in mends and one.attribute is None)
         }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from support.own_words import vectors_of
 
-from projections.embedding.heads import LEAST_NEAR, ending_inputs, load
+from projections.embedding.heads import LEAST_NEAR, MOST_SHARED, LaterStatement, ending_inputs, load
 from streams.extraction.own_words.endings import MOST_KEPT, Endings
 
 if TYPE_CHECKING:
@@ -47,7 +47,16 @@ async def test_vectors_of_what_is_known_are_asked_for_once_and_not_kept_for_ever
 
 
 def test_what_leads_is_measured_from_the_next_nearest_and_never_from_nothing():
-    shared = np.array([True, False, False])
-    found = ending_inputs(0.5, np.array([0.9, 0.6, 0.1], np.float32), shared)
-    np.testing.assert_allclose(found, [[0.5, 0.3, 1], [0.5, -0.3, 0], [0.5, -0.8, 0]], atol=1e-6)
-    np.testing.assert_allclose(ending_inputs(0.5, np.array([0.9], np.float32), shared[:1])[0, 1], 0.9 - LEAST_NEAR)
+    known = np.eye(3, 512, dtype=np.float32)
+    cosines, shared = np.array([0.9, 0.6, 0.1], np.float32), np.array([1, 0, MOST_SHARED + 4])
+    found = ending_inputs(LaterStatement(0.5, known[0], cosines, shared), known)
+    expected = [[0.5, 0.3, 1, 0.15, 0.5], [0.5, -0.3, 0, -0.15, 0], [0.5, -0.8, MOST_SHARED, -0.4, 0.5 * MOST_SHARED]]
+    np.testing.assert_allclose(found[:, :5], expected, atol=1e-6)
+    alone = ending_inputs(LaterStatement(0.5, known[0], cosines[:1], shared[:1]), known[:1])
+    np.testing.assert_allclose(alone[0, 1], 0.9 - LEAST_NEAR)
+
+
+async def test_only_the_nearest_are_ended_wherever_they_stand():
+    others = [f"My colleague number {n} collects stamps" for n in range(40)]
+    found = await Endings(vectors_of, load()).of(["We gave up the flat in Porto last week."], [*others, *KNOWN])
+    assert found[0].nonzero()[0].tolist() == [len(others) + 1]
