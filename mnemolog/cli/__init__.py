@@ -1,6 +1,6 @@
 """The command line: `main` is the console script.
 
-`program` puts the commands together; each file in `commands` is one noun, and `keys` the only one that needs no worker.
+`program` puts the commands together; each file in `commands` is one noun, and those in `integrity` keep the log whole.
 `invocation` gives every command its connection, its output and its exit code: `connect` finds the worker to talk to (a
 URL, the holder of the data directory's lock, or `local_engine`, which starts one), `output` prints tables or JSON,
 `options` are the shared ones. `lines` reads JSON Lines and sends them in batches; `migrations` reads other systems'

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli import backup, clock, erasure, keys, policy, usage, verification, webhooks
+from mnemolog.cli import clock, erasure, keys, policy, usage, webhooks
 from mnemolog.cli.commands import (
     context,
     dead_letters,
@@ -27,6 +27,7 @@ from mnemolog.cli.commands import (
     topics,
     up,
 )
+from mnemolog.cli.integrity import backup, verification
 from mnemolog.log.private_files import create_privately
 
 program = typer.Typer(

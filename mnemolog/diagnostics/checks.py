@@ -28,8 +28,8 @@ from mnemolog.environment import SettingsError
 from mnemolog.log.connection import opened_log, retention_of
 from mnemolog.log.private_files import find_open
 from mnemolog.log.sealing import unlock_files
-from mnemolog.operations.data_folder import FolderMismatch, check_folder
 from mnemolog.operations.generations import Generations
+from mnemolog.operations.integrity.data_folder import FolderMismatch, check_folder
 from mnemolog.settings import revealed
 from mnemolog.tls import TlsFailed, ends_at, server_context
 from mnemolog.worker.components import certificate_files, configured_index, make_embedder, make_registry, make_trust

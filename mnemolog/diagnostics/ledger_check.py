@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.diagnostics.check import Check
-from mnemolog.operations.verification import Verification, known_heads, opened_ledger
+from mnemolog.operations.integrity.verification import Verification, known_heads, opened_ledger
 from schemas.log import LogError, LogLocked
 from streams.sealing.key_files import KeysUnusable
 from streams.sealing.master_key import MasterKeyUnknown

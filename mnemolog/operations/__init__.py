@@ -7,6 +7,6 @@ A rebuild has three files: `rebuild_coordinator` plans it and has all workers bu
 verifies this worker's share; `generations` keeps the numbered folders of shards and the name of the active one. Another
 encoder's vectors have three files as well: `reembed_coordinator` asks all workers, `reembedding` makes and serves this
 worker's share, `encoder_comparison` compares both by questions; the switch is a rebuild of the index. Erasures have a
-folder, `erasing`. The routes are `mnemolog.http.routes.admin` for operators and `mnemolog.http.routes.internal` for
-other workers.
+folder, `erasing`, and so has what checks that the log is whole, `integrity`. The routes are
+`mnemolog.http.routes.admin` for operators and `mnemolog.http.routes.internal` for other workers.
 """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mnemolog.log.connection import create_topics, opened_log
 from mnemolog.log.private_files import create_privately
 from mnemolog.log.sealing import given_keys, seal_log
-from mnemolog.operations.data_folder import check_folder
+from mnemolog.operations.integrity.data_folder import check_folder
 from schemas.topics import KEYS, WEBHOOK_PROGRESS
 from streams.sealing.key_files import file_of, make_key, write_keys
 from streams.transports.sqlite.log import SqliteLog

@@ -37,7 +37,6 @@ from mnemolog.log.health import LogWatch
 from mnemolog.log.private_files import close_to_others, create_privately
 from mnemolog.log.sealing import KeyedLog, seal_log
 from mnemolog.operations.clocks import Clocks, look_back
-from mnemolog.operations.data_folder import check_folder, mark_shards
 from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
@@ -45,6 +44,7 @@ from mnemolog.operations.encryption import MasterKeyRotation
 from mnemolog.operations.erasing.erasure import Erasures
 from mnemolog.operations.erasing.recovery import ErasureRecovery
 from mnemolog.operations.generations import Generations, active_folder
+from mnemolog.operations.integrity.data_folder import check_folder, mark_shards
 from mnemolog.operations.model_usage import ModelUsages, TokenBudgets
 from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator

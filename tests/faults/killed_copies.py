@@ -26,7 +26,7 @@ from mnemolog.backup.restoration import UNFINISHED, restore
 from mnemolog.backup.source import opened_source
 from mnemolog.backup.verification import verify_backup
 from mnemolog.log.private_files import create_privately
-from mnemolog.operations.data_folder import check_folder
+from mnemolog.operations.integrity.data_folder import check_folder
 from mnemolog.settings import from_environment
 from streams.transports.sqlite.file import LOG_FILE
 

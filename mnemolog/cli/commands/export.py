@@ -72,7 +72,7 @@ async def export(
 
 async def salvage(around: Surroundings, *, into: Path | None = None, **_: object) -> None:
     """Write everybody's memories that the readable part of the ledger leads to; exit 1 where some cannot be read."""
-    from mnemolog.operations.salvage import salvaged  # noqa: PLC0415 - --help needs none of the engines
+    from mnemolog.operations.integrity.salvage import salvaged  # noqa: PLC0415 - --help needs none of the engines
     from schemas.log import LogError  # noqa: PLC0415
 
     if into is None:

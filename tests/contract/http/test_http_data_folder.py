@@ -10,7 +10,7 @@ import pytest
 from contract.front_door import front_door
 
 from mnemolog.diagnostics.checks import checked
-from mnemolog.operations.data_folder import IDENTITY_FILE, FolderMismatch
+from mnemolog.operations.integrity.data_folder import IDENTITY_FILE, FolderMismatch
 from mnemolog.settings import from_environment
 from schemas.log import LogError
 

@@ -13,7 +13,7 @@ from contract.front_door import front_door
 from support.tables import each
 
 from mnemolog.diagnostics.ledger_check import check_ledger
-from mnemolog.operations.verification import Verification, heads_of, known_heads, opened_ledger, signed_heads
+from mnemolog.operations.integrity.verification import Verification, heads_of, known_heads, opened_ledger, signed_heads
 from mnemolog.settings import from_environment
 from schemas.identity import Owner
 from schemas.topics import LEDGER, partition_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mnemolog.operations.verification import Verified
+    from mnemolog.operations.integrity.verification import Verified
 
 SAID: Final = ("My name is Ann.", "I live in Berlin.", "I am allergic to peanuts.", "I like tea.")
 OTHER: Final = next(name for name in map(str, range(99)) if partition_of(f"default/{name}".encode(), 2) == 0)

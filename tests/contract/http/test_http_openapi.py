@@ -331,10 +331,12 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     in_clear = door.worker.settings.model_copy(update={"encryption": "off"})
     monkeypatch.setattr(door.worker.key_rotation, "_settings", in_clear)
     await asks("POST", "/v1/admin/keys/rotate", 409)
+    await asks("GET", "/v1/admin/clock", 200)
+    await asks("POST", "/v1/admin/clock/confirm", 200)
     await asks("GET", "/v1/erasures", 200)
-    await asks("DELETE", "/v1/users/none", 200)
+    await asks("DELETE", "/v1/users/none?force=true", 200)
     async with door.worker.observe.erasing(Owner("default", "none")):
-        await asks("DELETE", "/v1/users/none", 409)
+        await asks("DELETE", "/v1/users/none?force=true", 409)
     hers = await door.remember("likes milk", "codes-forever")
     async with door.worker.observe.erasing(Owner("default", "codes-forever")):
         await asks("DELETE", "/v1/memories?user_id=codes-forever&forever=true", 409)

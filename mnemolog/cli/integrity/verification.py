@@ -10,7 +10,7 @@ import typer
 from mnemolog.cli.invocation import CommandFailed, Surroundings, local_command
 
 if TYPE_CHECKING:
-    from mnemolog.operations.verification import Verified
+    from mnemolog.operations.integrity.verification import Verified
 
 AGAINST = Annotated[
     Path | None,
@@ -32,9 +32,10 @@ def install(app: typer.Typer) -> None:
 
 
 async def verify(around: Surroundings, *, against: AGAINST = None, public_key: KEY = None, user: USER = None) -> None:
-    """Read all decisions and tell what is missing, changed or exchanged; exits 1 where anything is.
+    """Check that no decision is missing, changed or exchanged.
 
-    On Kafka workers may run meanwhile. The embedded log must be free: stop its worker, or verify a copy.
+    Exits 1 where one is. On Kafka workers may run meanwhile. The embedded log must be free: stop its worker, or verify
+    a copy.
     """
     found = (await _read(around, against, public_key, user))[0]
     if around.output.as_json:
@@ -64,7 +65,7 @@ async def _read(
     around: Surroundings, against: Path | None, public_key: str | None, user: str | None
 ) -> "tuple[Verified, dict[str, Any]]":
     """Read the log through behind a bar; return what was found, and its heads, signed."""
-    from mnemolog.operations.verification import (  # noqa: PLC0415 - --help needs none of the engines
+    from mnemolog.operations.integrity.verification import (  # noqa: PLC0415 - --help needs none of the engines
         NoHead,
         Verification,
         heads_of,

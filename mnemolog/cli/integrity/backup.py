@@ -36,9 +36,10 @@ def install(app: typer.Typer) -> None:
 
 
 async def backup(around: Surroundings, places: PLACES, *, pace: PACE = 20.0, to: TO = None) -> None:
-    """Copy what the log has and DIR does not have yet into DIR, while workers serve; or verify or restore DIR.
+    """Copy the log into a folder, or verify or restore that.
 
-    It holds no key that opens it: keep keys/ in another place.
+    What DIR does not have yet is copied, while workers serve. It holds no key that opens it: keep keys/ in another
+    place.
 
     `restore` makes a log of it in an empty data directory (on Kafka, in new topics) and prints a receipt. The master
     key must be given by its setting, or lie in the directory's keys/. The digest is that of the moment, without whom

@@ -1,0 +1,1 @@
+"""The commands that keep the log whole: `backup` copies and restores it, `verification` checks it."""
