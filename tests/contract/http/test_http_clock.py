@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -147,3 +148,19 @@ async def test_a_log_that_was_dated_ahead_is_named_lived_with_and_ended(tmp_path
         assert (await door.post("/v1/admin/rebuild")).json()["equal"]
     async with front_door(tmp_path, SetClock(watched=True)) as door:
         assert await conditions(door) == []
+
+
+class OtherWorker:
+    """A cluster of which the only other worker has another time."""
+
+    async def ask_others(self, *_asked: object) -> list[SimpleNamespace]:
+        """Return what the other one says."""
+        return [SimpleNamespace(body={"worker": "w2", "machine": "2105-11-09T00:00:00Z"})]
+
+
+async def test_clocks_that_differ_are_not_confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    async with front_door(tmp_path) as door:
+        monkeypatch.setattr(door.worker.clocks, "_cluster", OtherWorker())
+        refused = await door.post("/v1/admin/clock/confirm")
+        assert refused.status_code == 409
+        assert "the clock of w2 says 2105-11-09T00:00:00Z" in refused.json()["detail"]

@@ -332,7 +332,9 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     monkeypatch.setattr(door.worker.key_rotation, "_settings", in_clear)
     await asks("POST", "/v1/admin/keys/rotate", 409)
     await asks("GET", "/v1/admin/clock", 200)
+    await asks("POST", "/v1/admin/clock/confirm", 202, {"timeout": 0.000001})
     await asks("POST", "/v1/admin/clock/confirm", 200)
+    seen["POST", "/v1/admin/clock/confirm"].add(409)  # of workers whose clocks differ: test_http_clock.py
     await asks("GET", "/v1/erasures", 200)
     await asks("DELETE", "/v1/users/none?force=true", 200)
     async with door.worker.observe.erasing(Owner("default", "none")):
