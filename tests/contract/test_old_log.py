@@ -74,6 +74,7 @@ def make_older(file: Path) -> dict[str, int]:
             older = previous(value, kinds)
             checksum = rows.checksum_of(key, older, headers)
             connection.execute("update records set value=?, checksum=? where id=?", (older, checksum, row_id))
+        connection.execute("drop table heads")  # they are of what the newest version had appended
     connection.close()
     return kinds
 
