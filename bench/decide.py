@@ -46,6 +46,8 @@ START = datetime(2024, 1, 1, tzinfo=UTC)
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 CHANCE = random.Random(16)  # noqa: S311 - the statements only differ
 NUMBERS = itertools.count()
+NO_LINK = b""
+"""Nothing is appended: no decision is found by the hash of the one before."""
 VECTOR = vector_bytes(np.full(512, 512**-0.5, np.float32))
 
 
@@ -93,7 +95,7 @@ def user_with(size: int) -> UserState:
         memories.append(_formed(owner, number, said, at))
     state = UserState(owner=owner)
     for decision in import_decisions(owner, memories, START):
-        state = evolve(state, decision, events_of(decision))
+        state = evolve(state, decision, events_of(decision), NO_LINK)
     return state
 
 
@@ -148,7 +150,7 @@ class User:
         item, self.offset = answer(self.state.owner, said), self.offset + 1
         began = time.process_time()
         decision = decide(self.state, item, ItemPosition(0, self.offset, NOW), {}, Parameters())
-        self.state = evolve(self.state, decision, events_of(decision))
+        self.state = evolve(self.state, decision, events_of(decision), NO_LINK)
         seconds = time.process_time() - began
         assert decision.outcomes[0].action != "nothing", decision.outcomes
         return seconds

@@ -41,12 +41,13 @@ from mnemolog.server import tune_process
 from projections.embedding.stored_vector import vector_bytes
 from projections.shard.rows.memories import row_of_decision, row_of_memory
 from projections.shard.tables import connect, name_of
-from projections.state.evolve import events_of, evolve
+from projections.state.evolve import events_of
 from projections.state.memory import UserState
 from schemas import codec
 from schemas.identity import Owner
 from schemas.messages.envelope import Sealed
 from schemas.messages.inbox import RememberFact
+from streams.agents.remember import state_after
 from streams.decisions.decide import decide
 from streams.decisions.draft import ItemPosition
 from streams.decisions.parameters import Parameters
@@ -88,7 +89,7 @@ class LeastWork:
             state = states.get(owner) or UserState(owner=owner)
             at = turn.envelope.occurred_at
             decision = decide(state, item, ItemPosition(0, number, at), {}, parameters)
-            states[owner] = after = evolve(state, decision, events_of(decision))
+            states[owner] = after = state_after(state, decision, codec.encode(decision), {})
             self._items[event_id], self._decisions[event_id] = item, decision
             self._memories[event_id] = next(m for i, m in after.memories.items() if i not in state.memories)
 

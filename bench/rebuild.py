@@ -32,7 +32,7 @@ from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from projections.embedding.stored_vector import vector_bytes
 from projections.shard.shard import BULK_RECORDS, Shard
-from projections.state.evolve import events_of, evolve
+from projections.state.evolve import events_of
 from projections.state.memory import UserState
 from schemas import codec
 from schemas.identity import Owner
@@ -41,6 +41,7 @@ from schemas.messages.decision import Decision
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import RememberFact
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, LEDGER, TOPICS
+from streams.agents.remember import state_after
 from streams.decisions.decide import decide
 from streams.decisions.draft import ItemPosition
 from streams.decisions.parameters import Parameters
@@ -78,8 +79,8 @@ def ledger() -> list[NewRecord]:
         )
         state = states.get(owner) or UserState(owner=owner)
         decision = decide(state, item, ItemPosition(0, number, at), {}, parameters)
-        states[owner] = evolve(state, decision, events_of(decision))
-        records.append(NewRecord(topic=LEDGER.name, partition=0, key=owner.key, value=codec.encode(decision)))
+        states[owner] = state_after(state, decision, value := codec.encode(decision), {})
+        records.append(NewRecord(topic=LEDGER.name, partition=0, key=owner.key, value=value))
     return records
 
 

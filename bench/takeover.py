@@ -39,7 +39,7 @@ from projections.embedding.stored_vector import vector_bytes
 from projections.partitions.receiver import ShardReceiver
 from projections.partitions.shards import Shards
 from projections.shard.shard import BULK_RECORDS
-from projections.state.evolve import events_of, evolve
+from projections.state.evolve import events_of
 from projections.state.memory import UserState
 from schemas import codec
 from schemas.identity import Owner
@@ -47,6 +47,7 @@ from schemas.log import NewRecord
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import RememberFact
 from schemas.topics import LEDGER, TOPICS, partition_of
+from streams.agents.remember import state_after
 from streams.decisions.decide import decide
 from streams.decisions.draft import ItemPosition
 from streams.decisions.parameters import Parameters
@@ -81,9 +82,9 @@ def ledger(decisions: int, partitions: int = 1) -> Iterator[NewRecord]:
             embedding_model="bench",
         )
         decision = decide(state, item, ItemPosition(0, number, at), {}, parameters)
-        state = evolve(state, decision, events_of(decision))
+        state = state_after(state, decision, value := codec.encode(decision), {})
         partition = partition_of(owner.key, partitions)
-        yield NewRecord(topic=LEDGER.name, partition=partition, key=owner.key, value=codec.encode(decision))
+        yield NewRecord(topic=LEDGER.name, partition=partition, key=owner.key, value=value)
 
 
 async def decoding(log: SqliteLog) -> float:

@@ -39,14 +39,15 @@ from mnemolog.worker.background import RULES_AFTER_SECONDS
 from projections.embedding.builtin import BuiltinEmbedder
 from projections.embedding.stored_vector import vector_bytes
 from projections.encrypted_files import unlock
-from projections.state.evolve import events_of, evolve
 from projections.state.memory import UserState
 from schemas import codec
 from schemas.identity import Owner
 from schemas.log import NewRecord
+from schemas.messages.chain import NO_HEAD, hash_of
 from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.inbox import RememberFact
 from schemas.topics import INBOX, LEDGER, partition_of
+from streams.agents.remember import state_after
 from streams.decisions.decide import decide
 from streams.decisions.draft import ItemPosition
 from streams.decisions.parameters import Parameters
@@ -114,18 +115,20 @@ def template(vectors: list[bytes]) -> list[bytes]:
     state = UserState(owner=owner)
     for n, item in enumerate(facts(owner, vectors)):
         decision = decide(state, item, ItemPosition(0, n, item.envelope.occurred_at), {}, parameters)
-        state = evolve(state, decision, events_of(decision))
         found.append(codec.encode(decision))
+        state = state_after(state, decision, found[-1], {})
     return found
 
 
 def ledger(first: int, last: int, decisions: list[bytes], fewer: int, partitions: int) -> Iterator[NewRecord]:
-    """Yield the decisions of some users: those of the first one with other names and ids."""
+    """Yield the decisions of some users: those of the first one with other names, ids and links."""
     for number in range(first, last):
         owner = Owner("default", name_of(number))
         name, head = owner.user_id.encode(), b"%08x" % number
+        told = link = NO_HEAD  # what the first decision has not
         for decision in decisions if number < WITH_ALL else decisions[:fewer]:
-            value = UUID.sub(head, decision.replace(TEMPLATE.encode(), name))
+            value = UUID.sub(head, decision.replace(TEMPLATE.encode(), name)).replace(told, link)
+            told, link = hash_of(decision), hash_of(value)
             partition = partition_of(owner.key, partitions)
             yield NewRecord(topic=LEDGER.name, partition=partition, key=owner.key, value=value)
 

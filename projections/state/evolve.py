@@ -155,7 +155,7 @@ def link_of(decision: Decision, value: bytes) -> bytes:
     return hash_of(value) if decision.replaced is None else decision.replaced[:HASH_BYTES]
 
 
-def evolve(state: UserState, decision: Decision, events: Events, link: bytes = b"") -> UserState:
+def evolve(state: UserState, decision: Decision, events: Events, link: bytes) -> UserState:
     """Return the state after a decision that counts, and that `link` is the hash of. Raises Unfit."""
     if len(events) == 1 and isinstance(events[0], MemoryFormed):  # nearly always: one copy of the state, not two
         try:

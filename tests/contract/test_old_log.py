@@ -11,6 +11,8 @@ import fastavro
 import pytest
 from contract.front_door import front_door, turn
 
+from mnemolog.operations.verification import Verification, known_heads, opened_ledger
+from mnemolog.settings import from_environment
 from schemas import codec
 from schemas.codec import HEADER_BYTES, MARKER, MESSAGES, newest_version, released_schema, schema_fingerprint
 from schemas.messages.decision import Decision
@@ -66,7 +68,7 @@ def previous(data: bytes, kinds: dict[str, int]) -> bytes:
 
 
 def make_older(file: Path) -> dict[str, int]:
-    """Write every record of a log in its previous version; return how many there are of each kind."""
+    """Write every record of a log in its previous version, without heads; return how many there are of each kind."""
     kinds: dict[str, int] = {}
     with sqlite3.connect(file) as connection:
         found = connection.execute("select id, key, value, headers from records").fetchall()
@@ -74,8 +76,23 @@ def make_older(file: Path) -> dict[str, int]:
             older = previous(value, kinds)
             checksum = rows.checksum_of(key, older, headers)
             connection.execute("update records set value=?, checksum=? where id=?", (older, checksum, row_id))
+        connection.execute("drop table heads")
     connection.close()
     return kinds
+
+
+async def verify(folder: Path) -> tuple[int, int]:
+    """Check the log against all heads; return how many of its decisions are linked, and how many there are."""
+    settings = from_environment({}, data_dir=folder, partitions=2)
+    async with opened_ledger(settings) as ledger:
+        assert ledger is not None
+        known = await known_heads(settings)
+        found = await Verification(ledger.log, known).run()
+    assert {(one.topic, one.partition, one.offset) for one in known if one.offset} == {
+        (one.topic, one.partition, one.offset) for one in found.heads if one.offset
+    }
+    assert found.damage == []
+    return found.linked, found.records
 
 
 @pytest.mark.parametrize("is_old", [False, True], ids=["as it was", "of the previous versions"])
@@ -97,3 +114,6 @@ async def test_a_log_is_folded_to_the_same_digest(tmp_path: Path, *, is_old: boo
         assert rebuilt.status_code == 200, rebuilt.text
         assert (await door.get("/v1/admin/digest")).json() == known
         assert (await door.post("/v1/events?wait=60", turn("new", "I live in Rome.", user_id="ana"))).status_code == 200
+        assert (await door.post("/v1/admin/drain")).status_code == 200
+    linked, decisions = await verify(tmp_path / "old")
+    assert 0 < linked < decisions if is_old else linked == decisions

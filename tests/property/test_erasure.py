@@ -16,7 +16,7 @@ from support.histories import HISTORIES, lived
 from projections.shard.ledger import LedgerFold
 from projections.shard.tables import connect
 from projections.state.digest import digests
-from projections.state.evolve import counts, events_of, evolve
+from projections.state.evolve import counts, events_of, evolve, link_of
 from projections.state.memory import UserState
 from projections.turns import to_end
 from schemas import codec
@@ -50,7 +50,7 @@ def fold(decisions: Sequence[Decision]) -> UserState:
     state = UserState(owner=XIAOMING)
     for decision in decisions:
         if counts(state, decision):
-            state = evolve(state, decision, events_of(decision))
+            state = evolve(state, decision, events_of(decision), link_of(decision, codec.encode(decision)))
     return state
 
 

@@ -15,7 +15,7 @@ from support.histories import HISTORIES, lived
 
 from projections.shard.ledger import LedgerFold
 from projections.shard.tables import connect
-from projections.state.evolve import counts, events_of, evolve
+from projections.state.evolve import counts, events_of, evolve, link_of
 from projections.state.memory import UserState
 from projections.turns import to_end
 from schemas import codec
@@ -38,7 +38,7 @@ def fold(decisions: Sequence[Decision], owner: Owner = XIAOMING) -> UserState:
     for data in map(codec.encode, decisions):
         decision = codec.decode_as(data, Decision)
         if counts(state, decision):
-            state = evolve(state, decision, events_of(decision))
+            state = evolve(state, decision, events_of(decision), link_of(decision, data))
     return state
 
 
@@ -53,6 +53,16 @@ def records(decisions: Sequence[Decision]) -> list[Record]:
         )
         for offset, decision in enumerate(decisions)
     ]
+
+
+def told_of(owner: Owner, decisions: Sequence[Decision]) -> list[Decision]:
+    """Return decisions as they would have been made about another user: linked to each other anew."""
+    told, link = list[Decision](), b""
+    for decision in decisions:
+        envelope = replace(decision.envelope, user_id=owner.user_id, tenant=owner.tenant)
+        told.append(replace(decision, envelope=envelope, previous=link))
+        link = link_of(told[-1], codec.encode(told[-1]))
+    return told
 
 
 @given(HISTORIES)
@@ -83,7 +93,8 @@ def test_a_shard_holds_the_live_state_whatever_the_batches_and_the_neighbours(
 ):
     live, hers = lived(mine)
     other, his = lived(theirs, Given(state=UserState(owner=XIAOHONG)))
-    his = [replace(d, envelope=replace(d.envelope, user_id=XIAOHONG.user_id, tenant=XIAOHONG.tenant)) for d in his]
+    his = told_of(XIAOHONG, his)
+    other = replace(other, state=replace(other.state, tip=fold(his, XIAOHONG).tip))
     queues, ledger = [hers[:], his[:]], []
     while any(queues):
         chosen = data.draw(st.sampled_from([q for q in queues if q]))

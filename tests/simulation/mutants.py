@@ -154,7 +154,8 @@ class _CountsEverything(LedgerFold):
         for record in records:
             decision = codec.decode_as(record.value, Decision)
             owner, events = decision.envelope.owner, events_of(decision)
-            batch.states[owner] = evolve(batch.states.get(owner) or self.state(owner), decision, events)
+            state = batch.states.get(owner) or self.state(owner)
+            batch.states[owner] = evolve(state, decision, events, link_of(decision, record.value))
             _gather_rows(batch, owner, decision, events, record)
         yield from self._gather_memory_rows(batch)
         return batch

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from support.examples import XIAOMING
 
-from projections.state.evolve import counts, events_of, evolve, is_decided
+from projections.state.evolve import counts, events_of, evolve, is_decided, link_of, unlike_appended
 from projections.state.memory import UserState
 from schemas import codec
 from schemas.messages.decision import MAX_CHANGES, Decision
@@ -60,11 +60,13 @@ class Given:
 
     def folded(self, decision: Decision) -> Given:
         """Fold one decision, as its bytes tell; delivered again it does not count."""
-        decision = codec.decode_as(codec.encode(decision), Decision)
+        value = codec.encode(decision)
+        decision = codec.decode_as(value, Decision)
         assert counts(self.state, decision)
+        assert unlike_appended(self.state, decision) is None
         assert len(decision.events) <= MAX_CHANGES
         events = events_of(decision)
-        state = evolve(self.state, decision, events)
+        state = evolve(self.state, decision, events, link_of(decision, value))
         assert not counts(state, decision), "twice is once"
         embedded = (MemoryFormed, MemoryImported, MemoryRevised)
         vectors = {e.memory_id: e.vector.data for e in events if isinstance(e, embedded) and e.vector}

@@ -12,7 +12,7 @@ from faults.cluster.numbered_facts import place_of, text
 from support.counting import counted, decisions
 
 from projections.state.digest import PROJECTIONS, combined, digests
-from projections.state.evolve import events_of, evolve
+from projections.state.evolve import events_of, evolve, link_of
 from projections.state.memory import UserState
 from schemas import codec
 from schemas.identity import event_of_piece
@@ -103,7 +103,7 @@ def digest_of_workload(found: Mapping[str, str], records: Mapping[tuple[str, int
         if not is_of_workload(owner):
             state = UserState(owner=owner)
             for decision in chain:
-                state = evolve(state, decision, events_of(decision))
+                state = evolve(state, decision, events_of(decision), link_of(decision, codec.encode(decision)))
             others.append(state)
     theirs = digests(others)
     taken_away = {name: f"{(1 << 256) - int(theirs[name], 16):x}" for name in PROJECTIONS}

@@ -13,7 +13,7 @@ from support.counting import counted
 from support.examples import MONDAY
 
 from projections.state.digest import digests
-from projections.state.evolve import events_of, evolve
+from projections.state.evolve import events_of, evolve, link_of
 from projections.state.memory import UserState
 from schemas import codec
 from schemas.log import Position, Record
@@ -118,7 +118,7 @@ def digest_of(ledger: Sequence[bytes]) -> dict[str, str]:
     for owner, chain in counted(records_of(ledger)).items():
         states[owner] = UserState(owner=owner)
         for one in chain:
-            states[owner] = evolve(states[owner], one, events_of(one))
+            states[owner] = evolve(states[owner], one, events_of(one), link_of(one, codec.encode(one)))
     return digests(states.values())
 
 

@@ -13,6 +13,7 @@ from support.workbench import Workbench
 
 from projections.partitions.assignment import NotHeld
 from projections.partitions.shards import Shards
+from projections.shard.rows.damage import LedgerDamaged
 from schemas.identity import GLOBAL_USER, Owner, partition_owner
 
 if TYPE_CHECKING:
@@ -102,24 +103,29 @@ async def test_a_partition_that_comes_back_has_what_was_decided_elsewhere_meanwh
 
 
 @pytest.mark.parametrize("owner", [XIAOMING, Owner("default", GLOBAL_USER)])
-async def test_what_a_log_lost_when_it_was_restored_under_a_running_worker_goes_at_the_next_move(
+async def test_a_log_that_was_exchanged_under_a_running_worker_is_not_folded_at_the_next_move_and_the_right_one_is(
     tmp_path: Path, owner: Owner
 ):
-    """Another worker has decided since, so that the log is as long as it was."""
+    """Another worker has decided in it, so that it is as long as the right one."""
 
     def remembered(content: str) -> RememberFact:
         return replace(remember(content, content), envelope=envelope(content, owner=owner))
 
-    bench, other = Workbench(tmp_path / "one"), Workbench(tmp_path / "two", MemoryLog(1))
+    bench, other, right = Workbench(tmp_path / "one"), Workbench(tmp_path / "two", MemoryLog(1)), MemoryLog(1)
     await bench.shards.hold(0)
     await bench.decides(remembered("用户喜欢喝咖啡"))
     await bench.shards.up_to(*bench.shards.ledger_of(owner), 1)
     await other.decides(remembered("用户喜欢喝茶"))
+    right.restore(bench.log)
     bench.log.restore(other.log)
     bench.shards.release(0)
     bench.shards.assign([0])
+    with pytest.raises(LedgerDamaged, match="the record at 0 is another one by now"):
+        await bench.shards.hold(0)
+    assert bench.shards.held() == []
+    bench.log.restore(right)
     await bench.shards.hold(0)
-    assert [one.content for one in bench.shards.state(owner).memories.values()] == ["用户喜欢喝茶"]
+    assert [one.content for one in bench.shards.state(owner).memories.values()] == ["用户喜欢喝咖啡"]
     bench.close()
     other.close()
 

@@ -8,15 +8,16 @@ import pytest
 from support.examples import MONDAY, XIAOMING, remember
 
 from projections.shard.foreseen_states import MOST, ForeseenStates
-from projections.state.evolve import events_of, evolve
+from projections.state.evolve import events_of, evolve, link_of
 from projections.state.memory import UserState
+from schemas import codec
 from streams.decisions.decide import decide
 from streams.decisions.draft import ItemPosition
 from streams.decisions.parameters import Parameters
 
 STATE = UserState(owner=XIAOMING)
 DECISION = decide(STATE, remember("用户喜欢喝咖啡", "c-1"), ItemPosition(0, 0, MONDAY), {}, Parameters())
-AFTER = evolve(STATE, DECISION, events_of(DECISION))
+AFTER = evolve(STATE, DECISION, events_of(DECISION), link_of(DECISION, codec.encode(DECISION)))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from support.examples import MONDAY, forget, later, remember, said, tick
 from support.given import given
 
-from projections.state.evolve import counts, events_of, evolve, is_decided, is_passed, next_part
+from projections.state.evolve import counts, events_of, evolve, is_decided, is_passed, link_of, next_part
 from schemas import codec
 from schemas.codec import Undecodable, UnknownSchema
 
@@ -24,7 +24,7 @@ SECOND = FIRST.when(forget(FIRST.only.memory_id, "f-1", later(days=1)))
 
 
 def decision_of(state: UserState, known: Decision) -> UserState:
-    return evolve(state, known, events_of(known))
+    return evolve(state, known, events_of(known), link_of(known, codec.encode(known)))
 
 
 def test_a_decision_that_expects_another_version_is_void():

@@ -9,9 +9,10 @@ from support.examples import MONDAY, XIAOMING, later, remember, said
 from support.given import given
 from support.tables import each
 
-from projections.state.evolve import events_of, evolve
+from projections.state.evolve import events_of, evolve, link_of
 from projections.state.memory import ACTIVE, UserState
 from projections.state.time_travel import state_at
+from schemas import codec
 from streams.decisions.decide import decide
 from streams.decisions.draft import ItemPosition
 from streams.decisions.parameters import Parameters
@@ -28,7 +29,7 @@ def decided(*said: tuple[str, datetime]) -> list[Decision]:
     for offset, (city, at) in enumerate(said):
         item = remember(f"住在{city}", f"c-{offset}", at, attribute="city", value=city)
         decision = decide(state, item, ItemPosition(0, offset, MONDAY), {}, Parameters())
-        state = evolve(state, decision, events_of(decision))
+        state = evolve(state, decision, events_of(decision), link_of(decision, codec.encode(decision)))
         decisions.append(decision)
     return decisions
 

@@ -10,7 +10,7 @@ from support.examples import MONDAY, envelope, forget, later, remember, revise, 
 from support.given import given
 
 from projections.state.erased_words import ErasedWords
-from projections.state.evolve import events_of, evolve
+from projections.state.evolve import events_of, evolve, link_of
 from projections.state.memory import UserState
 from projections.state.wakes import Wakes
 from schemas import codec
@@ -90,7 +90,7 @@ def test_a_history_without_the_words_folds_to_the_same_state():
         bare = words.without(decision)
         assert "Vexleyham" not in codec.encode(bare).decode("utf-8", "replace")
         assert words.without(bare) is bare, "twice is once"
-        state = evolve(state, bare, events_of(bare))
+        state = evolve(state, bare, events_of(bare), link_of(bare, codec.encode(bare)))
     assert state == erased.state
 
 
@@ -144,4 +144,5 @@ def test_that_a_wake_showed_it_is_not_known_any_more():
     tea, cat = before.of(TEA).memory_id, before.of(CAT).memory_id
     [decision] = before.when(erase(cat)).decisions
     shown = replace(before.state, wakes=Wakes(shown=Map({tea: 1, cat: 1})))
-    assert evolve(shown, decision, events_of(decision)).wakes.shown == Map({tea: 1})
+    after = evolve(shown, decision, events_of(decision), link_of(decision, codec.encode(decision)))
+    assert after.wakes.shown == Map({tea: 1})
