@@ -173,16 +173,20 @@ class TrustedClock:
             return self._believe("it is back")
         was = timedelta() if doubt.cause == DIFFERS else doubt.difference
         if abs(difference - was) > STEP:
-            is_nearer = doubt.cause == GAP and not self._statements and -STEP <= difference < was
-            if is_nearer and difference <= self._longest_gap:
-                return self._believe("it was set to a time at which the log may go on")
-            self._statements.clear()
-            self._ran = timedelta()
-            self._begin(GAP if is_nearer else JUMPED, difference)
-            return believed
+            return self._move(believed, doubt, difference)
         probation = doubt.probation(self._longest_gap)
         if probation is not None and self._served(doubt) >= probation:
             return self._believe(f"it has run steadily for {spelt(probation)}")
+        return believed
+
+    def _move(self, believed: datetime, doubt: Doubt, difference: timedelta) -> datetime:
+        """Judge a doubted clock that was set again."""
+        is_nearer = doubt.cause == GAP and not self._statements and -STEP <= difference < doubt.difference
+        if is_nearer and difference <= self._longest_gap:
+            return self._believe("it was set to a time at which the log may go on")
+        self._statements.clear()
+        self._ran = timedelta()
+        self._begin(GAP if is_nearer else JUMPED, difference)
         return believed
 
     def _served(self, doubt: Doubt) -> timedelta:
