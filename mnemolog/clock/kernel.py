@@ -5,12 +5,9 @@ from __future__ import annotations
 import ctypes
 import sys
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mnemolog.clock.doubt import STEP
-
-if TYPE_CHECKING:
-    from schemas.instant import Clock
 
 _LONGS: Final = 64
 """More than `struct timex` has, whatever the length of a long."""
@@ -21,9 +18,10 @@ _ERROR: Final = 5
 """What adjtimex returns while the clock is not synchronised."""
 
 
-def is_synchronised(clock: Clock) -> bool:
-    """Return whether the kernel says that a time service (NTP, PTP) keeps its clock right, and has the same time.
+def is_synchronised(machine_now: datetime) -> bool:
+    """Return whether the kernel says that a time service (NTP, PTP) keeps its clock right, which is the machine's.
 
+    What the machine's clock says now is asked for, and not the time that a worker goes by, which a doubt keeps apart.
     The kernel takes that back when somebody sets the clock by hand. False where there is no saying: on other systems,
     and where no service runs.
     """
@@ -36,4 +34,4 @@ def is_synchronised(clock: Clock) -> bool:
         return False
     if answer < 0 or answer == _ERROR or timex[_STATUS] & _UNSYNCHRONISED:
         return False
-    return abs(clock.now() - datetime.fromtimestamp(timex[_SECONDS], UTC)) <= min(STEP, timedelta(minutes=1))
+    return abs(machine_now - datetime.fromtimestamp(timex[_SECONDS], UTC)) <= min(STEP, timedelta(minutes=1))

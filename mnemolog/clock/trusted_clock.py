@@ -40,8 +40,9 @@ class TrustedClock:
 
     It is doubted where it was set by more than STEP while it was watched (`now`), where the log's newest record is
     much older (`look_back`), and where witnesses have another time (`hear`). It is believed again when it is back,
-    when a witness agrees with it, when somebody confirms it, or after its probation (`Doubt.probation`). Any thread may
-    call it.
+    when a witness agrees with it, when somebody confirms it, or after its probation (`Doubt.probation`). Where only the
+    log spoke against it, a clock that is set back to a time at which a start would not doubt it is back: how long ago
+    the log ended, nobody knows. Any thread may call it.
     """
 
     def __init__(
@@ -172,13 +173,20 @@ class TrustedClock:
             return self._believe("it is back")
         was = timedelta() if doubt.cause == DIFFERS else doubt.difference
         if abs(difference - was) > STEP:
-            self._statements.clear()
-            self._ran = timedelta()
-            self._begin(JUMPED, difference)
-            return believed
+            return self._move(believed, doubt, difference)
         probation = doubt.probation(self._longest_gap)
         if probation is not None and self._served(doubt) >= probation:
             return self._believe(f"it has run steadily for {spelt(probation)}")
+        return believed
+
+    def _move(self, believed: datetime, doubt: Doubt, difference: timedelta) -> datetime:
+        """Judge a doubted clock that was set again."""
+        is_nearer = doubt.cause == GAP and not self._statements and -STEP <= difference < doubt.difference
+        if is_nearer and difference <= self._longest_gap:
+            return self._believe("it was set to a time at which the log may go on")
+        self._statements.clear()
+        self._ran = timedelta()
+        self._begin(GAP if is_nearer else JUMPED, difference)
         return believed
 
     def _served(self, doubt: Doubt) -> timedelta:

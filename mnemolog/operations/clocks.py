@@ -138,8 +138,8 @@ class Clocks:
         loop = asyncio.get_running_loop()
         asked_at = loop.time() - ASK_SECONDS
         while True:
-            if self._clock.is_doubted() and is_synchronised(self._clock):
-                self._clock.hear(KERNEL, self._clock.machine_now())
+            if self._clock.is_doubted() and is_synchronised(machine := self._clock.machine_now()):
+                self._clock.hear(KERNEL, machine)
             if loop.time() - asked_at >= ASK_SECONDS:
                 asked_at = loop.time()
                 with suppress(PeerUnavailable, LogError):  # asked again in the next round

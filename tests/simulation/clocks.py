@@ -51,15 +51,21 @@ def _jump(seed: int, seat: str, phase: int) -> tuple[float, float, timedelta]:
 
 
 class MachineClock:
-    """The clock of one machine, right but for its jumps. They end with a phase: no day may pass in one."""
+    """The clock of one machine, right but for its jumps. They end with a phase: no day may pass in one.
 
-    def __init__(self, right: PhasedClock, seed: int | None, seat: str, note: Callable[[str], None]) -> None:
+    It is right while the log is empty. A worker that starts without any record has nothing to doubt its clock by, and
+    dates its first records by it; the product does not promise otherwise (`docs/how-to/operate.md`).
+    """
+
+    def __init__(
+        self, right: PhasedClock, log: SimulatedLog, seed: int | None, seat: str, note: Callable[[str], None]
+    ) -> None:
         """Without a seed it never jumps."""
-        self._right, self._seed, self._seat, self._note = right, seed, seat, note
+        self._right, self._log, self._seed, self._seat, self._note = right, log, seed, seat, note
 
     def now(self) -> datetime:
         """Return what the machine says."""
-        if self._seed is None:
+        if self._seed is None or not any(self._log.records.values()):
             return self._right.now()
         phase, seconds = self._right.in_phase()
         begin, end, jump = _jump(self._seed, self._seat, phase)

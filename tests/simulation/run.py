@@ -201,7 +201,8 @@ class _Run:
 
     def _machine(self, worker: str) -> MachineClock:
         seat = worker.partition(".")[0]
-        return MachineClock(self.clock, None if self._weather is None else self.workload.seed, seat, self._note)
+        seed = None if self._weather is None else self.workload.seed
+        return MachineClock(self.clock, self.log, seed, seat, self._note)
 
     def _note(self, what: str) -> None:
         self.faults.happened[what] += 1

@@ -129,6 +129,47 @@ def test_a_clock_that_was_ahead_at_the_start_and_is_put_right_is_back(machine: M
     assert not machine.clock.is_doubted()
 
 
+@each("stopped", (timedelta(), HOUR, DAY, MONTH))
+def test_a_clock_that_was_ahead_at_the_start_is_back_however_long_the_worker_had_stopped(stopped: timedelta):
+    machine = Machine()
+    newest = machine.wall - stopped
+    machine.set(28_830 * DAY)
+    machine.clock = TrustedClock(machine, lambda: machine.seconds)
+    machine.clock.look_back(newest, MONTH + HOUR)
+    machine.run(75 * SECOND)
+    assert machine.cause == GAP
+    assert machine.set(-28_830 * DAY) == machine.wall
+    assert not machine.clock.is_doubted()
+
+
+def test_a_clock_that_is_set_nearer_to_the_log_but_not_near_begins_its_day_anew(machine: Machine):
+    newest = MONDAY - 400 * DAY
+    machine.clock.look_back(newest, MONTH, ran=20 * HOUR)
+    machine.run(HOUR)
+    machine.set(-340 * DAY)
+    assert machine.cause == GAP
+    machine.run(23 * HOUR)
+    assert machine.clock.is_doubted()
+    assert machine.run(HOUR) == machine.wall
+    assert not machine.clock.is_doubted()
+
+
+@each("by", (-402 * DAY, DAY, 28_830 * DAY))
+def test_a_clock_that_the_log_spoke_against_and_that_goes_elsewhere_has_jumped(by: timedelta):
+    machine = Machine()
+    machine.clock.look_back(MONDAY - 400 * DAY, MONTH)
+    machine.set(by)
+    assert machine.cause == JUMPED
+
+
+def test_a_clock_that_a_witness_spoke_against_is_not_back_near_the_log(machine: Machine):
+    newest = MONDAY - 400 * DAY
+    machine.clock.look_back(newest, MONTH)
+    machine.clock.hear(BROKER, newest + DAY)
+    assert machine.set(-390 * DAY) == newest + DAY
+    assert machine.cause == JUMPED
+
+
 @each("gap,longest", ((MONTH, MONTH), (-STEP, MONTH), (-400 * DAY, MONTH), (400 * DAY, timedelta())))
 def test_other_gaps_are_nobodys_matter(gap: timedelta, longest: timedelta):
     machine = Machine()
