@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 import pytest
 from contract.front_door import front_door, turn
-from mnemolog.operations.verification import Verification, known_heads, opened_ledger
 
+from mnemolog.operations.integrity.verification import Verification, known_heads, opened_ledger
 from mnemolog.settings import from_environment
 from schemas import codec
 from schemas.codec import HEADER_BYTES, MARKER, MESSAGES, newest_version, released_schema, schema_fingerprint
