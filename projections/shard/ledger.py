@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.shard.erased_users import ErasedUsers
 from projections.shard.foreseen_states import ForeseenStates
-from projections.shard.rows.damage import EXCHANGED, PARTITION, Damages
+from projections.shard.rows.damage import EXCHANGED, Damages
 from projections.shard.rows.intimacies import IntimacyRows
 from projections.shard.rows.memories import Vectors, decision_naming, decision_of_row, row_of_decision, row_of_memory
 from projections.shard.rows.wakes import WakeChanges, WakeRows
@@ -30,7 +30,7 @@ from projections.state.evolve import (
 )
 from projections.turns import stepwise
 from schemas import codec
-from schemas.identity import InvalidOwner, Owner, partition_owner
+from schemas.identity import Owner, partition_owner
 from schemas.messages.chain import is_replaced_rightly
 from schemas.messages.decision import MAX_CHANGES, Decision
 from schemas.messages.erasure import MemoryErased, UserErased
@@ -105,8 +105,6 @@ class Batch:
     void: int = 0
     damages: dict[str, tuple[int, str]] = field(default_factory=dict)
     """By user, the offset of the first record that does not follow the log before it, and what is wrong with it."""
-    is_linked: bool = False
-    """Whether one of its decisions is linked to the one before it."""
     healed: set[str] = field(default_factory=set)
     """Users who were erased, so that nothing of a damaged history counts any more."""
 
@@ -171,8 +169,6 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         self.states = UserStates(connection, self.wakes, self._intimacy)
         self.foreseen = ForeseenStates()
         self.damages = Damages(connection, topic, partition or 0)
-        self._is_linked = False
-        """Whether a linked decision is known to have been folded."""
         self.void_decisions = 0
         """Decisions folded by this process that do not count. Records that are no decision are not among them."""
 
@@ -182,7 +178,6 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         self.states.forget()
         self.erased_users.forget()
         self.damages.forget()
-        self._is_linked = False
 
     def state(self, owner: Owner) -> UserState:
         """Return a user's state; an unknown user has an empty one."""
@@ -311,8 +306,6 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
             except (codec.Undecodable, Unfit) as error:
                 log.warning("the record at %s is void: %s", record.position, error)
                 batch.void += is_decision
-                if not is_decision and (batch.is_linked or self._has_links()):
-                    batch.damage(self._named(record), record.position.offset, f"the record cannot be read ({error})")
         yield from self._gather_memory_rows(batch)
         return batch
 
@@ -325,8 +318,8 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         owner = state.owner  # one object for all decisions of a user: dicts need not compare it
         foreseen = self.foreseen.take(state, decision)
         is_new = counts(state, decision) and not self._is_closed(batch, decision)
-        if decision.previous is not None or state.tip:
-            batch.is_linked = True
+        is_linked = decision.previous is not None or bool(state.tip)
+        if is_linked and (is_new or decision.version > state.version + 1):  # what is void says nothing of the rest
             wrong = unlike_appended(state, decision) if is_replaced_rightly(record, decision) else EXCHANGED
             if wrong is not None:
                 batch.damage(name_of(owner), record.position.offset, wrong)
@@ -409,26 +402,10 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         for owner, state in batch.states.items():
             self.states.keep(owner, state)
         self.void_decisions += batch.void
-        self._is_linked |= batch.is_linked
         if batch.damages or batch.healed:
             self.damages.forget()
             for name, (offset, what) in batch.damages.items():
                 log.error("%s", self.damages.of(name) or f"{name} at {offset}: {what}")
-
-    def _has_links(self) -> bool:
-        """Return whether a user's last decision is linked: then everything here comes from writers that link."""
-        if not self._is_linked:
-            found = self._connection.execute("select 1 from users where length(tip) > 0 limit 1").fetchone()
-            self._is_linked = found is not None
-        return self._is_linked
-
-    def _named(self, record: Record) -> str:
-        """Return the user whose key a record has, if it belongs here; else PARTITION."""
-        try:
-            owner = Owner.of_key(record.key or b"")
-        except InvalidOwner:
-            return PARTITION
-        return name_of(owner) if self._belongs(owner) else PARTITION
 
     def _is_closed(self, batch: Batch, decision: Decision) -> bool:
         """Return whether a tick's decision comes after the tick's closing one."""

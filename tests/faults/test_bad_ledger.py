@@ -35,10 +35,11 @@ if TYPE_CHECKING:
 
 async def poison_for_the_ledger(worker: Worker) -> list[NewRecord]:
     """Append to Anna's ledger what is no decision, what cannot be made of her state, and decisions of others."""
-    version = worker.shards.state(ANNA).version
+    state = worker.shards.state(ANNA)
     mine = [r for r in await records(worker) if r.position.topic == LEDGER.name]
     [newest] = [d for r in mine if (d := codec.decode_as(r.value, Decision)).envelope.owner == ANNA and d.version == 1]
-    forged = replace(newest, item_id="forged", item_offset=1_000, version=version + 1, outcomes=[])
+    forged = replace(newest, item_id="forged", item_offset=1_000, version=state.version + 1, outcomes=[])
+    forged = replace(forged, previous=state.tip)  # else it is damage
     unknown = MemoryExpired(envelope=newest.envelope, memory_id="nobody", policy="x", tick_id="x", reason="weak")
     values = [
         *GARBAGE,
