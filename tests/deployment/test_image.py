@@ -151,7 +151,7 @@ def test_a_worker_serves_writes_only_its_data_and_stops_within_the_grace(machine
     with running(machine) as (process, environment):
         started = time.monotonic() - began
         answer = httpx.get(f"http://127.0.0.1:{environment['MNEMOLOG_PORT']}/health/ready", timeout=START_S)
-        assert answer.json() == {"status": "ready"}
+        assert answer.json() == {"status": "ready", "conditions": []}
         process.send_signal(signal.SIGTERM)
         assert process.wait(GRACE_S + started) == 0  # a machine that is slow to stop it was slow to start it
         assert health(machine, environment) != 0

@@ -100,7 +100,7 @@ EVERYTHING: Final[dict[str, Any]] = PRODUCTION | {
             "labels": {"release": "prometheus"},
         },
         "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}},
-        "dashboard": {"enabled": True},
+        "dashboard": {"enabled": True, "labels": {"grafana_dashboard": "1"}},
     },
     "serviceAccount": {"name": "worker", "annotations": {"a.example/role": "r"}},
     "podAnnotations": {"a.example/c": "1"},

@@ -138,7 +138,7 @@ async def test_a_rebuild_that_was_stopped_in_the_middle_goes_on_where_it_was(tmp
         assert await rebuilt(worker) == before["total"]
         assert starts[0] > 0
     async with running(tmp_path) as worker:
-        assert [p.name for p in sorted((tmp_path / "shards").iterdir())] == ["1", "2", "active"]
+        assert [p.name for p in sorted((tmp_path / "shards").iterdir())] == ["1", "2", "active", "of-log"]
         assert await worker.shards.digests() == before
 
 

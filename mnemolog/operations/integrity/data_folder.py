@@ -70,9 +70,13 @@ async def check_folder(settings: Settings) -> None:
         return
     with ReadOnlyLog.still(path) as log:
         has_key = await _unlocked(settings, log)
-        if not has_key and any(is_clear(file) is False for file in files):
+        note = folder / "shards" / IDENTITY_FILE
+        is_known = note.exists() and not _are_of_another(
+            note, log.state.identity
+        )  # what is no database is damaged then
+        if not has_key and not is_known and any(is_clear(file) is False for file in files):
             raise FolderMismatch(MISSING.format(**places))
-        if files and _are_of_another(folder / "shards" / IDENTITY_FILE, log.state.identity):
+        if files and _are_of_another(note, log.state.identity):
             raise FolderMismatch(OTHER.format(**places))
         if (shorter := await _shorter(files, log)) is not None:
             raise FolderMismatch(SHORTER.format(**places, **shorter))
