@@ -73,7 +73,7 @@ async def check_folder(settings: Settings) -> None:
         note = folder / "shards" / IDENTITY_FILE
         is_known = note.exists() and not _are_of_another(
             note, log.state.identity
-        )  # what is no database is damaged then
+        )  # else: is damaged
         if not has_key and not is_known and any(is_clear(file) is False for file in files):
             raise FolderMismatch(MISSING.format(**places))
         if files and _are_of_another(note, log.state.identity):
