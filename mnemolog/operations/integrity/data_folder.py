@@ -71,9 +71,9 @@ async def check_folder(settings: Settings) -> None:
     with ReadOnlyLog.still(path) as log:
         has_key = await _unlocked(settings, log)
         note = folder / "shards" / IDENTITY_FILE
-        is_known = note.exists() and not _are_of_another(
-            note, log.state.identity
-        )  # else: is damaged
+        identity = log.state.identity
+        is_known = identity is not None and note.exists() and not _are_of_another(note, identity)
+        # Of a log that is known to be theirs, shards that are no database are damaged, and folded anew.
         if not has_key and not is_known and any(is_clear(file) is False for file in files):
             raise FolderMismatch(MISSING.format(**places))
         if files and _are_of_another(note, log.state.identity):
