@@ -1,4 +1,5 @@
-"""Whether a log is whole: `data_folder` compares log, shards and keys before a start, `verification` checks the links.
+"""Whether a log is whole.
 
-`salvage` reads what is left of a ledger that is not.
+`data_folder` compares log, shards and keys before a worker starts. `verification` checks the links of all decisions.
+`salvage` reads what is left of a ledger that is damaged.
 """
