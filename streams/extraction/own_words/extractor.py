@@ -520,6 +520,8 @@ def _may_end(one: Proposal, text: str, known: Known) -> bool:
     whose = subject_of(known.about)
     if one.about and known.attribute:  # the key decides
         return False
+    if len(terms(_ASKED.sub("", known.text))) < FEW_TERMS:  # "I won't.": of what is not known
+        return False
     is_same_owner = whose in (None, subject_of(one.speaker), subject_of(one.about)) or (
         whose in {subject_of(kin) for kin in of_whom(text)} or (known.about or "").casefold() in text.casefold()
     )
