@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from mnemolog.cli.chats.conversations import items
 from mnemolog.cli.chats.message import MEDIA, TOOLS, Item, Items, LeftOut, Message, Role, whole
 from mnemolog.cli.lines.event_lines import BadLine
-from mnemolog.cli.migrations.json_arrays import elements
 from mnemolog.cli.migrations.rows import BadRow, instant
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from mnemolog.cli.chats.archive import Part
 
-FILES: Final = re.compile(r"conversations(?:-\d+)?\.json")
 _SHOWN: Final = ("text", "multimodal_text")
 """Types of content that are somebody's words; the others are thoughts, code for tools, and what tools answered."""
 _CITED: Final = re.compile("\ue200[^\ue200\ue201]*\ue201")
@@ -28,14 +27,7 @@ _CITED: Final = re.compile("\ue200[^\ue200\ue201]*\ue201")
 
 def read(part: Part) -> Items:
     """Yield what the conversations hold. Raises Unreadable."""
-    with part.opened() as stream:
-        seen = 0
-        for number, conversation in enumerate(elements(part.name, stream, ("conversations",)), 1):
-            here = stream.tell()
-            size, seen = here - seen, here
-            for item in _conversation(part.name, number, conversation):
-                yield item, size
-                size = 0
+    return items(part, _conversation)
 
 
 def _conversation(name: str, number: int, conversation: object) -> Iterator[Item]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from mnemolog.cli.chats.conversations import items
 from mnemolog.cli.chats.message import MEDIA, TOOLS, Item, Items, LeftOut, Message, whole
 from mnemolog.cli.lines.event_lines import BadLine
-from mnemolog.cli.migrations.json_arrays import elements
 from mnemolog.cli.migrations.rows import BadRow, instant
 
 if TYPE_CHECKING:
@@ -15,19 +14,10 @@ if TYPE_CHECKING:
 
     from mnemolog.cli.chats.archive import Part
 
-FILES: Final = re.compile(r"conversations(?:-\d+)?\.json")
-
 
 def read(part: Part) -> Items:
     """Yield what the conversations hold. Raises Unreadable."""
-    with part.opened() as stream:
-        seen = 0
-        for number, conversation in enumerate(elements(part.name, stream, ("conversations",)), 1):
-            here = stream.tell()
-            size, seen = here - seen, here
-            for item in _conversation(part.name, number, conversation):
-                yield item, size
-                size = 0
+    return items(part, _conversation)
 
 
 def _conversation(name: str, number: int, conversation: object) -> Iterator[Item]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Final, assert_never
 
-from mnemolog.cli.chats import chatgpt, claude, openai_messages, telegram, whatsapp
+from mnemolog.cli.chats import chatgpt, claude, conversations, openai_messages, telegram, whatsapp
 from mnemolog.cli.chats.archive import Part, parts, total_of
 from mnemolog.cli.chats.message import LeftOut, Message
 from mnemolog.cli.chats.turns import Turns
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from mnemolog.cli.migrations.systems import Chats
 
 _FILES: Final[dict[Chats, re.Pattern[str]]] = {
-    "chatgpt": chatgpt.FILES,
-    "claude": claude.FILES,
+    "chatgpt": conversations.FILES,
+    "claude": conversations.FILES,
     "whatsapp": whatsapp.FILES,
     "telegram": telegram.FILES,
     "openai-messages": openai_messages.FILES,
