@@ -17,7 +17,6 @@ from streams.transports.recent_records import RecentRecords, as_read
 from streams.transports.sqlite.cleanup import compact_partition, delete_until
 from streams.transports.sqlite.file import (
     LOG_FILE,
-    OFFSET_MASK,
     Tail,
     TopicSettings,
     load_identity,
@@ -28,7 +27,7 @@ from streams.transports.sqlite.file import (
 )
 from streams.transports.sqlite.growth import Growth
 from streams.transports.sqlite.heads import begin_heads
-from streams.transports.sqlite.rows import Ends, append_rows, from_row, moved, spell
+from streams.transports.sqlite.rows import Ends, append_rows, earliest_offset, from_row, moved, spell, stored_rows
 from streams.transports.sqlite.writer import Job, SqliteWriter
 
 if TYPE_CHECKING:
@@ -175,11 +174,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         recent = self._recent.read(topic, partition, start, limit)
         if recent is not None:
             return recent
-        rows = self._select(
-            "select id, recorded_ms, key, value, headers, checksum from records"
-            " where id >= ? and id < ? order by id limit ?",
-            (tail.first_row + max(0, start), tail.first_row + tail.next_offset, limit),
-        )
+        rows = stored_rows(self._select, tail, start, limit)
         try:
             return [from_row(topic, partition, row) for row in rows]
         except LogDamaged as damage:
@@ -203,12 +198,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
 
     async def earliest(self, topic: str, partition: int) -> int:
         """See `Log.earliest`."""
-        tail = self._tail(topic, partition)
-        rows = self._select(
-            "select id from records where id >= ? and id < ? order by id limit 1",
-            (tail.first_row, tail.first_row + tail.next_offset),
-        )
-        return rows[0][0] & OFFSET_MASK if rows else tail.next_offset
+        return earliest_offset(self._select, self._tail(topic, partition))
 
     async def partitions(self, topic: str) -> int:
         """See `Log.partitions`."""

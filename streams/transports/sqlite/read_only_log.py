@@ -14,7 +14,6 @@ from projections.encrypted_files import how_still
 from schemas.log import LogError, UnknownTopic
 from streams.transports.sqlite.file import (
     BUSY_MILLISECONDS,
-    OFFSET_MASK,
     check_application,
     load_edits,
     load_identity,
@@ -22,7 +21,7 @@ from streams.transports.sqlite.file import (
     load_topics,
     meaning,
 )
-from streams.transports.sqlite.rows import from_row
+from streams.transports.sqlite.rows import earliest_offset, from_row, stored_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -112,11 +111,7 @@ class ReadOnlyLog:
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
         """See `Log.read`."""
         tail = self._tail(topic, partition)
-        rows = self._select(
-            "select id, recorded_ms, key, value, headers, checksum from records"
-            " where id >= ? and id < ? order by id limit ?",
-            (tail.first_row + max(0, start), tail.first_row + tail.next_offset, limit),
-        )
+        rows = stored_rows(self._select, tail, start, limit)
         return [from_row(topic, partition, row) for row in rows]
 
     async def end(self, topic: str, partition: int) -> int:
@@ -125,12 +120,7 @@ class ReadOnlyLog:
 
     async def earliest(self, topic: str, partition: int) -> int:
         """See `Log.earliest`."""
-        tail = self._tail(topic, partition)
-        rows = self._select(
-            "select id from records where id >= ? and id < ? order by id limit 1",
-            (tail.first_row, tail.first_row + tail.next_offset),
-        )
-        return rows[0][0] & OFFSET_MASK if rows else tail.next_offset
+        return earliest_offset(self._select, self._tail(topic, partition))
 
     async def partitions(self, topic: str) -> int:
         """See `Log.partitions`."""

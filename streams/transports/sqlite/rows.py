@@ -15,8 +15,9 @@ from streams.transports.sqlite.heads import Heads
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
+    from typing import Any
 
     from schemas.log import Headers, NewRecord
 
@@ -33,6 +34,28 @@ _INSERT = {
     n: f"insert or rollback into records values {','.join([_MARKS] * n)}"  # noqa: S608 - only marks
     for n in _ROWS_AT_ONCE
 }
+
+
+Select: TypeAlias = "Callable[[str, tuple[object, ...]], list[Any]]"
+"""Runs a query with its parameters, and returns the rows."""
+
+
+def stored_rows(select: Select, tail: Tail, start: int, limit: int) -> list[Row]:
+    """Return the rows of a partition from an offset on, at most so many."""
+    return select(
+        "select id, recorded_ms, key, value, headers, checksum from records"
+        " where id >= ? and id < ? order by id limit ?",
+        (tail.first_row + max(0, start), tail.first_row + tail.next_offset, limit),
+    )
+
+
+def earliest_offset(select: Select, tail: Tail) -> int:
+    """Return the offset of the first record that is left of a partition; its end where none is."""
+    rows = select(
+        "select id from records where id >= ? and id < ? order by id limit 1",
+        (tail.first_row, tail.first_row + tail.next_offset),
+    )
+    return int(rows[0][0] & OFFSET_MASK) if rows else tail.next_offset
 
 
 def spell(record: NewRecord) -> Content:
