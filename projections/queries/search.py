@@ -791,14 +791,10 @@ class IndexSearch:
         near = []
         for one in found:
             known = []
-            if isinstance(one, Found) and asking is None:
-                known.append(one.ranked.cosine)
-            elif (
-                isinstance(one, Found)
-                and asking is not None
-                and (vector := vectors.get(one.memory.memory_id)) is not None
-            ):
-                known.append(float(vector @ asking.vector))
+            if isinstance(one, Found):
+                vector = vectors.get(one.memory.memory_id)
+                of_vector = None if asking is None or vector is None else float(vector @ asking.vector)
+                known.append(one.ranked.cosine if asking is None else of_vector)
             if meanings is not None:
                 known.append(meanings.near(_sources(one), None if asking is None else asking.vector))
             near.append(max((value for value in known if value is not None), default=np.nan))
@@ -946,10 +942,8 @@ def superseded_by(memories: Sequence[Memory], at: datetime) -> str | None:
 
 def _answers_nothing(pool: Pool, found: Found | FoundTurn) -> bool:
     """Return whether a result only asks itself, or is a plan that has passed where what lies ahead is asked for."""
-    if isinstance(found, Found):
-        return found.memory.memory_id in pool.passed
-    message = found.turn.message
-    return message.envelope.event_id in pool.passed or only_asks(message.content)
+    only_asks_itself = isinstance(found, FoundTurn) and only_asks(found.turn.message.content)
+    return only_asks_itself or _id_of(found) in pool.passed
 
 
 def _sources(found: Found | FoundTurn) -> Sequence[str]:

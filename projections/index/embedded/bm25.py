@@ -92,15 +92,6 @@ class Bm25:
         impacts = np.repeat(weights, holding) * ((K1 + 1) * counts / (counts + self._saturations()[rows]))
         return np.bincount(rows, impacts, count).astype(np.float32)
 
-    def shares(self, tokens: Sequence[str]) -> Scores:
-        """Return what of the weight of the query's different tokens stands in each row, 0 to 1."""
-        weights = {token: self.weight(token) for token in dict.fromkeys(tokens)}
-        held = np.zeros(len(self._live), dtype=np.float64)
-        for token, weight in weights.items():
-            for pairs in self._postings.of((token,)):
-                held[pairs[::2]] += weight
-        return (held / (sum(weights.values()) or 1.0)).astype(np.float32)
-
     def _saturations(self) -> NDArray[np.float64]:
         """Return by row how many occurrences of a token count half of what any number does."""
         if self._saturated is None:
