@@ -3,8 +3,9 @@
 From the bottom up:
 1. `text` cuts texts into tokens, `dates` finds the days and hours that they name; `state` is what is known of one user,
    and the pure fold of decisions into it. `encrypted_files` opens SQLite files, `stale_bytes` rids them of what was
-   erased. `user_cache` keeps what is made of users within bounds of memory. `turns` cuts long work into steps,
-   `http_session` connects to endpoints. `log_limit` logs what comes again and again once a minute.
+   erased, `durable_files` replaces small ones. `user_cache` keeps what is made of users within bounds of memory.
+   `turns` cuts long work into steps, `http_session` connects to endpoints. `log_limit` logs what comes again and again
+   once a minute.
 2. `shard` keeps one partition's folds in a SQLite file; `embedding` turns texts into vectors.
 3. `profile` reads a user's state: attributes, dates, habits, relationship, and memories in their order.
 4. `index` finds memories by words and by meaning, embedded or on a server; `index.sync` keeps it after the shards.

@@ -19,11 +19,11 @@ from mnemolog.backup.manifest import (
     NoBackup,
     PartitionCopy,
     read_manifest,
-    sync_folder,
     write_manifest,
 )
 from mnemolog.backup.segment import NAME_DIGITS, SegmentWriter
 from mnemolog.log.private_files import FOLDER_MODE
+from projections.durable_files import replace_file, sync_folder
 from schemas.instant import instant
 from schemas.log import ERASED_VALUE, LogError
 
@@ -234,10 +234,7 @@ def _copy_erasures(path: Path, folder: Path) -> str | None:
     except FileNotFoundError:
         return None
     name = f"erasures-{sha256(listed).hexdigest()[:NAME_DIGITS]}.jsonl"
-    with (folder / name).open("wb") as file:
-        file.write(listed)
-        file.flush()
-        os.fsync(file.fileno())
+    replace_file(folder / name, listed)
     return name
 
 

@@ -11,6 +11,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from mnemolog.log.private_files import FOLDER_MODE
+from projections.durable_files import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,9 +45,7 @@ def note_backup(settings: Settings, last: LastBackup) -> None:
     """Remember a backup. Raises OSError."""
     path = settings.data_dir.resolve() / "log" / FILE
     path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    fresh.write_bytes(orjson.dumps(asdict(last)))
-    fresh.replace(path)
+    replace_file(path, orjson.dumps(asdict(last)))
 
 
 def read_last(data_dir: Path) -> LastBackup | None:

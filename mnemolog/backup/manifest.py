@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from mnemolog.backup.segment import BackupDamaged, Segment
+from projections.durable_files import replace_file, sync_folder
 from schemas.log import LogError
 
 if TYPE_CHECKING:
@@ -113,22 +113,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest, durably: from then on the backup is this one. Its files must be durable."""
     sync_folder(folder / RECORDS)
     body = orjson.dumps(asdict(manifest))
-    fresh = folder / f"{FILE}.new"
-    with fresh.open("wb") as file:
-        file.write(body + b"\n" + sha256(body).hexdigest().encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(folder / FILE)
-    sync_folder(folder)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    replace_file(folder / FILE, body + b"\n" + sha256(body).hexdigest().encode() + b"\n")
 
 
 def _from_json(found: dict[str, Any]) -> Manifest:

@@ -7,7 +7,6 @@ worker starts on it, and whoever is killed restores again.
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 from contextlib import ExitStack
 from datetime import timedelta
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
 
-from mnemolog.backup.manifest import EMBEDDED, RECORDS, read_manifest, sync_folder
+from mnemolog.backup.manifest import EMBEDDED, RECORDS, read_manifest
 from mnemolog.backup.moment import ALWAYS, Moment
 from mnemolog.backup.segment import read_segment
 from mnemolog.backup.verification import verify_backup
@@ -23,6 +22,7 @@ from mnemolog.log.connection import brokers, close_log, kafka_security, open_log
 from mnemolog.log.private_files import FOLDER_MODE
 from mnemolog.log.sealing import SHARDS, read_user_keys
 from mnemolog.operations.erasing.receipts import LIST_FILE
+from projections.durable_files import replace_file, sync_folder
 from projections.encrypted_files import unlock
 from projections.partitions.generation import ignore_changes, open_globals, open_shard
 from projections.shard.snapshot import ReadSnapshot
@@ -263,13 +263,7 @@ def _restore_erasures(folder: Path, manifest: Manifest, data_dir: Path) -> int:
     lines = [*own, *(line for line in backed_up if _receipt_id(line) not in ids)]
     if len(lines) > len(own):
         path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
-        fresh = path.with_suffix(".new")
-        with fresh.open("wb") as file:
-            file.write(b"".join(line + b"\n" for line in lines))
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-        sync_folder(path.parent)
+        replace_file(path, b"".join(line + b"\n" for line in lines))
     return len(lines)
 
 

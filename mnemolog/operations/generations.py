@@ -8,6 +8,7 @@ import shutil
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.log.private_files import FOLDER_MODE
+from projections.durable_files import sync_folder
 from projections.shard.errors import advise_on_failure
 
 if TYPE_CHECKING:
@@ -115,11 +116,7 @@ class Generations:
     def _put_pointer_in_place(self) -> None:
         with advise_on_failure(self._folder):
             self._new_pointer.replace(self._pointer)
-            folder = os.open(self._folder, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            sync_folder(self._folder)
 
     def keep_only(self, generations: Collection[int]) -> None:
         """Delete the folders of all other generations."""

@@ -6,6 +6,7 @@ import os
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Final
 
+from projections.durable_files import replace_file
 from schemas.log import LogError
 from streams.sealing.master_key import KEY_BYTES, PUT_BACK, MasterKeys
 
@@ -65,16 +66,4 @@ def make_key() -> str:
 def write_keys(path: Path, keys: list[str]) -> None:
     """Write keys, the newest first, to a file that only this user can read. The file is replaced atomically."""
     path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
-    fresh = path.with_name(f"{path.name}.new")
-    fresh.unlink(missing_ok=True)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write("".join(f"{key}\n" for key in keys))
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    replace_file(path, "".join(f"{key}\n" for key in keys).encode("ascii"), FILE_MODE)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from mnemolog.log.private_files import FOLDER_MODE
 from mnemolog.log.sealing import SHARDS, read_user_keys
 from mnemolog.operations.generations import Generations
+from projections.durable_files import replace_file
 from projections.encrypted_files import is_clear, open_database, sqlite3, unlock
 from schemas.log import LogError, UnknownTopic
 from schemas.topics import KEYS
@@ -88,9 +89,7 @@ def mark_shards(settings: Settings, log: Log) -> None:
         path = settings.data_dir.resolve() / "shards" / IDENTITY_FILE
         if not path.exists() or _are_of_another(path, log.identity):
             path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
-            fresh = path.with_suffix(".new")
-            fresh.write_text(log.identity, "ascii")
-            fresh.replace(path)
+            replace_file(path, log.identity.encode("ascii"))
 
 
 async def _unlocked(settings: Settings, log: ReadOnlyLog) -> bool:

@@ -7,6 +7,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from projections.durable_files import sync_folder
 from schemas.log import LogDamaged, LogError, LogFull, LogUnavailable
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def open_file(directory: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
             writer.close()
         raise
     if is_new:
-        _sync_directory(directory.parent)
+        sync_folder(directory.parent)
     return writer, reader
 
 
@@ -119,15 +120,6 @@ def check_application(connection: sqlite3.Connection, path: Path) -> None:
         raise LogDamaged(f"{path} is a database, but not a log: restore it from a copy")
     if version > FORMAT:
         raise LogDamaged(f"{path} has format {version}, this version reads up to {FORMAT}: upgrade")
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the name of a new directory durable; SQLite does so for the files in it."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def load_tails(connection: sqlite3.Connection) -> dict[tuple[str, int], Tail]:
