@@ -4,11 +4,16 @@
 (`lasting`, `experience`: what happened and a friend would bring up weeks later, `passing` or `nothing`) and whether it
 stands `alone`; `kinds.jsonl` has single sentences with their kind. `lasting` and `kept` are fitted to both, `alone` to
 the sentences of turns that say something, the heads of answers to first sentences behind a question, `over` to
-`changes.jsonl`: sentences, and whether what was so until now is over by what they say. `endings.jsonl` has what users
-said, and which of it each of some later sentences ends: to these `over` is fitted too, and how surely one statement
-ends another, given all that is known and, so that it does not depend on how much is known, given a part of it. `own` is
-fitted to the sentences of `tests/data/sentences*.jsonl` that fill a slot of the speaker's, and to `frames.json`:
-statements in frames in which they are the speaker's, or somebody else's, supposed, quoted or asked.
+`changes.jsonl`: sentences, and whether what was so until now is over by what they say.
+
+`endings.jsonl` has what users said, and which of it each of some later sentences ends; `alike.jsonl` the same of later
+sentences that are like an earlier one but for a value, and stand beside it or take its place; `weeks.jsonl` the same of
+weeks of chat, in which one sentence of seven ends something; `near_misses.jsonl` the same of later sentences on the
+topic of an earlier one, of which one of four ends it. To these `over` is fitted too, and how surely one statement ends
+another, given all that is known and, so that it does not depend on how much is known, given a part of it.
+
+`own` is fitted to the sentences of `tests/data/sentences*.jsonl` that fill a slot of the speaker's, and to
+`frames.json`: statements in frames in which they are the speaker's, or somebody else's, supposed, quoted or asked.
 
 The weights are rounded, so that every run on any machine writes the same bytes. It prints how many of the sentences
 each head tells right, and how many of those that it was not fitted to, in five parts of whole turns.
@@ -24,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from projections.embedding.embedder import unit_vectors
-from projections.embedding.heads import ANSWER_HEADS, FILE, HEADS, SCALE, ending_inputs
+from projections.embedding.heads import ANSWER_HEADS, FILE, HEADS, SCALE, ending_inputs, over_inputs
 from projections.embedding.use.encoder import loaded
 from streams.extraction.own_words.cues import words_of
 from streams.extraction.own_words.endings import measured
@@ -41,6 +46,11 @@ STEPS: Final = 8
 BATCH: Final = 64
 PARTS: Final = 5
 LASTING: Final = ("lasting", "experience")
+DRAWS: Final = {"endings": 1, "alike": 1, "weeks": 5, "near_misses": 5}
+"""The files of endings, and how often a part of what is known is drawn for each of their later sentences.
+
+In talk fewer sentences end something than in the first two, so the others, which are more like it, count three times.
+"""
 
 
 def labelled() -> list[tuple[str, list[dict[str, Any]]]]:
@@ -73,9 +83,14 @@ def answers() -> list[tuple[str, str, str]]:
     return [(question, first["text"], first["kind"]) for question, first in asked]
 
 
+def users_with_endings() -> list[dict[str, Any]]:
+    """Return what users said, what each of some later sentences ends, and how often parts of the former are drawn."""
+    return [row | {"draws": draws} for name, draws in DRAWS.items() for row in rows_of(name)]
+
+
 def later_sentences() -> tuple[list[str], list[bool], NDArray[np.intp]]:
     """Return what users said later, whether it ends anything, and in which part of the users each is."""
-    users = rows_of("endings")
+    users = users_with_endings()
     later = [(one["text"], bool(one["ends"]), n % PARTS) for n, user in enumerate(users) for one in user["new"]]
     texts, ends, parts = zip(*later, strict=True)
     return list(texts), list(ends), np.array(parts)
@@ -88,7 +103,7 @@ def of_endings(heads: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64
     surer than it will be of anything else.
     """
     chance = random.Random(6)  # noqa: S311 - the same parts in every run
-    users = rows_of("endings")
+    users = users_with_endings()
     texts = {part for user in users for later in user["new"] for part in parts_of(later["text"])}
     texts |= {one["text"] for user in users for one in user["known"]}
     known_texts = sorted(texts)
@@ -101,10 +116,12 @@ def of_endings(heads: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64
         words_known = [words_of(one["text"]) for one in user["known"]]
         everything = list(range(len(known)))
         for later in user["new"]:
-            vectors = all_vectors[[at[part] for part in parts_of(later["text"])]]
-            scores = 1 / (1 + np.exp(-(vectors @ over[:-1] + over[-1])))
+            parts = parts_of(later["text"])
+            vectors = all_vectors[[at[part] for part in parts]]
+            scores = 1 / (1 + np.exp(-(over_inputs(parts, vectors) @ over[:-1] + over[-1])))
             ends = np.array([one["id"] in later["ends"] for one in user["known"]])
-            for some in (everything, sorted(chance.sample(everything, chance.randint(1, len(known))))):
+            drawn = (sorted(chance.sample(everything, chance.randint(1, len(known)))) for _ in range(user["draws"]))
+            for some in (everything, *drawn):
                 words = [words_known[n] for n in some]
                 found, nearest = measured(later["text"], vectors, scores, known[some], words)
                 inputs.append(ending_inputs(found, known[some][nearest]))
@@ -176,7 +193,8 @@ def main() -> None:
     to_questions = np.hstack([vectors_of([text for _, text, _ in said]), vectors_of([asked for asked, _, _ in said])])
     later, ends, part_of_later = later_sentences()
     changes = rows_of("changes")
-    over_vectors = vectors_of([*(row["text"] for row in changes), *later])
+    of_over = [*(row["text"] for row in changes), *later]
+    to_over = over_inputs(of_over, vectors_of(of_over)).astype(np.float64)
     is_over = np.array([*(row["ends"] for row in changes), *ends])
     part_of_over = np.concatenate([np.full(len(changes), PARTS), part_of_later])
     sets = {
@@ -184,7 +202,6 @@ def main() -> None:
         "kept": (of_kind, says),
         "own": (np.concatenate([vectors_of([text for text, _ in frames]), vectors[plain]]), own),
         "alone": (of_kind[of_turns], alone[of_turns]),
-        "over": (over_vectors, is_over),
         "lasting of answers": (to_questions, np.array([kind in LASTING for _, _, kind in said])),
         "kept of answers": (to_questions, np.array([kind != "nothing" for _, _, kind in said])),
     }
@@ -202,8 +219,13 @@ def main() -> None:
         known = told_right(weights, inputs, wanted)
         print(f"{name}: {len(wanted)} sentences, {known:.3f} told right; of others {np.mean(others):.3f}")
         found.append(weights.astype("<i2"))
-    rest = [part_of_over != n for n in range(PARTS)]
-    inputs, wanted = of_endings([fitted(over_vectors[m], is_over[m].astype(np.float64)) for m in rest])
+    weights = np.round(fitted(to_over, is_over.astype(np.float64)) * SCALE)
+    found.append(weights.astype("<i2"))
+    heads = [fitted(to_over[part_of_over != n], is_over[part_of_over != n].astype(np.float64)) for n in range(PARTS)]
+    others = [told_right(heads[n], to_over[part_of_over == n], is_over[part_of_over == n]) for n in range(PARTS)]
+    known = told_right(weights, to_over, is_over)
+    print(f"over: {len(is_over)} sentences, {known:.3f} told right; of others {np.mean(others):.3f}")
+    inputs, wanted = of_endings(heads)
     weights = np.round(fitted(inputs, wanted.astype(np.float64)) * SCALE)
     print(f"endings: {len(wanted)} pairs, {told_right(weights, inputs, wanted):.3f} told right")
     found.append(weights.astype("<i2"))

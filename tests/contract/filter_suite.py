@@ -268,10 +268,11 @@ class FilterSuite:
         }
 
     async def test_a_context_by_filter_shows_nothing_that_does_not_meet_it(self, door: FrontDoor):
+        ships = {"atlas": "the atlas ships in May", "comet": "May sees the comet on its way"}
         for project, name in (("atlas", "Ada"), ("comet", "Cleo")):
             metadata = {"project": project}
             about = {"metadata": metadata, "importance": 0.9}
-            await door.remember(f"the {project} ships in May", "builder", **about)
+            await door.remember(ships[project], "builder", **about)
             await door.remember(f"met {name} of {project}", "builder", kind="episodic", **about)
             likes = {"attribute": "likes", "value": f"{project} tea"}
             await door.remember(f"likes {project} tea", "builder", metadata=metadata, **likes)

@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 
 NEAREST: Final = 3
 """Known statements that one may end: those nearest to it."""
-ENDED: Final = 0.34
+ENDED: Final = 0.45
 """How surely a statement ends another one that it ends."""
+ALIKE: Final = 0.65
+"""The share of common words among all from which on two statements are alike but for a value, and both stay.
+
+"Saw 2 deer" and "Saw 5 deer", 和小王吃了火锅 and 和小李吃了火锅: which of such pairs is a change only a key tells.
+"""
 OF_MENDED: Final = 0.5
 """The least cosine of a sentence of which a word is taken back, and the memory of it."""
 MOST_KEPT: Final = 2_048
@@ -67,10 +72,12 @@ class Endings:
         for text, those in zip(said, parts, strict=True):
             of_parts = vectors[place : place + len(those)]
             place += len(those)
-            over = self._heads.scores("over", of_parts)
+            over = self._heads.scores_of_over(those, of_parts)
             later, nearest = measured(text, of_parts, over, of_known, words_known)
+            words = words_of(text)
+            is_alike = np.array([_is_alike(words, words_known[place]) for place in nearest])
             ended = np.zeros(len(known), np.bool_)
-            ended[nearest] = self._heads.scores_of_endings(later, of_known[nearest]) >= ENDED
+            ended[nearest] = (self._heads.scores_of_endings(later, of_known[nearest]) >= ENDED) & ~is_alike
             found.append(ended)
         return found
 
@@ -92,3 +99,7 @@ class Endings:
         while len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
         return np.stack([vector for vector, _ in found]), [words for _, words in found]
+
+
+def _is_alike(words: set[str], others: set[str]) -> bool:
+    return len(words & others) >= ALIKE * max(1, len(words | others))

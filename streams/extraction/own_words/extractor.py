@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from projections.dates.wording import without_days
 from projections.embedding.embedder import EmbedderUnavailable
-from projections.embedding.heads import ANSWER_HEADS
+from projections.embedding.heads import ANSWER_HEADS, HEADS
 from projections.profile.attribute_values import fault_of
+from projections.profile.upcoming import SCHEDULE
 from projections.text.analyser import terms
 from projections.text.scripts import HAN, is_read
 from schemas.vocabulary.attributes import NICKNAME, STATES
@@ -58,7 +59,7 @@ OF_CLAUSE: Final = 0.6
 """The least `lasting` of a clause that has its whole sentence kept for long."""
 OVER: Final = 0.5
 """The least `over` of what is kept for what it ends."""
-CHANGE: Final = 0.25
+CHANGE: Final = 0.2
 """The least `over` of a sentence whose clauses are looked at for what is over."""
 ALONE: Final = 0.6
 """The least `alone` of a sentence that does not carry the one before it in its turn."""
@@ -228,10 +229,13 @@ class OwnWords(RulesLineage):
             ends |= zip(others, await self._endings.of(list(others.values()), texts), strict=True)
         except EmbedderUnavailable as error:
             raise _away(error) from error
+        today = max(piece.today for piece in window.pieces)
         ended = list(proposals)
         for n, text in changes.items():
             one = proposals[n]
             over_now = (other for other, is_over in zip(known, ends[n], strict=True) if is_over)
+            if one.category == SCHEDULE and one.occurred_on and one.occurred_on > today:  # not yet so
+                over_now = (other for other in over_now if other.day is None or other.day >= today)
             ended[n] = replace(one, ends=tuple(other.memory_id for other in over_now if _may_end(one, text, other)))
         return ended, tuple(one.memory_id for one in known)
 
@@ -278,10 +282,10 @@ class OwnWords(RulesLineage):
         distinct = list(dict.fromkeys([*(text for texts in read for text in texts), *questions]))
         vectors = await self._vectors(distinct)
         at = {text: place for place, text in enumerate(distinct)}
-        lasting, own, kept, alone, over = (
-            dict(zip(distinct, self._heads.scores(head, vectors).tolist(), strict=True))
-            for head in ("lasting", "own", "kept", "alone", "over")
+        lasting, own, kept, alone = (
+            dict(zip(distinct, self._heads.scores(head, vectors).tolist(), strict=True)) for head in HEADS
         )
+        over = dict(zip(distinct, self._heads.scores_of_over(distinct, vectors).tolist(), strict=True))
         pair = vectors[[at[said] for said, _ in read]], vectors[[at[question] for question in questions]]
         answers = zip(*(self._heads.scores_of_answers(head, *pair).tolist() for head in ANSWER_HEADS), strict=True)
         found = []

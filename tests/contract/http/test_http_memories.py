@@ -450,7 +450,7 @@ async def test_memories_are_counted_by_what_they_name(door: FrontDoor):
 async def test_a_session_and_an_application_are_scopes(door: FrontDoor):
     kept = await door.remember("kept by the web", "scoped", app_id="web", session_id="s1", metadata={"a": 1})
     assert kept["metadata"] == {"a": 1, "app_id": "web"}
-    await door.remember("kept by the phone", "scoped", app_id="phone", session_id="s1")
+    await door.remember("known to the phone alone", "scoped", app_id="phone", session_id="s1")
     said = {"user_id": "scoped", "app_id": "web", "messages": [{"role": "user", "content": "I live in Berlin."}]}
     assert (await door.post("/v1/conversations?wait=10", said)).status_code == 200
     items = (await door.get("/v1/memories", user_id="scoped", app_id="web")).json()["items"]
@@ -458,20 +458,20 @@ async def test_a_session_and_an_application_are_scopes(door: FrontDoor):
     both = (await door.get("/v1/memories", user_id="scoped", app_id="web", session_id="s1")).json()["items"]
     assert [one["content"] for one in both] == ["kept by the web"]
     narrowed = (await door.get("/v1/memories", user_id="scoped", session_id="s1", filters='{"app_id": "phone"}')).json()
-    assert [one["content"] for one in narrowed["items"]] == ["kept by the phone"]
+    assert [one["content"] for one in narrowed["items"]] == ["known to the phone alone"]
     scope = {"user_id": "scoped", "app_id": "phone"}
-    for session_id, expected in (("s1", ["kept by the phone"]), ("s2", [])):
+    for session_id, expected in (("s1", ["known to the phone alone"]), ("s2", [])):
         asked = scope | {"query": "kept by the web", "session_id": session_id}
         assert [one["memory"] for one in (await door.post("/v1/search", asked)).json()["results"]] == expected
     listed = (await door.post("/v1/memories/query", scope | {"session_id": "s1"})).json()["items"]
-    assert [one["content"] for one in listed] == ["kept by the phone"]
+    assert [one["content"] for one in listed] == ["known to the phone alone"]
     assert (await door.post("/v1/memories/query", scope | {"session_id": "s2"})).json()["items"] == []
     context = (await door.post("/v1/context", scope | {"query": "kept by the web"})).json()
-    assert "kept by the phone" in context["block"]
+    assert "known to the phone alone" in context["block"]
     assert not [words for words in ("kept by the web", "Berlin") if words in context["block"]]
     lines = (await door.get("/v1/users/scoped/export", app_id="phone", session_id="s1")).text.splitlines()
     exported = [line["content"] for line in map(orjson.loads, lines) if line["type"] == "Memory"]
-    assert exported == ["kept by the phone"]
+    assert exported == ["known to the phone alone"]
     await door.http.delete("/v1/memories?user_id=scoped&session_id=s1&app_id=web")
     left = (await door.get("/v1/memories", user_id="scoped")).json()["items"]
-    assert {one["content"] for one in left} == {"kept by the phone", "User lives in Berlin"}
+    assert {one["content"] for one in left} == {"known to the phone alone", "User lives in Berlin"}

@@ -284,7 +284,19 @@ async def test_a_wrong_call_tells_the_model_what_to_do(server: str):
 
 
 async def test_many_clients_are_answered_at_once(server: str):
-    facts = [f"planted {number} oaks" for number in range(10)]
+    trees = (
+        "an oak",
+        "two elms",
+        "a row of limes",
+        "the old pear tree",
+        "figs",
+        "hazel",
+        "a cherry",
+        "pines",
+        "ivy",
+        "a yew",
+    )
+    facts = sorted(f"there is {tree}" for tree in trees)
     await asyncio.gather(
         *(call(server, "auto", "memory_add", f"user_id=many-{n % 3}", content=f) for n, f in enumerate(facts))
     )

@@ -177,8 +177,8 @@ async def test_what_nobody_said_has_no_words_behind_it(client: AsyncClient, caps
 async def test_what_meets_a_filter_is_listed_found_and_forgotten(
     client: AsyncClient, capsys: pytest.CaptureFixture[str]
 ):
-    for name in ("red", "blue", "green"):
-        await client.remember(f"the {name} box", "u1", metadata={"colour": name})
+    for name, content in (("red", "the red box"), ("blue", "the blue box"), ("green", "Ada's box of limes")):
+        await client.remember(content, "u1", metadata={"colour": name})
     output, blue = Output(as_json=True), {"metadata.colour": "blue"}
 
     def printed() -> dict[str, Any]:
@@ -212,9 +212,9 @@ async def test_what_is_of_an_application_or_a_session_is_listed_found_exported_a
         found: dict[str, Any] = orjson.loads(capsys.readouterr().out)
         return found
 
-    await remember(client, output, "the box in the browser", user="u1", app="web")
+    await remember(client, output, "the blue box is empty", user="u1", app="web")
     of_web = printed()["memory_id"]
-    kept = await client.remember("the box on the phone", "u1", app_id="phone", session_id="s1")
+    kept = await client.remember("Ada has a box of pears", "u1", app_id="phone", session_id="s1")
     for app, session, expected in (("web", None, of_web), (None, "s1", kept["memory_id"])):
         await memories(client, output, user="u1", app=app, session=session)
         assert [one["memory_id"] for one in printed()["items"]] == [expected]
