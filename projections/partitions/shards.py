@@ -77,8 +77,11 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         self._folder = folder
         self._log = log
         self._listener: ShardListener = _NoListener()
-        self.kept_head: Callable[[str, int], tuple[int, bytes]] | None = None
-        """Returns the head that the log itself keeps of a partition of the ledger; None where it keeps none."""
+        self.kept_head: Callable[[str, int], tuple[int, bytes, int]] | None = None
+        """Returns up to where the log's own head of a partition of the ledger goes, the head, and the partition's end.
+
+        None where the log keeps no heads.
+        """
         self._refolded: set[int] = set()
         """Partitions whose damaged ledger was folded anew by this process, to see whether the log is whole again."""
         self.encoding: Encoding | None = None
