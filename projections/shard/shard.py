@@ -202,6 +202,18 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
             return None
         return Damage(PARTITION, self.ledger_topic, self.partition, min(reached, end), what)
 
+    async def end_damage(self, kept: int) -> Damage | None:
+        """Return what is wrong where the log ends before a head that was kept elsewhere; None where it does not."""
+        if kept <= self.offset(self.ledger_topic):
+            return None
+        if (end := await self._log.end(self.ledger_topic, self.partition)) >= kept:
+            return None
+        what = (
+            f"a head was kept elsewhere at offset {kept}, and the log ends at {end}: it is an older copy (to go on "
+            "with it as it is, move away what MNEMOLOG_HEADS_TO holds)"
+        )
+        return Damage(PARTITION, self.ledger_topic, self.partition, end, what)
+
     def start_over(self) -> None:
         """Empty all tables: the next fold begins at offset 0. Raises ShardUnavailable, ShardDamaged."""
         self.writes.discard()

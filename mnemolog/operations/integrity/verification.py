@@ -171,7 +171,9 @@ class _Reading:
         self._log = log
         self._topic = topic
         self._partition = partition
-        self._known = {one.offset: [each.head for each in known if each.offset == one.offset] for one in known}
+        self._known: dict[int, set[str]] = {}
+        for one in known:
+            self._known.setdefault(one.offset, set()).add(one.head)
         self._own_end = min((one.offset for one in known if isinstance(one, OwnHead)), default=None)
         self._histories = LinkedHistories()
         self._damage: dict[str, Damage] = {}
@@ -263,8 +265,12 @@ def _partition_of(path: Path) -> int:
 
 def signed_heads(found: Verified, receipts: Receipts) -> dict[str, Any]:
     """Return the heads of a log as they are to be kept, with the signature and the key that verifies it."""
-    heads = [asdict(one) for one in found.heads if one.offset]
-    return receipts.sign({"heads": heads, "public_key": receipts.public_key})
+    return sign_heads([one for one in found.heads if one.offset], receipts)
+
+
+def sign_heads(heads: Sequence[Head], receipts: Receipts, **more: str) -> dict[str, Any]:
+    """Return heads, and what else is said of them, with the signature and the key that verifies it."""
+    return receipts.sign({"heads": [asdict(one) for one in heads], **more, "public_key": receipts.public_key})
 
 
 def heads_of(kept: Any, public_key: str) -> list[Head]:  # noqa: ANN401 - any JSON

@@ -20,6 +20,7 @@ class InClear(EmbeddedStore):
 
 class ServedInClear(ServedStore):
     encryption = "off"
+    keeps_heads = True
 
 
 EIGHT: Final = [LABELS[edit.name] for edit in ALL_AT_REST_ATTACKS]
@@ -41,8 +42,8 @@ def test_a_worker_that_folds_an_edited_log_anew_answers_nothing_of_it(edit: type
     assert judged(ServedStore(), edit) == "REJECTED"
 
 
-@each("edit", ALL_AT_REST_ATTACKS, ids=EIGHT)
-def test_a_worker_that_folds_an_edited_log_in_clear_anew_answers_nothing_of_it(edit: type):
+@each("edit", AT_REST_ATTACKS_WITH_SNAPSHOT, ids=NINE)
+def test_a_worker_that_keeps_heads_elsewhere_answers_nothing_of_an_edited_log_in_clear(edit: type):
     assert judged(ServedInClear(), edit) == "REJECTED"
 
 
