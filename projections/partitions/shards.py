@@ -82,8 +82,8 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
 
         None where the log keeps no heads.
         """
-        self.kept_elsewhere: dict[tuple[str, int], int] = {}
-        """Up to where the log went when heads of it were kept elsewhere, by topic and partition."""
+        self.kept_elsewhere: dict[tuple[str, int], tuple[int, bytes]] = {}
+        """The newest head that was kept elsewhere, and up to where it goes, by topic and partition."""
         self._refolded: set[int] = set()
         """Partitions whose damaged ledger was folded anew by this process, to see whether the log is whole again."""
         self.encoding: Encoding | None = None
@@ -172,8 +172,9 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
             damage = shard.ledger.damages.of_all()
             if damage is None and self.kept_head is not None:
                 damage = shard.head_damage(*self.kept_head(shard.ledger_topic, shard.partition))
-            if damage is None:
-                damage = await shard.end_damage(self.kept_elsewhere.get((shard.ledger_topic, shard.partition), 0))
+            kept = self.kept_elsewhere.get((shard.ledger_topic, shard.partition))
+            if damage is None and kept is not None:
+                damage = await shard.damage_since(*kept)
             if number in self._refolded or not (damage or shard.ledger.damages.all()):
                 break
             self._refolded.add(number)

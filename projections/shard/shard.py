@@ -202,17 +202,20 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
             return None
         return Damage(PARTITION, self.ledger_topic, self.partition, min(reached, end), what)
 
-    async def end_damage(self, kept: int) -> Damage | None:
-        """Return what is wrong where the log ends before a head that was kept elsewhere; None where it does not."""
-        if kept <= self.offset(self.ledger_topic):
+    async def damage_since(self, kept: int, head: bytes) -> Damage | None:
+        """Return what is wrong where the log is not what it was when a head of it was kept elsewhere; None else.
+
+        Where more was folded since, the head of then is not known here any more: `mnemolog verify` computes it.
+        """
+        topic, reached = self.ledger_topic, self.offset(self.ledger_topic)
+        aside = "(to go on with the log as it is, move away what MNEMOLOG_HEADS_TO holds)"
+        if reached == kept and head != self.head:
+            what = f"the records before offset {kept} are not those of the head that was kept elsewhere {aside}"
+            return Damage(PARTITION, topic, self.partition, kept, what)
+        if reached >= kept or (end := await self._log.end(topic, self.partition)) >= kept:
             return None
-        if (end := await self._log.end(self.ledger_topic, self.partition)) >= kept:
-            return None
-        what = (
-            f"a head was kept elsewhere at offset {kept}, and the log ends at {end}: it is an older copy (to go on "
-            "with it as it is, move away what MNEMOLOG_HEADS_TO holds)"
-        )
-        return Damage(PARTITION, self.ledger_topic, self.partition, end, what)
+        what = f"a head was kept elsewhere at offset {kept}, and the log ends at {end}: it is an older copy {aside}"
+        return Damage(PARTITION, topic, self.partition, end, what)
 
     def start_over(self) -> None:
         """Empty all tables: the next fold begins at offset 0. Raises ShardUnavailable, ShardDamaged."""

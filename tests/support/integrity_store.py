@@ -126,6 +126,13 @@ class IntegrityStore(MemoryAdapter):  # type: ignore[misc]  # the package has no
         heads = {"heads_to": str(self.heads)} if self.keeps_heads else {}
         return front_door(self.data, **(own | heads | self.settings))
 
+    async def refusal(self) -> str | None:
+        """Return why a worker does not answer for Ann; None where it does."""
+        async with self.door() as door:
+            answer = await door.get("/v1/memories", user_id=ANN)
+        assert answer.status_code in {200, 503}, answer.text
+        return None if answer.status_code == 200 else str(answer.json()["detail"])
+
     def reload(self) -> None:
         """Nothing is open."""
 
@@ -250,14 +257,8 @@ class ServedStore(EmbeddedStore):
     def verify(self) -> bool:
         """Return whether Ann's memories are answered."""
         shutil.rmtree(self.data / "shards", ignore_errors=True)
-        self.verify_detail = asyncio.run(self._refusal())
+        self.verify_detail = asyncio.run(self.refusal())
         return self.verify_detail is None
-
-    async def _refusal(self) -> str | None:
-        async with self.door() as door:
-            answer = await door.get("/v1/memories", user_id=ANN)
-        assert answer.status_code in {200, 503}, answer.text
-        return None if answer.status_code == 200 else str(answer.json()["detail"])
 
 
 def judged(store: IntegrityStore, edit: type) -> str:

@@ -11,6 +11,7 @@ import logging
 import os
 import socket
 import time
+from operator import attrgetter
 from pathlib import Path
 from re import sub
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -132,16 +133,15 @@ class HeadKeeper(Collector):
         self._is_failing = False
 
     async def look_back(self) -> None:
-        """Tell the shards up to where heads were kept in a folder: a log that ends before is an older copy."""
+        """Tell the shards the newest heads that were kept in a folder: a log that ends before is an older copy."""
         if isinstance(self._place, HeadFolder):
             try:
                 last = await asyncio.to_thread(self._place.last, self._receipts.public_key)
             except OSError as error:
                 log.warning("the heads that were kept elsewhere cannot be read: %s", error)
                 return
-            for head in last:
-                place = head.topic, head.partition
-                self._shards.kept_elsewhere[place] = max(head.offset, self._shards.kept_elsewhere.get(place, 0))
+            for head in sorted(last, key=attrgetter("offset")):
+                self._shards.kept_elsewhere[head.topic, head.partition] = head.offset, bytes.fromhex(head.head)
 
     async def run(self) -> None:
         """Keep heads again and again, without end; ends at once where they are kept nowhere."""
