@@ -186,11 +186,13 @@ async def compare(encryption: str, linked: list[NewRecord], bare: list[NewRecord
                 verified.add(number / checked, number / read)
     time_taken = round(statistics.median(times), 3)
     print(f"append and fold, encryption {encryption}: {time_taken} of {ROUNDS} rounds, at most {MOST_TIME}", flush=True)
+    more_on_disk = round(statistics.median(sizes), 1)
+    print(f"bytes a decision on disk, log and shard, encryption {encryption}: {more_on_disk} more", flush=True)
     return {
         "time": time_taken,
         "times": [round(one, 3) for one in times],
         "most_time": MOST_TIME,
-        "more_bytes_on_disk": round(statistics.median(sizes), 1),
+        "more_bytes_on_disk": more_on_disk,
         "verify": verified.result(),
     }
 
