@@ -78,6 +78,10 @@ async def test_a_worker_serves_nothing_of_a_log_that_ends_before_what_was_kept(t
         assert refused.status_code == 503
         assert "a head was kept elsewhere at offset 2, and the log ends at 1" in refused.json()["detail"]
         assert "mnemolog_damaged_histories 1.0" in (await door.get("/metrics")).text
+        checks = (await door.get("/v1/admin/checks")).json()["checks"]
+        [said] = [one for one in checks if one["name"] == "partition"]
+        assert not said["ok"]
+        assert "a head was kept elsewhere at offset 2" in said["detail"]
     async with front_door(tmp_path / "older") as door:
         assert (await door.get("/v1/memories", user_id="zara")).status_code == 200
 
