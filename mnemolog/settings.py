@@ -24,7 +24,7 @@ from schemas.redaction import actions_of
 from streams.decisions.decay_policies.registry import POLICIES, PolicyName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 SHARED: Final = {"llm_api_key": "OPENAI_API_KEY", "llm_base_url": "OPENAI_BASE_URL"}
 """Settings that also have these names, which other programs know."""
@@ -124,6 +124,8 @@ class Settings(BaseModel):
     similarity_threshold: Annotated[float, Field(ge=0, le=1)] = 0.7
     intimacy_levels: Annotated[str, Field(pattern=r"^\d+(\.\d+)?,\d+(\.\d+)?$")] = "20,50"
     greeting_timeout_seconds: Annotated[float, Field(gt=0)] = 10.0
+    heads_to: Annotated[str, Field(min_length=1)] | None = None
+    heads_every_hours: Annotated[float, Field(gt=0)] = 1.0
     retention_days: Annotated[float, Field(ge=0, le=365_000)] = 30.0
     clock_gap_days: Annotated[float, Field(ge=0, le=365_000)] = 30.0
     wake_text: Annotated[str, Field(min_length=1, max_length=16_384)] = (
@@ -337,6 +339,7 @@ def _checked(settings: Settings) -> Settings:
     _check_kafka(settings)
     _check_encryption(settings)
     _check_index(settings)
+    _check_heads(settings)
     if not (settings.schema_registry_url or "http://").startswith(("http://", "https://")):  # may hold a password
         raise SettingsError(f"{PREFIX}SCHEMA_REGISTRY_URL must begin with http:// or https://")
     if settings.advertised_url is not None and not _HOST_ONLY.fullmatch(settings.advertised_url):
@@ -369,6 +372,31 @@ def _check_encryption(settings: Settings) -> None:
         raise SettingsError(
             f"{PREFIX}ENCRYPTION=strict lets no vector lie outside the encrypted files: set {PREFIX}INDEX=embedded"
         )
+
+
+def _check_heads(settings: Settings) -> None:
+    """Refuse to keep heads where whoever has the data directory comes, and to post them where nobody can verify it."""
+    if (place := settings.heads_to) is None:
+        return
+    if "://" in place:
+        if not place.startswith("https://") and not _is_allowed(place, settings.private_receivers):
+            raise SettingsError(
+                f"{PREFIX}HEADS_TO={masked(place)!r} must be a folder, or an https:// address to which heads are "
+                f"posted; a host that {PREFIX}WEBHOOK_HOSTS names may have http://"
+            )
+    elif Path(place).expanduser().resolve().is_relative_to(settings.data_dir.expanduser().resolve()):
+        raise SettingsError(
+            f"{PREFIX}HEADS_TO={place!r} lies in the data directory: heads tell of an older copy of it only from "
+            "elsewhere, best from another machine"
+        )
+
+
+def _is_allowed(url: str, hosts: Collection[str]) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # a bracket that is not closed
+        return False
+    return parts.scheme == "http" and parts.hostname in hosts
 
 
 def _check_embedder(settings: Settings) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from schemas.fast_init import fast_init
@@ -65,8 +65,8 @@ class Record:
     """Whether its user's key was destroyed: then it has no key and no value, and is skipped."""
     is_settled: bool = False
     """Whether it was appended together with what its delivery would lead to, so that no agent needs it."""
-    stored_hash: bytes = b""
-    """The hash of what the log stores, where `value` is something else: it was sealed. See `schemas.messages.chain`."""
+    stored_hash: bytes = field(default=b"", compare=False)
+    """The hash of what the log stores, where it is known already. See `schemas.messages.chain`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Appended:
 
     position: Position
     recorded_at: datetime
-    stored_hash: bytes = b""
+    stored_hash: bytes = field(default=b"", compare=False)
     """As `Record.stored_hash`."""
 
 

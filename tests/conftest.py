@@ -30,6 +30,7 @@ LONGEST: Final = (
     "contract/http/test_http_isolation.py",
     "simulation/test_seeds.py",
     "contract/test_transport_without_extension.py",
+    "engines/test_integrity_judge_on_kafka.py",
     "engines/test_log_away.py",
     "engines/test_month_on_kafka.py",
     "engines/test_weaviate_outage.py",

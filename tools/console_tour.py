@@ -195,6 +195,8 @@ class Tour:
         page = self._page
         await page.click("nav >> text=Operations")
         await expect(page.locator("#behind")).to_have_text("0 items are not done.")
+        await expect(page.locator("#checks")).to_contain_text("heads")
+        await expect(page.locator("#checks")).to_contain_text("backup")
         await self._picture("operations")
         await page.click("#rebuild")
         await self._says("Generation 2 was built, verified and switched to.")

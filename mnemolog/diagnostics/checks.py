@@ -22,6 +22,7 @@ from mnemolog.diagnostics.calls import CALL_SECONDS, called_embedder, called_mod
 from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.clock_check import check_clock
 from mnemolog.diagnostics.encryption_check import check_encryption
+from mnemolog.diagnostics.heads_check import check_heads
 from mnemolog.diagnostics.ledger_check import check_ledger
 from mnemolog.diagnostics.liveness import live_url
 from mnemolog.environment import SettingsError
@@ -117,7 +118,7 @@ async def checked(
             _in_time("shards", _shards(settings), str(settings.data_dir), None),
             _in_time("encryption", check_encryption(settings, log_away, own), str(settings.data_dir), None),
         ]
-        checks.append(check_backup(settings))
+        checks += [check_backup(settings), check_heads(settings)]
     is_whole = folder.ok and own is None
     # A worker knows of the ledger what it has folded: see the route of checks.
     ledger = [await check_ledger(settings)] if is_whole and log_away is None else []

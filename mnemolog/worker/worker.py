@@ -45,6 +45,7 @@ from mnemolog.operations.erasing.erasure import Erasures
 from mnemolog.operations.erasing.recovery import ErasureRecovery
 from mnemolog.operations.generations import Generations, active_folder
 from mnemolog.operations.integrity.data_folder import check_folder, mark_shards
+from mnemolog.operations.integrity.kept_heads import HeadKeeper, place_of
 from mnemolog.operations.model_usage import ModelUsages, TokenBudgets
 from mnemolog.operations.rebuild import Rebuilder
 from mnemolog.operations.rebuild_coordinator import RebuildCoordinator
@@ -206,6 +207,7 @@ class Worker:
         self._build_services()
         self._build_operations()
         self._exits.push_async_callback(self._stop_agents)
+        await self.head_keeper.look_back()
         await loading  # before others give their partitions to it
         await self._join_group()
         await wait_unless_failed(self.failure, self.shards.assignment.wait_until_answered())
@@ -563,6 +565,13 @@ class Worker:
             keys=self.sealing.keys,
             is_embedded=self.settings.is_embedded,
         )
+        self.head_keeper = HeadKeeper(
+            place_of(self.settings, self.receivers),
+            timedelta(hours=self.settings.heads_every_hours).total_seconds(),
+            shards=self.shards,
+            receipts=self.erasures.receipts,
+            clock=self.clock,
+        )
         self.digests = Digests(self.shards, self.cluster)
         self.model_usages = ModelUsages(self.shards, self.cluster)
         self.token_budgets = TokenBudgets(self.model_usages, self.shards, self.clock)
@@ -597,6 +606,7 @@ class Worker:
         self.metrics.registry.register(self.gauges)
         self.metrics.registry.register(ClockGauges(self.clock, self.clocks))
         self.metrics.registry.register(BackupAge(self.settings.data_dir))
+        self.metrics.registry.register(self.head_keeper)
 
     async def _join_group(self) -> None:
         """Start the agents, on Kafka as a member of the group."""
@@ -620,6 +630,7 @@ class Worker:
             self.deliveries.run,
             self.usage.run,
             self.clocks.run,
+            self.head_keeper.run,
             self.reembedder.run,
             self.queries.index_search.turn_vectors.keep_made,
             *(scheduler.run for scheduler in self.tick_schedulers),
@@ -667,6 +678,7 @@ class Worker:
         await self.recalls.flush_last()
         await self._tasks.cancel()
         await self._app.stop()
+        await self.head_keeper.keep_last()
         await self.rebuilder.close()
         self._drop_jobs()
         await self.immediate.stop()

@@ -77,8 +77,13 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
         self._folder = folder
         self._log = log
         self._listener: ShardListener = _NoListener()
-        self.kept_head: Callable[[str, int], tuple[int, bytes]] | None = None
-        """Returns the head that the log itself keeps of a partition of the ledger; None where it keeps none."""
+        self.kept_head: Callable[[str, int], tuple[int, bytes, int]] | None = None
+        """Returns up to where the log's own head of a partition of the ledger goes, the head, and the partition's end.
+
+        None where the log keeps no heads.
+        """
+        self.kept_elsewhere: dict[tuple[str, int], tuple[int, bytes]] = {}
+        """The newest head that was kept elsewhere, and up to where it goes, by topic and partition."""
         self._refolded: set[int] = set()
         """Partitions whose damaged ledger was folded anew by this process, to see whether the log is whole again."""
         self.encoding: Encoding | None = None
@@ -167,6 +172,9 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
             damage = shard.ledger.damages.of_all()
             if damage is None and self.kept_head is not None:
                 damage = shard.head_damage(*self.kept_head(shard.ledger_topic, shard.partition))
+            kept = self.kept_elsewhere.get((shard.ledger_topic, shard.partition))
+            if damage is None and kept is not None:
+                damage = await shard.damage_since(*kept)
             if number in self._refolded or not (damage or shard.ledger.damages.all()):
                 break
             self._refolded.add(number)

@@ -187,15 +187,35 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         )
         return Damage(PARTITION, topic, self.partition, min(end, reached - 1), what)
 
-    def head_damage(self, end: int, head: bytes) -> Damage | None:
+    def head_damage(self, reached: int, head: bytes, end: int) -> Damage | None:
         """Return what is wrong where the records folded do not lead to the head that the log keeps; None where they do.
 
-        Where more was appended meanwhile, that is folded by and by.
+        The head reaches to the log's end. Where more was appended meanwhile, that is folded by and by.
         """
-        if end != self.offset(self.ledger_topic) or head == self.head:
+        if reached > end:
+            what = f"its head reaches to offset {reached}, and the log ends at {end}"
+        elif reached < end:
+            what = f"the records from offset {reached} to {end - 1} were not appended by mnemolog: its head ends before"
+        elif reached == self.offset(self.ledger_topic) and head != self.head:
+            what = f"the records before offset {end} are not those that were appended: their head is another one"
+        else:
             return None
-        what = f"the records before offset {end} are not those that were appended: their head is another one"
-        return Damage(PARTITION, self.ledger_topic, self.partition, end, what)
+        return Damage(PARTITION, self.ledger_topic, self.partition, min(reached, end), what)
+
+    async def damage_since(self, kept: int, head: bytes) -> Damage | None:
+        """Return what is wrong where the log is not what it was when a head of it was kept elsewhere; None else.
+
+        Where more was folded since, the head of then is not known here any more: `mnemolog verify` computes it.
+        """
+        topic, reached = self.ledger_topic, self.offset(self.ledger_topic)
+        aside = "(to go on with the log as it is, move away what MNEMOLOG_HEADS_TO holds)"
+        if reached == kept and head != self.head:
+            what = f"the records before offset {kept} are not those of the head that was kept elsewhere {aside}"
+            return Damage(PARTITION, topic, self.partition, kept, what)
+        if reached >= kept or (end := await self._log.end(topic, self.partition)) >= kept:
+            return None
+        what = f"a head was kept elsewhere at offset {kept}, and the log ends at {end}: it is an older copy {aside}"
+        return Damage(PARTITION, topic, self.partition, end, what)
 
     def start_over(self) -> None:
         """Empty all tables: the next fold begins at offset 0. Raises ShardUnavailable, ShardDamaged."""

@@ -36,8 +36,11 @@ def next_head(head: bytes, stored: bytes, at_ms: int) -> bytes:
 
 def head_after(head: bytes, records: Iterable[Record]) -> bytes:
     """Return the head after records, given the head before them."""
+    at, at_ms = None, 0
     for record in records:
-        head = next_head(head, stored_hash(record), round(record.recorded_at.timestamp() * 1000))
+        if record.recorded_at is not at:  # those that were appended together have one time
+            at, at_ms = record.recorded_at, round(record.recorded_at.timestamp() * 1000)
+        head = next_head(head, record.stored_hash or stored_hash(record), at_ms)
     return head
 
 

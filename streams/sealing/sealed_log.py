@@ -103,7 +103,9 @@ class SealedLog:
         if self._keys.is_late(sealed_at):  # the process was stopped for a while
             raise LogUnavailable("the append took too long: append it again")
         return [
-            Appended(place.position, place.recorded_at, hash_of(record.value)) if record.topic in LEDGERS else place
+            place
+            if place.stored_hash or record.topic not in LEDGERS
+            else Appended(place.position, place.recorded_at, hash_of(record.value))
             for record, place in zip(sealed, appended, strict=True)
         ]
 

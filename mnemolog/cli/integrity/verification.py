@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, Surroundings, local_command
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 AGAINST = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Heads that `mnemolog head --json` printed, and that were kept elsewhere."),
+    typer.Option(metavar="PATH", help="Heads kept elsewhere, a file or a folder. [default: MNEMOLOG_HEADS_TO]"),
 ]
 KEY = Annotated[
     str | None,
@@ -65,10 +64,10 @@ async def _read(
     around: Surroundings, against: Path | None, public_key: str | None, user: str | None
 ) -> "tuple[Verified, dict[str, Any]]":
     """Read the log through behind a bar; return what was found, and its heads, signed."""
+    from mnemolog.operations.integrity.kept_heads import folder_of, read_kept  # noqa: PLC0415 - as the next
     from mnemolog.operations.integrity.verification import (  # noqa: PLC0415 - --help needs none of the engines
         NoHead,
         Verification,
-        heads_of,
         known_heads,
         opened_ledger,
         signed_heads,
@@ -82,13 +81,14 @@ async def _read(
     settings = around.settings()
     try:
         whose = None if user is None else Owner.of_key((user if "/" in user else f"default/{user}").encode())
-        kept = None if against is None else orjson.loads(await asyncio.to_thread(against.read_bytes))
+        against = against or folder_of(settings)
         async with opened_ledger(settings) as ledger:
             if ledger is None:
                 raise CommandFailed(f"there is no log in {settings.data_dir.resolve()}: name the folder with --data")
             known = await known_heads(settings)
-            if kept is not None:
-                known += heads_of(kept, public_key or ledger.receipts.public_key)
+            if against is not None:
+                key = public_key or ledger.receipts.public_key
+                known += await asyncio.to_thread(read_kept, against, key)
             verification = Verification(ledger.log, known, whose)
             with around.output.progress("records") as bar:
                 reading = bar.add_task("verifying", total=await verification.total())
@@ -96,5 +96,5 @@ async def _read(
             return found, signed_heads(found, ledger.receipts)
     except (LogError, KeysUnusable, KeysMissing, MasterKeyUnknown, NoHead, InvalidOwner) as error:
         raise CommandFailed(str(error)) from error
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise CommandFailed(f"{against}: {error}") from error

@@ -333,7 +333,11 @@ async function operations() {
     cell(button("Retry", async () => { await ask("POST", "/v1/admin/dead-letters", { body: { ids: [each.id] } }); return "Sent back."; }))));
   const listed = generations.generations.map((each) => make("tr", {}, cell(String(each), "number"),
     cell(each === generations.active ? "active" : button("Switch to it", async () => { await ask("POST", "/v1/admin/rebuild", { body: { activate: each } }); return `Generation ${each} is active.`; }))));
+  const checks = make("div", {}, make("p", { class: "muted" }, "Looking …"));
+  ask("GET", "/v1/admin/checks").then((found) => checks.replaceChildren(table("checks", ["What", "State", "Detail"], found.checks.map((each) =>
+    make("tr", {}, cell(each.name), cell(each.ok ? "ok" : "wrong"), cell(each.ok || !each.advice ? each.detail : `${each.detail}: ${each.advice}`, "words"))))), (error) => checks.replaceChildren(error.message));
   return [make("p", { id: "ready" }, `This worker is ${ready}.`),
+    make("h2", {}, "Checks"), checks,
     make("h2", {}, "Generations"), table("generations", ["Generation", ""], listed),
     button("Rebuild from the log", async () => { const built = await ask("POST", "/v1/admin/rebuild", {}); return `Generation ${built.generation} was built, verified and switched to.`; }, "rebuild"),
     make("h2", {}, "Clocks"), table("clocks", ["Worker", "Goes by", "Its machine says", "State"], clocks),

@@ -63,6 +63,9 @@ async def checks(request: Request) -> Response:
     checks = await checked(worker.settings, worker.log_watch.away, own)
     if is_ready(worker) and (found := worker.shards.damages()):
         checks.append(damaged(found))
+    if is_ready(worker):
+        waiting = "nothing of it is answered until that is mended; other partitions are"
+        checks += [Check("partition", ok=False, detail=said, advice=waiting) for said in worker.hindrances.values()]
     if is_ready(worker) and (foreign := worker.vector_spaces.total()):
         detail = f"{foreign} memories are found by their words only: another encoder made their vectors"
         checks.append(Check("vectors", ok=False, detail=detail, advice=ADVICE))

@@ -60,6 +60,11 @@ class Head:
     """In hexadecimal digits."""
 
 
+@dataclass(frozen=True, slots=True)
+class OwnHead(Head):
+    """A head that the log itself moves with each append: nothing that it has appended is behind it."""
+
+
 @dataclass(slots=True)
 class Verified:
     """What was read, and what is wrong with it."""
@@ -117,7 +122,10 @@ async def known_heads(settings: Settings) -> list[Head]:
     if settings.is_embedded:
         inner = SqliteLog.opened(settings.data_dir.resolve() / "log")
         places = [(GLOBALS.name, 0), *((LEDGER.name, p) for p in range(await inner.partitions(LEDGER.name)))]
-        found += [Head(*place, end, head.hex()) for place in places for end, head in [inner.kept_head(*place)] if end]
+        for place in places:
+            reached, head, end = inner.kept_head(*place)
+            if end or reached:
+                found.append(OwnHead(*place, reached, head.hex()))
     return found
 
 
@@ -163,7 +171,10 @@ class _Reading:
         self._log = log
         self._topic = topic
         self._partition = partition
-        self._known = {one.offset: [each.head for each in known if each.offset == one.offset] for one in known}
+        self._known: dict[int, set[str]] = {}
+        for one in known:
+            self._known.setdefault(one.offset, set()).add(one.head)
+        self._own_end = min((one.offset for one in known if isinstance(one, OwnHead)), default=None)
         self._histories = LinkedHistories()
         self._damage: dict[str, Damage] = {}
         self._head = NO_HEAD
@@ -185,6 +196,10 @@ class _Reading:
             await asyncio.sleep(0)
         if start < end:
             self._note(PARTITION, start, f"the records from offset {start} to {end - 1} are missing")
+        if self._own_end is not None and self._own_end < end:
+            own = self._own_end
+            what = f"the records from offset {own} to {end - 1} were not appended by mnemolog: its head ends before"
+            self._note(PARTITION, own, what)
         for offset in self._known:
             if offset > end:
                 self._note(PARTITION, end, f"a head was kept at offset {offset}, and the log ends at {end}")
@@ -250,8 +265,12 @@ def _partition_of(path: Path) -> int:
 
 def signed_heads(found: Verified, receipts: Receipts) -> dict[str, Any]:
     """Return the heads of a log as they are to be kept, with the signature and the key that verifies it."""
-    heads = [asdict(one) for one in found.heads if one.offset]
-    return receipts.sign({"heads": heads, "public_key": receipts.public_key})
+    return sign_heads([one for one in found.heads if one.offset], receipts)
+
+
+def sign_heads(heads: Sequence[Head], receipts: Receipts, **more: str) -> dict[str, Any]:
+    """Return heads, and what else is said of them, with the signature and the key that verifies it."""
+    return receipts.sign({"heads": [asdict(one) for one in heads], **more, "public_key": receipts.public_key})
 
 
 def heads_of(kept: Any, public_key: str) -> list[Head]:  # noqa: ANN401 - any JSON

@@ -31,11 +31,11 @@ class Heads:
         """Know nothing again: what was noted in this transaction has not happened."""
         self._heads.clear()
 
-    def move(self, connection: sqlite3.Connection, tail: Tail, values: Iterable[bytes]) -> None:
-        """Move the head of a partition over what the transaction appends there, and to the partition's end."""
+    def move(self, connection: sqlite3.Connection, tail: Tail, hashes: Iterable[bytes]) -> None:
+        """Move the head of a partition over what the transaction appends there, given its hashes, and to the end."""
         head = self._heads.get(tail.partition_id) or read_head(connection, tail.partition_id)[1]
-        for value in values:
-            head = next_head(head, hash_of(value), tail.last_ms)
+        for stored in hashes:
+            head = next_head(head, stored, tail.last_ms)
         self._heads[tail.partition_id] = head
         _write(connection, tail.partition_id, tail.next_offset, head)
 

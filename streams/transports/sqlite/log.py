@@ -189,12 +189,17 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         """Return `end` without awaiting: it is in memory."""
         return self._tail(topic, partition).next_offset
 
-    def kept_head(self, topic: str, partition: int) -> tuple[int, bytes]:
-        """Return the offset up to which the head of a partition of the ledger goes, and the head."""
-        sql = "select next_offset, head from heads where partition_id = ?"
-        rows = self._select(sql, (self._tail(topic, partition).partition_id,))
-        end, head = rows[0] if rows else (0, NO_HEAD)
-        return int(end), bytes(head)
+    def kept_head(self, topic: str, partition: int) -> tuple[int, bytes, int]:
+        """Return the offset up to which the head of a partition of the ledger goes, the head, and the partition's end.
+
+        Whatever appends moves both ends in one transaction: they differ only where others than the log wrote the file.
+        """
+        sql = (
+            "select heads.next_offset, head, partitions.next_offset from partitions"
+            " left join heads on partition_id = id where id = ?"
+        )
+        [(reached, head, end)] = self._select(sql, (self._tail(topic, partition).partition_id,))
+        return int(reached or 0), bytes(head or NO_HEAD), int(end)
 
     async def earliest(self, topic: str, partition: int) -> int:
         """See `Log.earliest`."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import orjson
 
 from schemas.log import Appended, LogDamaged, LogMoved, Position, Record
+from schemas.messages.chain import hash_of
 from schemas.topics import LEDGERS
 from streams.transports.milliseconds import from_ms
 from streams.transports.sqlite.file import OFFSET_MASK, Tail
@@ -173,7 +174,8 @@ def append_rows(  # noqa: PLR0917 - called in one place
         rows += (tail.first_row | tail.next_offset, tail.last_ms, *content)
         if tail.last_ms not in times:
             times[tail.last_ms] = from_ms(tail.last_ms)
-        appended.append(Appended(Position(*place, tail.next_offset), times[tail.last_ms]))
+        stored = hash_of(content[1]) if place[0] in LEDGERS else b""  # once, for the head and for who folds it
+        appended.append(Appended(Position(*place, tail.next_offset), times[tail.last_ms], stored))
         tail.next_offset += 1
     _insert(connection, rows)
     connection.executemany(
@@ -181,21 +183,20 @@ def append_rows(  # noqa: PLR0917 - called in one place
         [(tail.next_offset, tail.last_ms, tail.partition_id) for tail in tails.values()],
     )
     ends.note(tails.values(), at_ms)
-    _move_heads(connection, ends, places, contents, tails)
+    _move_heads(connection, ends, appended, tails)
     return appended, tails
 
 
 def _move_heads(
     connection: sqlite3.Connection,
     ends: Ends,
-    places: Iterable[tuple[str, int]],
-    contents: Sequence[Content],
+    appended: Iterable[Appended],
     tails: Mapping[tuple[str, int], Tail],
 ) -> None:
     of_ledger: dict[tuple[str, int], list[bytes]] = {}
-    for place, content in zip(places, contents, strict=True):
-        if place[0] in LEDGERS:
-            of_ledger.setdefault(place, []).append(content[1])
+    for one in appended:
+        if one.stored_hash:
+            of_ledger.setdefault((one.position.topic, one.position.partition), []).append(one.stored_hash)
     for place, some in of_ledger.items():
         ends.heads.move(connection, tails[place], some)
 

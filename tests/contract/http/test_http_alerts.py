@@ -11,6 +11,8 @@ import pytest
 import yaml
 from contract.front_door import front_door, turn
 
+from mnemolog.backup.last_backup import LastBackup, note_backup
+
 ROOT = Path(__file__).parents[3]
 MONITORING = ROOT / "helm" / "mnemolog" / "monitoring"
 ALERTS: list[dict[str, Any]] = [
@@ -51,7 +53,10 @@ def anchors(page: Path) -> set[str]:
 
 
 async def test_each_metric_that_is_asked_for_is_one_that_a_worker_shows(tmp_path: Path):
-    async with front_door(tmp_path) as door:
+    (tmp_path / "elsewhere").mkdir()
+    async with front_door(tmp_path / "var", heads_to=str(tmp_path / "elsewhere")) as door:
+        await door.remember("I keep a quokka.")
+        note_backup(door.worker.settings, LastBackup("2026-01-05T08:00:00+00:00", str(tmp_path), 1))
         await door.post("/v1/events", turn("t-1", "I live in Bern.", user_id="u1"))
         shown = (await door.get("/metrics")).text
     kinds = dict(re.findall(r"^# TYPE (mnemolog_\w+) (\w+)$", shown, re.MULTILINE))

@@ -16,6 +16,7 @@ from mnemolog import AsyncClient, Client
 from mnemolog.backup import last_backup
 from mnemolog.cli.program import program
 from mnemolog.http.app import make_http
+from mnemolog.operations.integrity import kept_heads
 from mnemolog.settings import Settings
 from mnemolog.worker import clock_gauges, gauges, metrics
 from mnemolog.worker.worker import Worker
@@ -95,7 +96,7 @@ def test_every_method_and_every_error_of_the_client_is_on_the_page_of_python_and
 
 
 def test_every_metric_is_on_the_page_of_metrics_and_no_other_is():
-    source = "".join(map(inspect.getsource, (clock_gauges, gauges, last_backup, metrics)))
+    source = "".join(map(inspect.getsource, (clock_gauges, gauges, kept_heads, last_backup, metrics)))
     there = set(re.findall(r'"(mnemolog_[a-z_]+)"', source))
     documented = first_cells((REFERENCE / "metrics.md").read_text("utf-8"))
     assert {name.removesuffix("_total") for name in documented} == there
