@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx
 from faults.cluster.cluster import RECOVERY_SECONDS
 from faults.cluster.ledger_topic import LedgerTopic
-from faults.cluster.numbered_facts import text
 
 from projections.shard.rows.damage import PARTITION
 from schemas import codec
@@ -41,8 +40,15 @@ if TYPE_CHECKING:
     from schemas.log import Record
 
 PARTITIONS: Final = 8
-FACTS: Final = 5
-"""Commands of each user, each a decision."""
+FACTS: Final = (
+    "keeps a quokka named Pim",
+    "plays the cello on Mondays",
+    "was born in Turku",
+    "collects stamps from Peru",
+    "is allergic to hazelnuts",
+)
+"""Commands of each user, each a decision; none is nearly the same as another."""
+LATER: Final = "paints harbours in winter"
 OF_A_KIND, SHORT_OF_A_KIND = 4, 1
 """Users whose decisions are edited in the same way."""
 AT_ONCE: Final = 8
@@ -114,8 +120,8 @@ async def _append_to_it(cluster: Cluster, people: People) -> None:
     await topic.append_as_they_lie(whole)
     forged = people.of(FORGED)
     await topic.append_sealed([_forged(cluster, user, places[user]) for user in forged])
-    for user in forged:
-        await people.go_on_beside(user)  # whoever decides has folded what was appended
+    for witness in people.beside(forged):
+        await people.go_on(witness)  # whoever decides has folded what was appended
     cluster.publisher.share = 0.5
     await people.see(damaged=forged)
     await _kill_one(cluster)
@@ -281,18 +287,22 @@ class People:
     async def speak(self) -> None:
         """Have all remembered, one after the other of each."""
 
-        async def of(users: Iterable[tuple[int, str]]) -> None:
-            for number, user in users:
-                for fact in range(FACTS):
-                    await self._remember(user, text(2_000 + number, fact))
+        async def of(users: Iterable[str]) -> None:
+            for user in users:
+                for fact in FACTS:
+                    await self._remember(user, fact)
 
-        waiting = enumerate(self.known)
+        waiting = iter(self.known)
         await asyncio.gather(*(of(waiting) for _ in range(AT_ONCE)))
 
-    async def go_on_beside(self, user: str) -> None:
-        """Have something remembered of the witness in a user's partition."""
-        witness = next(one for one in self.witnesses if self.partition(one) == self.partition(user))
-        await self._remember(witness, text(4_000, len(self.known[witness])))
+    def beside(self, users: Iterable[str]) -> list[str]:
+        """Return the witnesses in the partitions of some users."""
+        partitions = {self.partition(user) for user in users}
+        return [witness for witness in self.witnesses if self.partition(witness) in partitions]
+
+    async def go_on(self, witness: str) -> None:
+        """Have something more remembered of a witness."""
+        await self._remember(witness, LATER)
 
     async def places(self) -> dict[str, list[tuple[int, int]]]:
         """Return the partition and the offset of each decision about each user."""
@@ -426,9 +436,10 @@ class People:
         self._damaged.discard(user)
         await self._asked(user, "DELETE", f"/v1/users/{user}", None)
         self.known[user] = set()
-        await self._remember(user, text(3_000, len(user)))
+        await self._remember(user, LATER)
 
-    async def _remember(self, user: str, words: str) -> None:
+    async def _remember(self, user: str, fact: str) -> None:
+        words = f"Guest {list(self.known).index(user)} {fact}"
         self._changing.add(user)
         await self._asked(user, "POST", "/v1/memories", {"user_id": user, "content": words})
         self.known[user] = self.known[user] | {words}
