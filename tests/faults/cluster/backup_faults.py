@@ -35,7 +35,7 @@ from schemas.topics import CONVERSATIONS, INBOX, LEDGER
 from streams.transports.kafka.log import KafkaLog
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
     from faults.cluster.cluster import Cluster
     from faults.cluster.worker_process import WorkerProcess
@@ -48,6 +48,7 @@ KILLS, SHORT_KILLS = 6, 2
 """Of restorations."""
 PACE, SHORT_PACE = "0.25", "0.05"
 """Megabytes a second, so that a backup takes a while."""
+MOST_SHARE, SHARE_A_SECOND = 0.9, 0.007
 LOOK_SECONDS: Final = 0.05
 PAUSE_SECONDS: Final = 0.2
 FILLED: Final = (CONVERSATIONS.name, INBOX.name, LEDGER.name)
@@ -57,18 +58,19 @@ UNFINISHED: Final = "message.timestamp.type=CreateTime"
 
 async def back_up_and_restore(cluster: Cluster) -> None:
     """Back up under load and kills, restore to the end and to a time, and go on with what was restored."""
-    cluster.publisher.share = 0.5
+    cluster.publisher.share = 0.2
     count = SHORT_USERS if cluster.workload.is_short else USERS
     backup = cluster.folder / "backup"
     async with httpx.AsyncClient(timeout=RECOVERY_SECONDS) as http:
         gone = [Gone(cluster, http, number) for number in range(count)]
         late = [Late(cluster, http, number) for number in range(count, 2 * count)]
         await asyncio.gather(*(one.lives() for one in gone), *(one.speaks() for one in late))
-        await _backed_up(cluster, backup, _kill_a_worker, is_killed=True)
-        at = datetime.now(UTC)
-        await asyncio.sleep(1)
-        known = _whole_sessions(cluster)
-        taken = await _backed_up(cluster, backup, _kill_a_worker)
+        async with _publishing(cluster):
+            await _backed_up(cluster, backup, is_killed=True)
+            at = datetime.now(UTC)
+            await asyncio.sleep(1)
+            known = _whole_sessions(cluster)
+            taken = await _backed_up(cluster, backup)
         assert taken["copied_records"] < taken["records"], taken
         await cluster.reading.look()
         before = {place: list(records) for place, records in cluster.reading.records.items()}
@@ -152,14 +154,33 @@ async def _kill_a_worker(cluster: Cluster) -> None:
     await worker.ready()
 
 
-async def _backed_up(
-    cluster: Cluster, backup: Path, meanwhile: Callable[[Cluster], Any], *, is_killed: bool = False
-) -> dict[str, Any]:
-    """Back up with the settings of the first worker; return what is printed. What is killed is given again."""
+@asynccontextmanager
+async def _publishing(cluster: Cluster) -> AsyncIterator[None]:
+    """Let a bit more be published every second while entered, so that there is always something to be published."""
+
+    async def run() -> None:
+        while cluster.publisher.share < MOST_SHARE:
+            cluster.publisher.share += SHARE_A_SECOND
+            await asyncio.sleep(1)
+
+    running = asyncio.create_task(run())
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def _backed_up(cluster: Cluster, backup: Path, *, is_killed: bool = False) -> dict[str, Any]:
+    """Back up with the settings of the first worker; return what is printed. What is killed is given again.
+
+    Another worker is killed, and more is published meanwhile.
+    """
+    published = len(cluster.publisher.acknowledged)
     worker = cluster.workers[0]
     pace = SHORT_PACE if cluster.workload.is_short else PACE
     process = await worker.command("backup", str(backup), "--pace", pace, "--json")
-    killing = asyncio.create_task(meanwhile(cluster))
+    killing = asyncio.create_task(_kill_a_worker(cluster))
     if is_killed:
         while not any((backup / "records").glob("*")) and process.returncode is None:  # noqa: ASYNC110 - as below
             await asyncio.sleep(LOOK_SECONDS)
@@ -168,8 +189,9 @@ async def _backed_up(
         process.kill()
         await process.communicate()
         await killing
-        return await _backed_up(cluster, backup, meanwhile)
+        return await _backed_up(cluster, backup)
     said = await _said(process)
+    assert len(cluster.publisher.acknowledged) > published, "nothing was published meanwhile"
     await killing
     verified = await _said(await worker.command("backup", "verify", str(backup), "--json"))
     assert verified["ok"], verified
