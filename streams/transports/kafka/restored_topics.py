@@ -107,14 +107,13 @@ class RestoredTopics:
             finally:
                 await reader.stop()
             sent: list[tuple[int, asyncio.Future[RecordMetadata]]] = []
-            for record in records:
-                offset = record.position.offset
-                if not compact:
-                    if offset < there:
-                        continue  # from before it was cut off
-                    while at < offset:
-                        sent.append((at, await self._send(topic, partition, FILLER, None, record)))
-                        at += 1
+            for number, record in enumerate(records):
+                offset = number if compact else record.position.offset
+                if offset < there:
+                    continue  # from before it was cut off: a key that was destroyed since may not come again
+                while at < offset:
+                    sent.append((at, await self._send(topic, partition, FILLER, None, record)))
+                    at += 1
                 value = record.value if record.value or record.key is None else None
                 sent.append((at, await self._send(topic, partition, value, record.key, record)))
                 at += 1

@@ -242,7 +242,7 @@ async def _restored_to_the_end(
         given = ("backup", "restore", str(backup), "--json")
         kills = SHORT_KILLS if cluster.workload.is_short else KILLS
         for number in range(kills):
-            await _kill_a_restoration(worker, given, number / kills)
+            await _kill_a_restoration(worker, given, number / (kills - 1))
             if not number:
                 await _starts_on_no_half(worker)
         receipt = await _said(await worker.command(*given))
@@ -266,7 +266,7 @@ async def _kill_a_restoration(worker: WorkerProcess, given: Sequence[str], share
     await log.start()
     try:
         copied = sum(one.end for one in read_manifest(Path(given[2])).partitions if one.topic in FILLED)
-        wanted = 1 + int(share * copied)
+        wanted = max(1, int(share * copied))
         while await _filled(log) < wanted:
             assert process.returncode is None, (await process.communicate())[1].decode()
             await asyncio.sleep(LOOK_SECONDS)
