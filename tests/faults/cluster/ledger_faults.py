@@ -127,8 +127,7 @@ async def _append_to_it(cluster: Cluster, people: People) -> None:
     await _kill_one(cluster)
     await people.see(damaged=forged)
     await people.say_so(len(forged))
-    for user in forged:
-        await people.erase(user)
+    await asyncio.gather(*(people.erase(user) for user in forged))
     await people.see()
 
 
@@ -157,8 +156,7 @@ async def _replace_it(cluster: Cluster, people: People) -> None:
     await people.see(damaged=kinds)
     await people.say_so(len(kinds))
     erased = [user for number, user in enumerate(kinds) if number % 2]
-    for user in erased:
-        await people.erase(user)
+    await asyncio.gather(*(people.erase(user) for user in erased))
     left = [user for user in kinds if user not in erased]
     await people.see(damaged=left)
     await quiet(cluster)
