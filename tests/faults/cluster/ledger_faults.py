@@ -140,11 +140,9 @@ async def _replace_it(cluster: Cluster, people: People) -> None:
     edited, kinds = _edited(kept, people, places), [user for kind in EDITS for user in people.of(kind)]
     await topic.replace(edited)
     await cluster.reading.forget(LEDGER.name)
-    shifted = {number for number, (one, other) in enumerate(zip(kept, edited, strict=True)) if len(one) != len(other)}
-    assert shifted
+    assert [len(records) for records in kept] != [len(records) for records in edited]
     _start(cluster)
-    unsure = [user for user in people.known if user in kinds or people.partition(user) in shifted]
-    await people.see(unsure=unsure)  # what was folded of the former topic is not of this one
+    await people.see(is_sure=False)  # what was folded of the former topic is not of this one
     _stop(cluster)
     _remove_shards(cluster)
     _start(cluster)
@@ -313,13 +311,12 @@ class People:
                     found[codec.decode_as(record.value, Decision).envelope.user_id].append((partition, offset))
         return {user: found[user] for user in self.known}
 
-    async def see(
-        self, damaged: Collection[str] = (), hidden: Collection[int] = (), unsure: Collection[str] = ()
-    ) -> None:
+    async def see(self, damaged: Collection[str] = (), hidden: Collection[int] = (), *, is_sure: bool = True) -> None:
         """Ask every worker about everybody until each is answered rightly or, if damaged or hidden, refused rightly.
 
-        Those of whom nobody can be sure, because it depends on which worker has folded what, may be any of it. Raises
-        AssertionError where a user who was refused for damage is answered, or anybody wrongly.
+        Where nobody can be sure, because it depends on which worker has folded what, each may be answered or refused: a
+        worker with none but damaged partitions is not ready, and says so of the first. Raises AssertionError where a
+        user who was refused for damage is answered, or anybody wrongly.
         """
         self._damaged &= set(damaged)
         for url in self._cluster.alive():
@@ -327,8 +324,8 @@ class People:
                 ledger = self._damage_of("the ledger", user)
                 own = [*self._damage_of(f"the history of default/{user}", user), ADVICE_FOR_USER]
                 wanted: list[list[str] | None] = [None]
-                if user in unsure:
-                    wanted = [None, ledger, own]
+                if not is_sure:
+                    wanted = [None, [f"the ledger is damaged at {LEDGER.name}:", ADVICE], own]
                 elif self.partition(user) in hidden:
                     wanted = [ledger]
                 elif user in damaged:
