@@ -1,7 +1,8 @@
 """A log's restoration from a backup, up to a moment, with its digest: into an empty data directory, or into new topics.
 
 In a directory everything is made in a folder beside, and put in its place at the end, the log last: until then no
-worker starts on it, and whoever is killed restores again.
+worker starts on it, and whoever is killed restores again. Topics are filled where they are; whoever is killed goes on
+where they end.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 Progress: TypeAlias = "Callable[[str, int], None]"
 UNFINISHED: Final = "restoring"
 """The folder in the data directory where everything is made."""
+NOTE: Final = "topics"
+"""The file in it that says with what Kafka's topics are being filled."""
 
 
 class RestoreRefused(LogError):
@@ -85,6 +88,7 @@ async def restore(
     else:
         clients = KafkaClients(brokers(settings), security=kafka_security(settings))
         async with RestoredTopics.opened(clients, settings.replication_factor) as topics:
+            await _begin_topics(topics, building / NOTE, manifest, moment)
             await filling.fill_topics(topics)
         log = await open_log(settings)
     try:
@@ -125,11 +129,28 @@ def _begin(data_dir: Path) -> Path:
         )
     if building.exists():  # then what shards there are were put there by the interrupted restoration
         shutil.rmtree(data_dir / "shards", ignore_errors=True)
-        shutil.rmtree(building)
+        for name in ("log", "shards"):
+            shutil.rmtree(building / name, ignore_errors=True)
     elif (data_dir / "shards").exists():
         raise RestoreRefused(f"{data_dir} has shards, of another log: restore into an empty data directory")
-    building.mkdir(FOLDER_MODE, parents=True)
+    building.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     return building
+
+
+async def _begin_topics(topics: RestoredTopics, note: Path, manifest: Manifest, moment: Moment) -> None:
+    """Note what is restored into topics, none of which may be there unless that was begun by this directory before.
+
+    Topics that are filled further must be those of the same backup, restored to the same moment. Raises LogError.
+    """
+    position = None if moment.position is None else str(moment.position)
+    begun = orjson.dumps([manifest.taken_at, None if moment.at is None else str(instant(moment.at)), position])
+    if _noted(note) != begun:
+        await topics.require_none(manifest.topics)
+        replace_file(note, begun)
+
+
+def _noted(note: Path) -> bytes | None:
+    return note.read_bytes() if note.exists() else None
 
 
 def _moment_of(folder: Path, manifest: Manifest, position: Position) -> Moment:

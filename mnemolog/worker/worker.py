@@ -211,8 +211,8 @@ class Worker:
         await loading  # before others give their partitions to it
         await self._join_group()
         await wait_unless_failed(self.failure, self.shards.assignment.wait_until_answered())
-        if self.settings.is_embedded:  # on Kafka partitions come later too: `ErasureRecovery.run`
-            await wait_unless_failed(self.failure, self.erasure_recovery.repeat_before_start())
+        # On Kafka partitions come later too: `ErasureRecovery.run`.
+        await wait_unless_failed(self.failure, self.erasure_recovery.repeat_before_start())
         self._start_background()
         for partition in self.hindrances:
             log.warning("users of partition %d are not answered until what it waits for is mended", partition)

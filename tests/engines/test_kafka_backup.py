@@ -39,6 +39,16 @@ async def backed_up(broker: str, folder: Path, backup: Path) -> Made:
         return await back_up(source, backup, QUICK)
 
 
+class Interrupted(Exception):
+    """Somebody has stopped a restoration."""
+
+
+def interrupt(step: str, _: int) -> None:
+    """Stop a restoration when its topics are filled."""
+    if step == "folded":
+        raise Interrupted
+
+
 async def digest(door: FrontDoor) -> str:
     assert (await door.post("/v1/admin/drain")).status_code == 200
     found: str = (await door.get("/v1/admin/digest")).json()["total"]
@@ -89,5 +99,11 @@ async def test_a_log_on_kafka_is_restored_into_another_cluster_at_its_offsets_an
         with pytest.raises(LogError, match="exists: restore into a cluster that has none"):
             await restore(chosen(other, tmp_path / "third"), backup, moment_of(None))
     with running_kafka(tmp_path / "another") as other:
-        receipt = await restore(chosen(other, tmp_path / "fourth"), backup, moment_of(None))
+        fourth = chosen(other, tmp_path / "fourth")
+        with pytest.raises(Interrupted):
+            await restore(fourth, backup, moment_of(None), interrupt)
+        for elsewhere, to in ((fourth, at), (chosen(other, tmp_path / "fifth"), None)):
+            with pytest.raises(LogError, match="exists: restore into a cluster that has none"):
+                await restore(elsewhere, backup, moment_of(to))
+        receipt = await restore(fourth, backup, moment_of(None))
         assert receipt["digest"] == newest

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 LOOK_SECONDS: Final = 5.0
+MOVED_SECONDS: Final = 0.1
+"""After which a start looks again, whose partitions have moved."""
 ERASED_AT_ONCE: Final = 32
 """How many erasures are completed, or repeated, at the same time on Kafka."""
 
@@ -48,6 +50,7 @@ class ErasureRecovery:
         self._receipts = erasures.receipts
         self._shards = shards
         self._keys = keys
+        self._is_embedded = is_embedded
         self._at_once = 1 if is_embedded else ERASED_AT_ONCE  # there is nobody to wait for
         self._decided: set[Owner] = set()
         """Of whom an erasure was decided here that may not be completed by who asked for it."""
@@ -83,13 +86,27 @@ class ErasureRecovery:
     async def repeat_before_start(self) -> None:
         """Erase those again whom a restored log has brought back, before anybody is answered.
 
-        Does nothing where the log has every erasure of the list, as it has unless it was replaced.
+        Does nothing where the log has every erasure of the list, as it has unless it was replaced. On Kafka it is about
+        the partitions that this worker has by then, and erasures that were cut off are completed later: a start waits
+        for none of them.
         """
+        if not self._is_embedded:
+            with suppress(PeerUnavailable):  # this worker is the first
+                await self._erasures.learn()
+        while True:
+            leases = self._shards.assignment.leases()
+            with suppress(NotHeld):  # partitions have moved: those that are here by now are looked at
+                if self._has_undone():
+                    await (self.repeat() if self._is_embedded else self._repeat_undone())
+                if leases == self._shards.assignment.leases():
+                    return
+            await asyncio.sleep(MOVED_SECONDS)
+
+    def _has_undone(self) -> bool:
         decided = {receipt_id_of(owner, command_id) for owner, command_id in self._shards.erasures()}
         decided |= {receipt_id_of(owner, command_id) for owner, _, command_id in self._shards.erased_memories()}
         latest = {one.subject: one for one in sorted(self._receipts.kept(), key=_moment)}
-        if any(one.receipt_id not in decided for one in latest.values()):
-            await self.repeat()
+        return any(one.receipt_id not in decided for one in latest.values())
 
     async def repeat(self) -> None:
         """Complete interrupted erasures, and repeat those that a restored backup has undone.
@@ -97,6 +114,9 @@ class ErasureRecovery:
         The former are decided but not on the list; the latter are on the list, but their users are in the log again.
         """
         await self._complete(lambda _: True)
+        await self._repeat_undone()
+
+    async def _repeat_undone(self) -> None:
         kept = self._receipts.kept()
         memories = {one.subject: one for one in kept if one.of_memory}
         await self._all(self._memories_again(owner, memories) for owner in self._shards.owners() if memories)

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 OWN_TIME: Final = {"message.timestamp.type": "CreateTime", "retention.ms": "-1"}
 FILLER: Final = b""
 """Stands where the earlier log had removed a record, until it is removed here as well."""
+EXISTS: Final = (
+    "topic {} exists: restore into a cluster that has none of mnemolog's topics, or delete them, if what they hold is "
+    "not needed"
+)
 AT_ONCE: Final = 1_000
 """Records that are on their way."""
 
@@ -68,6 +72,14 @@ class RestoredTopics:
         finally:
             await admin.close()
 
+    async def require_none(self, names: Iterable[str]) -> None:
+        """Raise LogError where one of these topics exists."""
+        with translated("asking for the topics"):
+            there = await topics.partition_counts(self._admin)
+        for name in names:
+            if name in there:
+                raise LogError(EXISTS.format(name))
+
     async def create(self, name: str, partitions: int, retention: timedelta | None, *, compact: bool) -> None:
         """Create a topic, or take one that an interrupted restoration has left. Raises LogError for any other."""
         bounded = {"max.message.bytes": str(topics.BATCH_BYTES)}
@@ -75,10 +87,7 @@ class RestoredTopics:
         with translated(f"creating topic {name}"):
             if name in await topics.partition_counts(self._admin):
                 if await topics.misfits(self._admin, name, OWN_TIME):
-                    raise LogError(
-                        f"topic {name} exists: restore into a cluster that has none of mnemolog's topics, or delete "
-                        "them, if what they hold is not needed"
-                    )
+                    raise LogError(EXISTS.format(name))
                 return
             await topics.create(self._admin, name, partitions, wanted | OWN_TIME, self._replication)
             while name not in await topics.partition_counts(self._admin):
@@ -98,14 +107,13 @@ class RestoredTopics:
             finally:
                 await reader.stop()
             sent: list[tuple[int, asyncio.Future[RecordMetadata]]] = []
-            for record in records:
-                offset = record.position.offset
-                if not compact:
-                    if offset < there:
-                        continue  # from before it was cut off
-                    while at < offset:
-                        sent.append((at, await self._send(topic, partition, FILLER, None, record)))
-                        at += 1
+            for number, record in enumerate(records):
+                offset = number if compact else record.position.offset
+                if offset < there:
+                    continue  # from before it was cut off: a key that was destroyed since may not come again
+                while at < offset:
+                    sent.append((at, await self._send(topic, partition, FILLER, None, record)))
+                    at += 1
                 value = record.value if record.value or record.key is None else None
                 sent.append((at, await self._send(topic, partition, value, record.key, record)))
                 at += 1

@@ -16,7 +16,7 @@ from mnemolog.diagnostics.residue import Spellings
 from mnemolog.operations.erasing.receipts import is_signed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from faults.cluster.cluster import Cluster
@@ -138,10 +138,10 @@ class Gone:
         if self._comes_back:
             await self._says("after")
 
-    async def check(self) -> None:
-        """Ask every worker: nothing of before is known. Raises AssertionError."""
+    async def check(self, urls: Sequence[str] | None = None) -> None:
+        """Ask every worker, or those given: nothing of before is known. Raises AssertionError."""
         wanted = {self._words("after", fact) for fact in range(FACTS)} if self._comes_back else set[str]()
-        for url in self._cluster.alive():
+        for url in urls or self._cluster.alive():
             listed = await self._asked("GET", f"/v1/memories?user_id={self._user}&page_size=200", None, url)
             assert {one["content"] for one in listed["items"]} == wanted, (self._user, listed)
             body = {"user_id": self._user, "query": self._words("before", 0), "limit": 100, "recall": False}

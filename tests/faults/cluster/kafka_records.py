@@ -55,6 +55,14 @@ class KafkaReading:
         """Disconnect."""
         await self._log.stop()
 
+    async def forget(self, topic: str) -> None:
+        """Read a topic from its beginning at the next look, because another was put in its place."""
+        async with self._looking:
+            await self._log.stop()
+            self._started = False
+            for place in [place for place in self.records if place[0] == topic]:
+                del self.records[place]
+
     async def look(self) -> None:
         """Read what is new. Raises LogUnavailable."""
         async with self._looking:

@@ -6,11 +6,13 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from faults.cluster import backup_faults as of_backups
 from faults.cluster import broker_faults as of_brokers
 from faults.cluster import clock_faults as of_clocks
 from faults.cluster import erasure_faults as of_erasures
 from faults.cluster import index_faults as of_index
 from faults.cluster import input_faults as of_inputs
+from faults.cluster import ledger_faults as of_the_ledger
 from faults.cluster import rebuild_faults as of_rebuilds
 from faults.cluster import scaling
 from faults.cluster import shard_faults as of_shards
@@ -124,6 +126,23 @@ ROWS = (
         of_erasures.erase_memories,
         25,
         120,
+        encrypted=True,
+    ),
+    Row(
+        "gap",
+        "decisions repeated and forged in the ledger while it serves; then a copy of its topic in its place in which"
+        " decisions are deleted, changed, exchanged, repeated and those of others, then cut, then put back",
+        of_the_ledger.edit_the_ledger,
+        40,
+        90,
+        encrypted=True,
+    ),
+    Row(
+        "backup-restore",
+        "the log backed up while workers, and the backup, are killed, and restored into other clusters, killed as well",
+        of_backups.back_up_and_restore,
+        40,
+        90,
         encrypted=True,
     ),
     Row("come-and-go", "workers added and removed while queries run", scaling.come_and_go, 30, 180),

@@ -70,6 +70,11 @@ class WorkerProcess:
         return f"MNEMOLOG_{name}" in self._environment
 
     @property
+    def brokers(self) -> list[str]:
+        """Return the brokers that it is given, as `host:port`."""
+        return self._environment["MNEMOLOG_BROKER"].removeprefix("kafka://").split(",")
+
+    @property
     def is_alive(self) -> bool:
         """Tell whether its process is there and not frozen."""
         return self._process is not None and self._process.poll() is None and not self.frozen
@@ -111,6 +116,13 @@ class WorkerProcess:
         from support.forked_program import Forked  # noqa: PLC0415 - its server is started by few
 
         return Forked(*FORKED_UP, environment=self._environment, folder=self.folder, output=self.log)
+
+    async def command(self, *arguments: str) -> asyncio.subprocess.Process:
+        """Start one of mnemolog's commands with the settings of this worker, which need not run."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "mnemolog", *arguments, env=self._environment, cwd=self.folder, stdout=-1, stderr=-1
+        )
 
     async def ready(self, seconds: float = START_SECONDS) -> None:
         """Wait until it answers requests. Raises AssertionError when it ends, or takes too long."""
