@@ -32,7 +32,7 @@ from projections.queries.relevance import CASES, DIRECTION_SCALE, FEATURES, FILE
 from projections.text.analyser import terms, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -117,6 +117,7 @@ class Life:
         self.texts, self._language, self._encoded = texts, language, encoded
         self._vectors = encoded.of(texts)
         self._words = Bm25()
+        self._tokens = [set(tokens(text)) for text in texts]
         for text in texts:
             self._words.add(tokens(text))
 
@@ -125,7 +126,7 @@ class Life:
         vector = self._encoded.of([question])[0]
         cosines = (self._vectors @ vector).astype(np.float64)
         words = terms(question)
-        shares, scores = self._words.shares(words).astype(np.float64), self._words.scores(words).astype(np.float64)
+        shares, scores = self._shares(words), self._words.scores(words).astype(np.float64)
         order = cosines / max(cosines.max(), 0.01) + scores / max(scores.max(), 0.01)
         first = np.argsort(-order, kind="stable")[:FIRST]
         persons = persons_asked(question)
@@ -140,6 +141,12 @@ class Life:
             is_plain=True,
         )
         return found, self._vectors[first] * vector, first.tolist()
+
+    def _shares(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """Return what of the weight of different words stands in each text, 0 to 1."""
+        weights = {word: self._words.weight(word) for word in dict.fromkeys(words)}
+        held = [sum(weight for word, weight in weights.items() if word in text) for text in self._tokens]
+        return np.array(held) / (sum(weights.values()) or 1.0)
 
 
 @dataclass(frozen=True, slots=True)
