@@ -137,7 +137,7 @@ async def test_the_doctor_of_a_server_says_what_that_server_reaches(tmp_path: Pa
         asked = await asyncio.to_thread(forked_program.mnemolog, *doctor, environment=environment())
         checks = {check["name"]: check for check in json.loads(asked.stdout)["checks"]}
         reached = {"index", "schema registry", "extractor", "embedder", "shards", "encryption"}
-        assert set(checks) == {"server", "data directory", "log", "backup", "clock", *reached}
+        assert set(checks) == {"server", "data directory", "log", "heads", "backup", "clock", *reached}
         assert str(tmp_path / "served") in checks["data directory"]["detail"]
         assert asked.returncode == 0
 
