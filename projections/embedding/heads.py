@@ -2,7 +2,7 @@
 
 A head is a logistic regression on the vector, fitted by `tools/train_heads.py` to Chinese and English sentences. The
 encoder puts the same meaning in other languages near, so that the heads read those too. They are of no use for the
-vectors of another encoder.
+vectors of another encoder. Whether something is over is told by the words as well, and what it ends by two vectors.
 """
 
 from __future__ import annotations
