@@ -8,7 +8,7 @@ import numpy as np
 from support.own_words import vectors_of
 
 from projections.embedding.heads import LEAST_NEAR, MOST_SHARED, LaterStatement, ending_inputs, load
-from streams.extraction.own_words.endings import MOST_KEPT, Endings
+from streams.extraction.own_words.endings import ENDED, MOST_KEPT, Endings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,20 @@ async def test_what_is_nearest_by_far_is_ended_and_nothing_else():
 async def test_of_two_statements_that_are_as_near_none_is_ended():
     found = await Endings(vectors_of, load()).of(["I sold my bike"], ["My bike is red", "My bike is blue"])
     assert found[0].tolist() == [False, False]
+
+
+async def test_statements_that_are_alike_but_for_a_value_stay_beside_each_other():
+    pairs = [
+        ("planted 3 oaks", "planted 4 oaks"),
+        ("the red box", "the blue box"),
+        ("我在杭州看了朋友", "我在苏州看了朋友"),
+    ]
+    for known, said in pairs:
+        [found] = await Endings(vectors_of, load()).of([said], [known])
+        assert found.tolist() == [False], said
+    surely = load().scores_of_endings
+    later = LaterStatement(0.9, (await vectors_of(["planted 4 oaks"]))[0], np.ones(1), np.ones(1, np.intp))
+    assert surely(later, await vectors_of(["planted 3 oaks"]))[0] > ENDED  # what the model alone would say
 
 
 async def test_vectors_of_what_is_known_are_asked_for_once_and_not_kept_for_ever():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -476,6 +476,17 @@ ENDED: tuple[tuple[str, str, bool], ...] = (
 def test_what_has_changed_ends_what_it_names_and_nothing_else(known: str, said: str, is_ended: bool):  # noqa: FBT001
     extractor = OwnWordsHere([Known(memory_id="m1", text=known)])
     kept = asyncio.run(extractor.extract(window_of(said))).proposals
+    assert any("m1" in one.ends for one in kept) == is_ended
+
+
+@each(
+    "day,is_ended",
+    [(NOW.date() - timedelta(days=30), False), (NOW.date() + timedelta(days=2), True)],
+)
+def test_a_plan_ends_what_lies_ahead_and_not_what_is_so(day: date, is_ended: bool):  # noqa: FBT001
+    known = Known(memory_id="m1", text="I have a dentist appointment on Tuesday at 3.", day=day)
+    said = window_of("my dentist appointment was moved to next friday at 10")
+    kept = asyncio.run(OwnWordsHere([known]).extract(said)).proposals
     assert any("m1" in one.ends for one in kept) == is_ended
 
 
