@@ -16,42 +16,28 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import hashlib
 import tempfile
 import time
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from bench.chain import ledger, record_of
 from bench.pipeline import BATCH, ReadyVectors, texts, turns
 from bench.rounds import Rounds, processor_seconds
 from mnemolog.server import tune_process
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
-from projections.embedding.stored_vector import vector_bytes
 from projections.shard.shard import BULK_RECORDS, Shard
 from projections.state.evolve import events_of
-from projections.state.memory import UserState
 from schemas import codec
-from schemas.identity import Owner
-from schemas.log import NewRecord
 from schemas.messages.decision import Decision
-from schemas.messages.envelope import Envelope, Sealed
-from schemas.messages.inbox import RememberFact
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, LEDGER, TOPICS
-from streams.agents.remember import state_after
-from streams.decisions.decide import decide
-from streams.decisions.draft import ItemPosition
-from streams.decisions.parameters import Parameters
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
     from schemas.log import Log
 
 DECISIONS = 20_000
-USERS = 200
 ROUNDS = 3
 FOLDER_MEMORIES = 20_000
 FOLDER_ROUNDS = 2
@@ -60,28 +46,6 @@ CORES = 2
 AT_ONCE = 5_000
 """Turns published before they are remembered."""
 VERBATIM = {"MNEMOLOG_EXTRACTOR": "verbatim"}
-START = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def ledger() -> list[NewRecord]:
-    """Return decisions as remember makes them, one for each fact."""
-    chance, parameters = np.random.default_rng(1), Parameters()
-    states: dict[Owner, UserState] = {}
-    records = []
-    for number in range(DECISIONS):
-        owner = Owner("default", f"u{number % USERS}")
-        at = START + timedelta(minutes=number)
-        item = RememberFact(
-            envelope=Envelope(event_id=f"c{number}", tenant="default", user_id=owner.user_id, occurred_at=at),
-            content=Sealed.clear(f"fact {number} about {hashlib.sha256(str(number).encode()).hexdigest()[:8]}"),
-            vector=Sealed.clear(vector_bytes(chance.standard_normal(512))),
-            embedding_model="bench",
-        )
-        state = states.get(owner) or UserState(owner=owner)
-        decision = decide(state, item, ItemPosition(0, number, at), {}, parameters)
-        states[owner] = state_after(state, decision, value := codec.encode(decision), {})
-        records.append(NewRecord(topic=LEDGER.name, partition=0, key=owner.key, value=value))
-    return records
 
 
 async def decoding(log: SqliteLog) -> float:
@@ -176,7 +140,7 @@ async def folding_here() -> dict[str, object]:
         log = SqliteLog.open(folder / "log")
         for topic in (*INPUTS, INBOX, LEDGER, DEAD_LETTERS):
             await log.create_topic(topic.name, 1)
-        records = ledger()
+        records = [record_of(*one) for one in ledger(DECISIONS)]
         for start in range(0, DECISIONS, 500):
             await log.append(records[start : start + 500])
         for number in range(ROUNDS):

@@ -117,9 +117,10 @@ class Life:
         self.texts, self._language, self._encoded = texts, language, encoded
         self._vectors = encoded.of(texts)
         self._words = Bm25()
-        self._tokens = [set(tokens(text)) for text in texts]
-        for text in texts:
-            self._words.add(tokens(text))
+        self._tokens: list[set[str]] = []
+        for found in map(tokens, texts):
+            self._words.add(found)
+            self._tokens.append(set(found))
 
     def ask(self, question: str, language: str) -> tuple[Measured, NDArray[np.float32], list[int]]:
         """Return what tells the relevance of the first results, their likeness, and which they are."""

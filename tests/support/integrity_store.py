@@ -133,6 +133,12 @@ class IntegrityStore(MemoryAdapter):  # type: ignore[misc]  # the package has no
         assert answer.status_code in {200, 503}, answer.text
         return None if answer.status_code == 200 else str(answer.json()["detail"])
 
+    def is_served_anew(self) -> bool:
+        """Return whether a worker that folds the log anew answers for Ann."""
+        shutil.rmtree(self.data / "shards", ignore_errors=True)
+        self.verify_detail = asyncio.run(self.refusal())
+        return self.verify_detail is None
+
     def reload(self) -> None:
         """Nothing is open."""
 
@@ -256,9 +262,7 @@ class ServedStore(EmbeddedStore):
 
     def verify(self) -> bool:
         """Return whether Ann's memories are answered."""
-        shutil.rmtree(self.data / "shards", ignore_errors=True)
-        self.verify_detail = asyncio.run(self.refusal())
-        return self.verify_detail is None
+        return self.is_served_anew()
 
 
 def judged(store: IntegrityStore, edit: type) -> str:

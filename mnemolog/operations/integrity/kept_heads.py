@@ -158,9 +158,9 @@ class HeadKeeper(Collector):
 
     async def keep(self) -> None:
         """Keep the heads as they are now, unless they are kept already; what keeps that from being done is logged."""
-        heads = self.heads()
         if self._place is None:
             return
+        heads = self.heads()
         try:
             if heads and heads != self._last:
                 signed = sign_heads(heads, self._receipts, kept_at=self._clock.now().isoformat())

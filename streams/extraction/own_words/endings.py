@@ -76,9 +76,9 @@ class Endings:
             place += len(those)
             over = self._heads.scores_of_over(those, of_parts)
             later, nearest = measured(text, of_parts, over, of_known, words_known)
-            is_alike = np.array([_is_alike(text, known[place]) for place in nearest])
+            surely = nearest[self._heads.scores_of_endings(later, of_known[nearest]) >= ENDED]
             ended = np.zeros(len(known), np.bool_)
-            ended[nearest] = (self._heads.scores_of_endings(later, of_known[nearest]) >= ENDED) & ~is_alike
+            ended[[other for other in surely if not _is_alike(text, known[other])]] = True
             found.append(ended)
         return found
 

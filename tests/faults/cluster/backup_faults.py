@@ -146,12 +146,7 @@ def _whole_sessions(cluster: Cluster) -> list[str]:
 
 async def _kill_a_worker(cluster: Cluster) -> None:
     await asyncio.sleep(cluster.pick.uniform(1.0, 3.0))
-    worker = cluster.pick.choice(cluster.workers[1:])
-    began = time.monotonic()
-    worker.kill()
-    worker.start()
-    await cluster.recovered(began)
-    await worker.ready()
+    await cluster.kill_one_of(cluster.workers[1:])
 
 
 @asynccontextmanager

@@ -26,7 +26,7 @@ from support.registry_server import RegistryServer
 from support.weaviate_server import WeaviateServer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Awaitable, Mapping, Sequence
     from typing import Self
 
     from faults.cluster.numbered_facts import Workload
@@ -112,7 +112,7 @@ class Cluster:
                 self._exits.callback(self.registry.stop)
                 await self._registered_before()
             await self._exits.enter_async_context(self.model)
-            self._exits.callback(self._kill_workers)
+            self._exits.callback(self.kill_workers)
             for _ in range(WORKERS):
                 self.add_worker()
             await self.all_ready()
@@ -176,9 +176,19 @@ class Cluster:
                 await asyncio.sleep(SETTLED_SECONDS)
                 known = {member.url for member in await self.reading.members()}
 
-    def _kill_workers(self) -> None:
+    def kill_workers(self) -> None:
+        """Kill all workers."""
         for worker in self.workers:
             worker.kill()
+
+    async def kill_one_of(self, workers: Sequence[WorkerProcess]) -> None:
+        """Kill one of some workers and start it again; wait until what was acknowledged is remembered."""
+        worker = self.pick.choice(workers)
+        began = time.monotonic()
+        worker.kill()
+        worker.start()
+        await self.recovered(began)
+        await worker.ready()
 
     # -- the run
 

@@ -108,12 +108,7 @@ async def erase_memories(cluster: Cluster) -> None:
 async def _kill(cluster: Cluster) -> None:
     for _ in range(SHORT_KILLS if cluster.workload.is_short else KILLS):
         await asyncio.sleep(cluster.pick.uniform(1.0, 3.0))
-        worker = cluster.pick.choice(cluster.workers)
-        began = time.monotonic()
-        worker.kill()
-        worker.start()
-        await cluster.recovered(began)
-        await worker.ready()
+        await cluster.kill_one_of(cluster.workers)
 
 
 class Gone:

@@ -124,7 +124,7 @@ async def _append_to_it(cluster: Cluster, people: People) -> None:
         await people.go_on(witness)  # whoever decides has folded what was appended
     cluster.publisher.share = 0.5
     await people.see(damaged=forged)
-    await _kill_one(cluster)
+    await cluster.kill_one_of(cluster.workers)
     await people.see(damaged=forged)
     await people.say_so(len(forged))
     await asyncio.gather(*(people.erase(user) for user in forged))
@@ -136,21 +136,21 @@ async def _replace_it(cluster: Cluster, people: People) -> None:
     topic = LedgerTopic(cluster.brokers.addresses)
     await quiet(cluster)
     kept, places = await topic.read(), await people.places()
-    _stop(cluster)
+    cluster.kill_workers()
     edited, kinds = _edited(kept, people, places), [user for kind in EDITS for user in people.of(kind)]
     await topic.replace(edited)
     await cluster.reading.forget(LEDGER.name)
     assert [len(records) for records in kept] != [len(records) for records in edited]
     _start(cluster)
     await people.see(is_sure=False)  # what was folded of the former topic is not of this one
-    _stop(cluster)
+    cluster.kill_workers()
     _remove_shards(cluster)
     _start(cluster)
     await people.see(damaged=kinds)
     await cluster.all_ready()
     await _verified(cluster, kinds)
     cluster.publisher.share = 0.8
-    await _kill_one(cluster)
+    await cluster.kill_one_of(cluster.workers)
     await people.see(damaged=kinds)
     await people.say_so(len(kinds))
     erased = [user for number, user in enumerate(kinds) if number % 2]
@@ -159,13 +159,13 @@ async def _replace_it(cluster: Cluster, people: People) -> None:
     await people.see(damaged=left)
     await quiet(cluster)
     since = [records[len(before) :] for before, records in zip(edited, await topic.read(), strict=True)]
-    _stop(cluster)
+    cluster.kill_workers()
     cut = people.partition(people.witnesses[0])
     await topic.cut(cut, 2)
     _remove_shards(cluster)
     _start(cluster)
     await people.see(damaged=left, hidden={cut})
-    _stop(cluster)
+    cluster.kill_workers()
     await topic.replace([[*before, *after] for before, after in zip(kept, since, strict=True)])
     await cluster.reading.forget(LEDGER.name)
     _remove_shards(cluster)
@@ -215,23 +215,9 @@ async def quiet(cluster: Cluster) -> None:
     await cluster.ask("POST", "/v1/admin/drain", {"timeout": RECOVERY_SECONDS / 2})
 
 
-def _stop(cluster: Cluster) -> None:
-    for worker in cluster.workers:
-        worker.kill()
-
-
 def _start(cluster: Cluster) -> None:
     for worker in cluster.workers:
         worker.start()
-
-
-async def _kill_one(cluster: Cluster) -> None:
-    worker = cluster.pick.choice(cluster.workers)
-    began = time.monotonic()
-    worker.kill()
-    worker.start()
-    await cluster.recovered(began)
-    await worker.ready()
 
 
 def _remove_shards(cluster: Cluster) -> None:
