@@ -92,8 +92,9 @@ from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.disclosure import describe
 from schemas.redaction import actions_of
 from streams.agents.app import handled, is_in_session, leave_group, make_app, member_id, owners, urls, withhold
+from streams.agents.extraction_queue import ExtractionQueue, decide_none, decided_at_once
 from streams.agents.immediate_decisions import ImmediateDecisions
-from streams.agents.observe import Observe, decide_none, decided_at_once
+from streams.agents.observe import Observe
 from streams.agents.project import Project
 from streams.agents.reencode import Reencoder
 from streams.agents.remember import Remember
@@ -378,10 +379,10 @@ class Worker:
             visibility=lambda owner, agent_id: self.contexts.visibility(owner, agent_id),  # noqa: PLW0108 - as above
             tokens=settings.known_tokens,
         )
-        self.observe = Observe(
+        self.extractions = ExtractionQueue(
             log=self._retrying_log,
             shards=self.shards,
-            extraction=ExtractionService(
+            service=ExtractionService(
                 self.embedder,
                 FairSlots(asked_at_once),
                 vision=settings.vision,
@@ -395,9 +396,6 @@ class Worker:
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
-            reencoder=Reencoder(self._retrying_log, self.shards.partition, self.registry, self.fail, metrics.counted),
-            limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
-            memorize=settings.memorize,
             zone=settings.zone,
             counted=metrics.counted,
             extracted=self._count_extracted,
@@ -407,6 +405,14 @@ class Worker:
             decided=(lambda *asked: self.remember.decided(*asked))  # noqa: PLW0108 - as `decide`
             if settings.known_tokens
             else decided_at_once,
+        )
+        self.observe = Observe(
+            log=self._retrying_log,
+            shards=self.shards,
+            extractions=self.extractions,
+            reencoder=Reencoder(self._retrying_log, self.shards.partition, self.registry, self.fail, metrics.counted),
+            limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
+            memorizes=settings.memorize,
         )
         self.retention = RetentionTask(self.log, self.shards, self.handled)
         self.remember = Remember(
@@ -420,7 +426,7 @@ class Worker:
             remove=self.retention.remove,
             destroy=self.sealing.keys.destroy,
             is_only_writer=settings.is_embedded,  # its directory is locked
-            resume=self.observe.resume_later,
+            resume=self.observe.resumption.later,
             erased=lambda owner: self.erasure_recovery.complete_later(owner),  # noqa: PLW0108 - it is built later
         )
         # Used over the embedded log alone: its directory is locked, so that nobody else appends to it.
@@ -488,7 +494,8 @@ class Worker:
         self.event_states = EventStates(
             self.log,
             self.shards,
-            self.observe,
+            self.extractions.pending,
+            memorizes=self.settings.memorize,
             settled=self.remember.settled,
             redaction_of=self.redactions.of,
             suspend_deadline=suspend_deadline,
@@ -551,7 +558,7 @@ class Worker:
             inner=self._inner_log,
             sealing=self.sealing,
             shards=self.shards,
-            observe=self.observe,
+            gate=self.extractions.gate,
             commands=self.commands,
             index_sync=self.index_sync,
             ask_others=self.cluster.ask_others,
@@ -576,7 +583,12 @@ class Worker:
         self.model_usages = ModelUsages(self.shards, self.cluster)
         self.token_budgets = TokenBudgets(self.model_usages, self.shards, self.clock)
         self.reextraction = Reextraction(
-            log=self.log, shards=self.shards, observe=self.observe, cluster=self.cluster, handled=self.handled
+            log=self.log,
+            shards=self.shards,
+            extractions=self.extractions,
+            memorizes=self.settings.memorize,
+            cluster=self.cluster,
+            handled=self.handled,
         )
         self.drain = Drain(
             log=self.log,
@@ -620,7 +632,7 @@ class Worker:
         tasks = [
             self.project.flush_index,
             self.project.check_index,
-            self.observe.close_idle,
+            self.observe.keep_current,
             self.recalls.run,
             self.erasure_recovery.run,
             self.registry.register_later,

@@ -176,7 +176,7 @@ async def test_an_answer_that_nobody_decides_on_is_said_and_not_asked_for_again(
             stalled = Reextraction(
                 log=worker.log,
                 shards=worker.shards,
-                observe=worker.observe,
+                extractions=worker.extractions,
                 cluster=worker.cluster,
                 handled=lambda _topic, _partition: 0,
                 decision_seconds=0.05,

@@ -33,8 +33,9 @@ from projections.partitions.assignment import NotHeld
 from projections.partitions.index_source import ShardIndexSource
 from projections.partitions.shards import Shards
 from schemas.log import LogUnavailable
+from streams.agents.extraction_queue import ExtractionQueue, decide_none
 from streams.agents.immediate_decisions import ImmediateDecisions
-from streams.agents.observe import Observe, decide_none
+from streams.agents.observe import Observe
 from streams.agents.project import Project
 from streams.agents.reencode import Reencoder
 from streams.agents.remember import Remember
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     from schemas.instant import Clock
     from schemas.log import NewRecord, Record
     from schemas.messages.inbox import UserItem
-    from streams.agents.immediate_decisions import Decided
+from streams.agents.immediate_decisions import Decided
 
 ROUNDS = 3
 FOLLOW_SECONDS = 1.0
@@ -175,16 +176,21 @@ class SimulatedWorker:
         is_alone = isinstance(world.log, SimulatedExclusiveLog)
         if isinstance(world.log, SimulatedExclusiveLog):
             world.log.date_by(self.clock)
-        self.observe = world.parts.observe(
+        self.extractions = ExtractionQueue(
             log=log,
             shards=self.shards,
-            extraction=ExtractionService(world.embedder),
+            service=ExtractionService(world.embedder),
             extractor=world.model,
             verbatim=VerbatimExtractor(),
             pool=KeyedPool(4, self._fail),
+            decide=self._decide_answer if is_alone else decide_none,
+        )
+        self.observe = world.parts.observe(
+            log=log,
+            shards=self.shards,
+            extractions=self.extractions,
             reencoder=Reencoder(log, self.shards.partition, NoRegistry(), self._fail),
             limits=WindowLimits(rounds=ROUNDS, idle=timedelta(seconds=IDLE_SECONDS)),
-            decide=self._decide_answer if is_alone else decide_none,
         )
         pool = KeyedPool(8, self._fail)
         self.remember = world.parts.remember(
@@ -195,7 +201,7 @@ class SimulatedWorker:
             is_only_writer=is_alone,
             parameters=Parameters(),
             destroy=self.keys.destroy,
-            resume=self.observe.resume_later,
+            resume=self.observe.resumption.later,
             erased=lambda owner: self._recovery.complete_later(owner),  # noqa: PLW0108 - it is built later
         )
         self.immediate = (
@@ -283,7 +289,7 @@ class SimulatedWorker:
             inner=world.log,
             sealing=Sealing(self.log, self.keys, WordIds(self.keys)),
             shards=self.shards,
-            observe=self.observe,
+            gate=self.extractions.gate,
             commands=commands,
             index_sync=self.index_sync,
             ask_others=_nobody,
@@ -302,7 +308,7 @@ class SimulatedWorker:
         self._start(partial(self._consume, "observe", self.observe))
         self._start(partial(self._consume, "remember", self.remember))
         self._start(partial(self._consume, "project", self.project))
-        self._start(self.observe.close_idle)
+        self._start(self.observe.keep_current)
         self._start(tick_scheduler.run)
         self._start(wake_scheduler.run)
         self._start(self._commit)

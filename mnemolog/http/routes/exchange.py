@@ -36,7 +36,7 @@ from schemas.identity import GLOBAL_USER, Owner, check_user_id
 from schemas.inputs.input_events import Fault, InvalidEvent
 from schemas.inputs.slices import in_slices
 from schemas.vocabulary.words import Scope
-from streams.agents.observe import ErasureRunning
+from streams.agents.erasure_gate import ErasureRunning
 
 CHUNK_BYTES = 1 << 16
 Wait = Annotated[

@@ -46,7 +46,7 @@ from schemas.instant import Clock
 from schemas.messages.observations import APP_ID
 from schemas.vocabulary.refusals import Refusal, refusal_of
 from schemas.vocabulary.words import DOCUMENT
-from streams.agents.observe import ErasureRunning
+from streams.agents.erasure_gate import ErasureRunning
 
 router = routes("memories", "/v1/memories", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
     from schemas.instant import Clock
     from schemas.log import TrimmedLog
-    from streams.agents.observe import Observe
+    from streams.agents.erasure_gate import ErasureGate
 
     AskOthers = Callable[[str, object, float | None], Awaitable[Sequence[WorkerAnswer]]]
 
@@ -88,7 +88,7 @@ class Erasures:
         inner: TrimmedLog,
         sealing: Sealing,
         shards: Shards,
-        observe: Observe,
+        gate: ErasureGate,
         commands: Commands,
         index_sync: IndexSync,
         ask_others: AskOthers,
@@ -105,7 +105,7 @@ class Erasures:
         self._clear_records = ClearRecords(inner)
         self._sealing = sealing
         self._shards = shards
-        self._observe = observe
+        self._gate = gate
         self._commands = commands
         self._index_sync = index_sync
         self._ask_others = ask_others
@@ -385,7 +385,7 @@ class Erasures:
         self, owner: Owner, item_ids: Mapping[str, str], words: WordsOfMemories, counts: dict[str, int]
     ) -> None:
         """Have memories erased; `counts` gets how many events of each were found before."""
-        async with self._observe.erasing(owner):
+        async with self._gate.erasing(owner):
             await self._sealing.log.settle(owner)
             await self._shards.come_to_end(owner)  # a memory that is not folded yet has no observations here
             letters, memories = await words.letters(owner), self._shards.state(owner).memories
@@ -423,7 +423,7 @@ class Erasures:
         return ResealedWords(self._inner, self._sealing, replacements, self._shards, self._reading)
 
     async def _decide(self, owner: Owner, command_id: str) -> None:
-        async with self._observe.erasing(owner):
+        async with self._gate.erasing(owner):
             keys = self._sealing.keys
             await keys.follow()  # another worker may have created the first
             key_ids = keys.ids_of(owner)

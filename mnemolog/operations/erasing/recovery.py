@@ -21,7 +21,7 @@ from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardUnavailable
 from schemas.identity import derived_id
 from schemas.log import LogUnavailable
-from streams.agents.observe import ErasureRunning
+from streams.agents.erasure_gate import ErasureRunning
 from streams.delivery.retry import pauses
 
 if TYPE_CHECKING:
