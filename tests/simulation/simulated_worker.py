@@ -47,9 +47,10 @@ from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.registry.registry import NoRegistry
+from streams.sealing.key_ring import INSTALLATION
 from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
-from streams.sealing.user_keys import INSTALLATION, LEASE_SECONDS, UserKeys
+from streams.sealing.user_keys import LEASE_SECONDS, UserKeys
 from streams.ticks.scheduler import TickScheduler, decay_due
 from streams.ticks.wake_scheduler import WakeScheduler
 

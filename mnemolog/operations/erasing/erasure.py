@@ -32,7 +32,7 @@ from schemas.messages.envelope import Envelope
 from schemas.messages.erasure import Cut, EraseMemory, EraseUser, MemoryErased, UserErased
 from schemas.messages.webhooks import WebhookRemoved
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER, WEBHOOKS
-from streams.sealing.user_keys import INSTALLATION
+from streams.sealing.key_ring import INSTALLATION
 from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import clear_stale_bytes, empty_write_ahead_log, offsets_of, overwrite
 
@@ -122,7 +122,7 @@ class Erasures:
         """
         self._at_work: Counter[Owner] = Counter()
         """How many erasures of each user are being asked for here."""
-        secret = sealing.keys.derive("receipts") if sealing.keys.has_key(INSTALLATION) else None
+        secret = sealing.keys.ring.derive("receipts") if sealing.keys.ring.has_key(INSTALLATION) else None
         self.receipts = Receipts(settings.data_dir, secret)
 
     async def preview(self, owner: Owner) -> dict[str, Any]:
@@ -223,7 +223,7 @@ class Erasures:
         items = [decision.item_type for _, decision in shard.ledger.decisions(owner)]
         if items:
             return any(one != EraseUser.__name__ for one in items)
-        return self._sealing.keys.has_key(owner) or await self._has_records(owner)
+        return self._sealing.keys.ring.has_key(owner) or await self._has_records(owner)
 
     async def _has_records(self, owner: Owner) -> bool:
         """Return whether the log has records of a user in clear."""
@@ -426,7 +426,7 @@ class Erasures:
         async with self._gate.erasing(owner):
             keys = self._sealing.keys
             await keys.follow()  # another worker may have created the first
-            key_ids = keys.ids_of(owner)
+            key_ids = keys.ring.ids_of(owner)
             if self._settings.encrypts and key_ids:
                 key_ids = await keys.renew(owner)
                 await asyncio.sleep(keys.arrival_seconds)  # until nothing arrives any more that lies under an old key
@@ -558,7 +558,7 @@ class Erasures:
         before = "written before encryption was on, and Kafka cannot delete single records"
         inputs = {topic.name for topic in INPUTS}
         found += [{"where": name, "until": None, "why": before} for name in in_clear if name not in inputs]
-        if not self._sealing.keys.is_empty:
+        if not self._sealing.keys.ring.is_empty:
             gone = instant(erased_at + KEY_KEPT)
             found.append(
                 {"where": "mnemolog.keys", "until": gone, "why": "the wrapped key, until compaction removes it"}

@@ -122,7 +122,7 @@ class ErasureRecovery:
         await self._all(self._memories_again(owner, memories) for owner in self._shards.owners() if memories)
         # Entries learned from other workers were appended last, however old they are.
         users = {one.subject: one for one in sorted(kept, key=_moment) if not one.of_memory}
-        await self._all(self._again(owner, users) for owner in self._shards.known(self._keys.owners) if users)
+        await self._all(self._again(owner, users) for owner in self._shards.known(self._keys.ring.owners) if users)
 
     async def _complete_decided(self) -> None:
         waiting = {owner for owner in self._decided if not self._erasures.is_asked_for(owner)}

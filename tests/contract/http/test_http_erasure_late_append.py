@@ -55,7 +55,7 @@ class Other:
         keys = door.worker.sealing.keys
         self.door = door
         self.slow = SlowLog(door.worker._inner_log)
-        self.keys = UserKeys(self.slow, keys._masters, lease_seconds=LEASE_SECONDS)  # type: ignore[arg-type]
+        self.keys = UserKeys(self.slow, keys.ring._masters, lease_seconds=LEASE_SECONDS)  # type: ignore[arg-type]
         self._log = SealedLog(self.slow, self.keys)  # type: ignore[arg-type]
 
     async def say(self, event_id: str) -> Position:

@@ -78,7 +78,7 @@ async def lying(door: FrontDoor) -> dict[str, bytes]:
 async def test_the_words_can_be_opened_nowhere_and_nothing_was_rewritten(door: FrontDoor, tmp_path: Path):
     memory = await lives(door)
     keys = door.worker.sealing.keys
-    [former] = keys.ids_of(OWNER)
+    [former] = keys.ring.ids_of(OWNER)
     before = await lying(door)
     others = [one for one in await memories(door) if one["memory_id"] != memory["memory_id"]]
     await erased(door, memory["memory_id"])
@@ -113,15 +113,15 @@ async def test_one_after_the_other_goes_and_the_rest_stays(door: FrontDoor, tmp_
             assert await where_said(door, tmp_path, word) == []
         assert sorted(one["memory_id"] for one in await memories(door)) == sorted(ids[gone:])
         assert await is_whole(door)
-    assert len(door.worker.sealing.keys.ids_of(OWNER)) == 1
+    assert len(door.worker.sealing.keys.ring.ids_of(OWNER)) == 1
 
 
 async def test_asked_again_nothing_is_sealed_again(door: FrontDoor):
     memory_id = (await lives(door))["memory_id"]
     receipt = await erased(door, memory_id)
-    keys = door.worker.sealing.keys.ids_of(OWNER)
+    keys = door.worker.sealing.keys.ring.ids_of(OWNER)
     assert await erased(door, memory_id) == receipt
-    assert door.worker.sealing.keys.ids_of(OWNER) == keys
+    assert door.worker.sealing.keys.ring.ids_of(OWNER) == keys
 
 
 async def test_what_a_sealing_that_was_cut_off_had_replaced_before_cannot_be_opened_either(
@@ -167,7 +167,7 @@ async def test_replacements_that_nobody_reads_are_deleted(door: FrontDoor):
     await erased(door, second)
     replacements = door.worker.log.replacements
     assert replacements is not None
-    living = set(door.worker.sealing.keys.ids_of(OWNER))
+    living = set(door.worker.sealing.keys.ring.ids_of(OWNER))
     assert {key for found in replacements._offsets.values() for key in found} == living
 
 
@@ -186,7 +186,7 @@ async def test_its_user_can_be_erased_meanwhile(door: FrontDoor, tmp_path: Path,
     for word in (WORD, "Zorblattia", "likes tea"):
         assert await where_said(door, tmp_path, word) == []
     held = [one for one in await door.worker._inner_log.read(REPLACEMENTS.name, 0, 0) if one.value]
-    living = door.worker.sealing.keys.ids_of(OWNER)
+    living = door.worker.sealing.keys.ring.ids_of(OWNER)
     assert [one for one in held if sealed_record.key_id_of(one.value) in living] == []
     assert await digest(door) == empty
 
