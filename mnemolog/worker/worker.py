@@ -41,8 +41,11 @@ from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
 from mnemolog.operations.encryption import MasterKeyRotation
-from mnemolog.operations.erasing.erasure import Erasures
+from mnemolog.operations.erasing.erasure import ErasureParts
+from mnemolog.operations.erasing.memory_erasures import MemoryErasures
+from mnemolog.operations.erasing.receipts import ErasureList
 from mnemolog.operations.erasing.recovery import ErasureRecovery
+from mnemolog.operations.erasing.user_erasures import UserErasures
 from mnemolog.operations.generations import Generations, active_folder
 from mnemolog.operations.integrity.data_folder import check_folder, mark_shards
 from mnemolog.operations.integrity.kept_heads import HeadKeeper, place_of
@@ -553,7 +556,7 @@ class Worker:
         self.dead_letters = DeadLetters(self.log)
         self.key_rotation = MasterKeyRotation(self.settings, self._inner_log, self.sealing.keys)
         self.rebuilder = Rebuilder(self.settings.data_dir, self.log, self.shards, self.index_sync, self.reembedder)
-        self.erasures = Erasures(
+        erasure_parts = ErasureParts(
             settings=self.settings,
             inner=self._inner_log,
             sealing=self.sealing,
@@ -561,22 +564,20 @@ class Worker:
             gate=self.extractions.gate,
             commands=self.commands,
             index_sync=self.index_sync,
-            ask_others=self.cluster.ask_others,
-            webhooks=self.webhooks,
             clock=self.clock,
             erase_from_built=self.rebuilder.erase_from_built,
         )
+        self.user_erasures = UserErasures(erasure_parts, self.webhooks)
+        self.memory_erasures = MemoryErasures(erasure_parts)
+        self.erasure_list = ErasureList(erasure_parts.receipts, self.cluster.ask_others)
         self.erasure_recovery = ErasureRecovery(
-            erasures=self.erasures,
-            shards=self.shards,
-            keys=self.sealing.keys,
-            is_embedded=self.settings.is_embedded,
+            erasure_parts, self.user_erasures, self.memory_erasures, self.erasure_list
         )
         self.head_keeper = HeadKeeper(
             place_of(self.settings, self.receivers),
             timedelta(hours=self.settings.heads_every_hours).total_seconds(),
             shards=self.shards,
-            receipts=self.erasures.receipts,
+            receipts=erasure_parts.receipts,
             clock=self.clock,
         )
         self.digests = Digests(self.shards, self.cluster)

@@ -226,7 +226,7 @@ async def test_an_answer_to_a_user_who_was_erased_meanwhile_leaves_nothing(tmp_p
             model.moods, model.held = {}, {"alpha": threading.Event()}
             run = asyncio.create_task(again(worker))
             await model.until_asked("alpha")
-            await worker.erasures.erase(erased, "once")
+            await worker.user_erasures.erase(erased, "once")
             partition = worker.shards.partition(erased)
             end = await worker.log.end(INBOX.name, partition)
             model.held["alpha"].set()

@@ -23,8 +23,11 @@ from mnemolog.clock.trusted_clock import TrustedClock
 from mnemolog.commands.commands import Commands
 from mnemolog.log.sealing import Sealing
 from mnemolog.log.word_ids import WordIds
-from mnemolog.operations.erasing.erasure import Erasures
+from mnemolog.operations.erasing.erasure import ErasureParts
+from mnemolog.operations.erasing.memory_erasures import MemoryErasures
+from mnemolog.operations.erasing.receipts import ErasureList
 from mnemolog.operations.erasing.recovery import ErasureRecovery
+from mnemolog.operations.erasing.user_erasures import UserErasures
 from mnemolog.settings import from_environment
 from mnemolog.webhooks.registered import Webhooks
 from projections.index.embedded.index import EmbeddedIndex
@@ -256,12 +259,12 @@ class SimulatedWorker:
     async def erase(self, owner: Owner, command_id: str) -> None:
         """Erase a user, as `DELETE /v1/users/{user}` does. Raises what that answers."""
         await self._is_open.wait()
-        await self._erasures.erase(owner, command_id)
+        await self._user_erasures.erase(owner, command_id)
 
     async def erase_memory(self, owner: Owner, memory_id: str, command_id: str) -> None:
         """Erase a memory, as `DELETE /v1/memories/{memory_id}?forever=true` does. Raises what that answers."""
         await self._is_open.wait()
-        await self._erasures.erase_memory(owner, memory_id, command_id)
+        await self._memory_erasures.erase(owner, memory_id, command_id)
 
     async def _keep_followed(self) -> None:
         while True:
@@ -285,7 +288,7 @@ class SimulatedWorker:
             ),
         )
         environment = {"MNEMOLOG_BROKER": "kafka://localhost:9092", "MNEMOLOG_MASTER_KEY": MASTER_KEY}
-        self._erasures = Erasures(
+        parts = ErasureParts(
             settings=from_environment(environment, data_dir=self.folder),
             inner=world.log,
             sealing=Sealing(self.log, self.keys, WordIds(self.keys)),
@@ -293,12 +296,13 @@ class SimulatedWorker:
             gate=self.extractions.gate,
             commands=commands,
             index_sync=self.index_sync,
-            ask_others=_nobody,
-            webhooks=Webhooks(self.log, world.log),
             clock=self.clock,
             erase_from_built=_nothing_is_built,
         )
-        self._recovery = ErasureRecovery(erasures=self._erasures, shards=self.shards, keys=self.keys, is_embedded=False)
+        self._user_erasures = UserErasures(parts, Webhooks(self.log, world.log))
+        self._memory_erasures = MemoryErasures(parts)
+        listed = ErasureList(parts.receipts, _nobody)
+        self._recovery = ErasureRecovery(parts, self._user_erasures, self._memory_erasures, listed)
         self._start(self._recovery.run)
         self._start(self._keep_followed)
 

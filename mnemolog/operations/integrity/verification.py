@@ -113,7 +113,7 @@ async def opened_ledger(settings: Settings) -> AsyncIterator[OpenedLedger | None
         has_key = keys.ring.has_key(INSTALLATION)
         unlock(settings.data_dir, keys.ring.derive(SHARDS) if has_key else None)
         replacements = None if settings.is_embedded else Replacements(inner, keys)
-        receipts = Receipts(settings.data_dir, keys.ring.derive("receipts") if has_key else None)
+        receipts = Receipts.of(settings.data_dir, keys.ring)
         yield OpenedLedger(SealedLog(inner, keys, seals=False, replacements=replacements), receipts)
 
 

@@ -62,7 +62,7 @@ class Other:
         """Append a turn."""
         partition = self.door.worker.shards.partition(OWNER)
         envelope = Envelope(
-            event_id=event_id, tenant=OWNER.tenant, user_id=USER, occurred_at=self.door.worker.erasures._clock.now()
+            event_id=event_id, tenant=OWNER.tenant, user_id=USER, occurred_at=self.door.worker.clock.now()
         )
         turn = TurnRecorded(envelope=envelope, session_id="s", role="user", content="Zara keeps a quokka.")
         record = NewRecord(topic=CONVERSATIONS.name, partition=partition, key=OWNER.key, value=codec.encode(turn))

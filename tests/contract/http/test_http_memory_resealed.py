@@ -22,8 +22,9 @@ from contract.http.test_http_memory_erasure import (
     where_said,
 )
 
-from mnemolog.operations.erasing.erasure import Erasures
-from mnemolog.operations.erasing.memory_erasure import ResealedWords
+from mnemolog.operations.erasing.erasure import Copies
+from mnemolog.operations.erasing.memory_erasures import MemoryErasures
+from mnemolog.operations.erasing.words_of_memories import ResealedWords
 from schemas.identity import Owner
 from schemas.log import LogUnavailable
 from schemas.topics import KEYS, REPLACEMENTS, TOPICS
@@ -47,13 +48,13 @@ def never_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
     def with_replacements(self: SealedLog, log: Any, keys: UserKeys, **more: Any) -> None:
         made(self, log, keys, **(more | {"replacements": Replacements(log, keys)}))
 
-    def resealed(self: Erasures) -> ResealedWords:
-        replacements = self._sealing.log.replacements
+    def resealed(self: MemoryErasures) -> ResealedWords:
+        parts, replacements = self._parts, self._parts.sealing.log.replacements
         assert replacements is not None
-        return ResealedWords(self._inner, self._sealing, replacements, self._shards)
+        return ResealedWords(parts.inner, parts.sealing, replacements, parts.shards)
 
     monkeypatch.setattr(SealedLog, "__init__", with_replacements)
-    monkeypatch.setattr(Erasures, "_words_of_memories", resealed)
+    monkeypatch.setattr(MemoryErasures, "_words", resealed)
 
 
 @pytest.fixture
@@ -143,7 +144,7 @@ async def test_what_a_sealing_that_was_cut_off_had_replaced_before_cannot_be_ope
         with monkeypatch.context() as patch:
             patch.setattr(whose, method, instead)
             with pytest.raises(LogUnavailable):
-                await door.worker.erasures.erase_memory(OWNER, home["memory_id"], "once")
+                await door.worker.memory_erasures.erase(OWNER, home["memory_id"], "once")
 
     others = [(await memory_with(door, word))["memory_id"] for word in ("Quirinius", "Zorblattia")]
     await cut_off(UserKeys, "renew", away)  # decided, and all of it is still to be removed
@@ -203,7 +204,7 @@ async def test_two_of_one_user_at_once_both_go(door: FrontDoor, tmp_path: Path):
     memory = await lives(door)
     work = await memory_with(door, "Zorblattia")
     await door.remember("likes tea", USER)
-    await door.worker.erasures.erase_memory(OWNER, memory["memory_id"], "one")
+    await door.worker.memory_erasures.erase(OWNER, memory["memory_id"], "one")
     await erased(door, work["memory_id"])
     for word in (WORD, "Zorblattia"):
         assert await where_said(door, tmp_path, word) == []
@@ -220,7 +221,7 @@ async def test_two_of_one_user_at_once_both_go(door: FrontDoor, tmp_path: Path):
         (Replacements, "put", 3),
         (UserKeys, "destroy", 1),
         (Replacements, "trim", 1),
-        (Erasures, "_delete_copies", 1),
+        (Copies, "delete", 1),
     ],
 )
 @pytest.mark.parametrize("is_after", [False, True])
@@ -244,7 +245,7 @@ async def test_what_a_crash_cut_off_is_finished_at_the_next_start(
 
             patch.setattr(whose, method, crash)
             with pytest.raises(Crash):
-                await door.worker.erasures.erase_memory(OWNER, memory["memory_id"], "once")
+                await door.worker.memory_erasures.erase(OWNER, memory["memory_id"], "once")
             assert await memory_with(door, "likes tea")
     async with front_door(tmp_path) as door:
         await door.worker.erasure_recovery.repeat()

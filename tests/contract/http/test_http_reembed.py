@@ -207,7 +207,7 @@ async def test_what_is_erased_leaves_the_vectors_of_other_encoders_too(tmp_path:
         gone = await door.http.delete(f"/v1/memories/{first}", params={"forever": "true"})
         assert gone.status_code == 200
         assert rows_of(folder) == {("u1", second), ("u2", other)}
-        await door.worker.erasures.erase(Owner("default", "u1"), "once")
+        await door.worker.user_erasures.erase(Owner("default", "u1"), "once")
         assert rows_of(folder) == {("u2", other)}
 
 
@@ -240,8 +240,8 @@ async def test_a_build_says_how_far_it_is_and_keeps_nothing_of_who_is_erased_mea
         await held.asked.wait()
         running = made.report()["running"]
         assert running == {"encoder": "other", "done": 0, "total": 2, "remaining_seconds": None}
-        await door.worker.erasures.erase(Owner("default", "u1"), "once")
-        await door.worker.erasures.erase(Owner("default", "u2"), "once")
+        await door.worker.user_erasures.erase(Owner("default", "u1"), "once")
+        await door.worker.user_erasures.erase(Owner("default", "u2"), "once")
         again = (await door.remember("plays the violin", "u2"))["memory_id"]
         held.may_answer.set()
         assert (await build)["memories"] == 1
