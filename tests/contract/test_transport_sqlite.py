@@ -100,7 +100,7 @@ class TestSqliteTransport(TransportSuite):
         self, log: SqliteLog, topic: str, worker: Make, monkeypatch: pytest.MonkeyPatch
     ):
         await log.create_topic(topic, PARTITIONS)
-        monkeypatch.setattr("streams.transports.sqlite.consumer.SETTLED_SECONDS", 3600.0)
+        monkeypatch.setattr("streams.transports.sqlite.unread_records.SETTLED_SECONDS", 3600.0)
         async with worker().running() as w:
             await log.append([new(topic, b"first")])
             await w.has(1)
