@@ -116,7 +116,6 @@ from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.ticks.scheduler import TickScheduler
 from streams.ticks.wake_scheduler import WakeScheduler
-from streams.transports.directory_lock import DirectoryLock
 from streams.transports.kafka.log import KafkaLog
 from streams.transports.sqlite.log import SqliteLog
 
@@ -128,6 +127,7 @@ if TYPE_CHECKING:
     from schemas.instant import Clock
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from streams.extraction.protocol import Extractor, Window
+    from streams.transports.directory_lock import DirectoryLock
 
 log = logging.getLogger("mnemolog")
 WORKED_AT_ONCE = 256
@@ -688,6 +688,6 @@ class Worker:
 
     def write_note(self, note: dict[str, object]) -> None:
         """Leave a note for commands on this machine: which process holds the data directory, and where it listens."""
-        holder = self._lock or self._inner_log
-        if isinstance(holder, DirectoryLock | SqliteLog):
-            holder.write_note(note)
+        lock = self._inner_log.lock if isinstance(self._inner_log, SqliteLog) else self._lock
+        if lock is not None:
+            lock.write_note(note)

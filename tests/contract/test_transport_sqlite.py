@@ -108,7 +108,7 @@ class TestSqliteTransport(TransportSuite):
             for _ in range(3):
                 await log.append_settled([new(topic, b"settled")], [log.next_place(topic, 0)])
                 async with asyncio.timeout(PATIENCE_S):
-                    while (timer := w.app.consumer._later) is None:  # noqa: ASYNC110 - it is told after the caller
+                    while (timer := w.app.consumer._unread._later) is None:  # noqa: ASYNC110 - it is told after the caller
                         await asyncio.sleep(0)
                 timers.add(timer)
             assert len(timers) == 1

@@ -37,7 +37,7 @@ class UnreadRecords:
         """Follow the growth of the log from now on. Doing it again changes nothing."""
         if self._unfollow is None:
             self._log = log
-            self._unfollow = log.follow(self._note)
+            self._unfollow = log.growth.follow(self._note)
 
     def close(self) -> None:
         """Follow the log no longer."""
