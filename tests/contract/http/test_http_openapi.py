@@ -321,7 +321,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("GET", "/v1/admin/reembed", 200)
     await asks("POST", "/v1/admin/reembed", 200)
     await asks("POST", "/v1/admin/reembed/compare", 200, compared)
-    async with door.worker.reembedder._running:
+    async with door.worker.reembedder.builder._running:
         await asks("POST", "/v1/admin/reembed", 409)
         await asks("POST", "/v1/admin/reembed/compare", 409, compared)
     await asks("GET", "/v1/admin/dead-letters", 200)
