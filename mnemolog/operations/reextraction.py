@@ -194,7 +194,7 @@ class Reextraction:
         records = [record for record in found if record is not None and not record.is_erased]
         if None in found or not records:
             return {"gone": 1}
-        again = await self._extractions.extract_again(partition, records, window.pieces, window.version)
+        again = await self._extractions.extract_again(records, window.pieces, window.version)
         if again is None:
             return {"gone": 1}
         item, end = again

@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Extractor, Piece, Window
     from streams.extraction.request import ExtractionService
 
-    DecideAtOnce: TypeAlias = Callable[
-        [CandidatesExtracted | ExtractionRejected, NewRecord, Callable[[], bool]], Awaitable[Decided | None]
-    ]
+    Answer: TypeAlias = CandidatesExtracted | ExtractionRejected
+    DecideAtOnce: TypeAlias = Callable[[Answer, NewRecord, Callable[[], bool]], Awaitable[Decided | None]]
 
 MOST_ANSWERED: Final = 10_000
 """Users whose last answer is known: of others a window does not wait for it."""
@@ -73,7 +72,7 @@ class ExtractionQueue:
         pool: KeyedPool,
         zone: tzinfo = UTC,
         counted: Callable[[str, str], None] = lambda _step, _outcome: None,
-        extracted: Callable[[CandidatesExtracted | ExtractionRejected, Window], None] = lambda _item, _window: None,
+        extracted: Callable[[Answer, Window], None] = lambda _item, _window: None,
         decide: DecideAtOnce = decide_none,
         decided: Callable[[Owner, str], Awaitable[None]] = decided_at_once,
         decision_seconds: float = DECISION_SECONDS,
@@ -104,16 +103,12 @@ class ExtractionQueue:
 
     async def submit(self, message: Observation, pieces: Sequence[Piece]) -> None:
         """Queue the window of these pieces, the last of which are of this observation."""
-        window, extractor, owner = (
-            window_of(message, tuple(pieces)),
-            self._extractor_of(message),
-            message.envelope.owner,
-        )
-        partition = self._shards.partition(owner)
+        window, owner = window_of(message, tuple(pieces)), message.envelope.owner
+        extractor, partition = self._extractor_of(message), self._shards.partition(owner)
         if extractor is self._verbatim:
-            await self._pool.share(partition, owner, self._keep, (partition, window))
+            await self._pool.share(partition, owner, self._keep, window)
         else:
-            await self._pool.submit(partition, owner, lambda: self._extract(partition, owner, window, extractor))
+            await self._pool.submit(partition, owner, lambda: self._extract(owner, window, extractor))
 
     def drop(self, partition: int) -> None:
         """Drop what belongs to a revoked partition."""
@@ -127,8 +122,8 @@ class ExtractionQueue:
         return pieces_of(message, record.recorded_at, record.position, traceparent, self._zone)
 
     async def extract_again(
-        self, partition: int, records: Sequence[Record], pieces: frozenset[str], version: int
-    ) -> tuple[CandidatesExtracted | ExtractionRejected, int] | None:
+        self, records: Sequence[Record], pieces: frozenset[str], version: int
+    ) -> tuple[Answer, int] | None:
         """Extract a window whose extraction the decision of a version rejected; return the answer and its inbox's end.
 
         `records` are its observations, in the order of the log; `pieces` are those of the window. What is erased
@@ -141,8 +136,7 @@ class ExtractionQueue:
         owner = Owner.of(window.tenant, window.user_id)
         while left := self.gate.surviving(owner, [p for p in found if p.piece_id in pieces]):
             with suppress(Erased):
-                left_of_it = replace(window, pieces=tuple(left))
-                return await self._answer(partition, left_of_it, self._extractor_of(last), lambda _: None)
+                return await self._answer(replace(window, pieces=tuple(left)), self._extractor_of(last), lambda _: None)
         return None
 
     def _extractor_of(self, message: Observation) -> Extractor:
@@ -161,7 +155,7 @@ class ExtractionQueue:
         told = self.gate.surviving(owner, earlier) if left[0] is own[0] else []
         return replace(window, pieces=(*told, *left), earlier=len(told))
 
-    async def _extract(self, partition: int, owner: Owner, window: Window, extractor: Extractor) -> None:
+    async def _extract(self, owner: Owner, window: Window, extractor: Extractor) -> None:
         def waits(reason: str) -> None:
             self.counted("extract", "waiting")
             for piece in window.pieces:
@@ -174,7 +168,7 @@ class ExtractionQueue:
         window = await self._earlier_turns.added_to(window, owner, extractor)
         while (rest := self._left_of(owner, window)) is not None:
             with suppress(Erased):
-                item, _ = await self._answer(partition, rest, extractor, waits)
+                item, _ = await self._answer(rest, extractor, waits)
                 break
         self.pending.done(owner, own)
         if item is not None and item.model not in WITHOUT_MODEL:
@@ -190,16 +184,14 @@ class ExtractionQueue:
             async with asyncio.timeout(self._decision_seconds):
                 await self._decided(owner, item_id)
 
-    async def _keep(self, queued: Sequence[tuple[int, Window]]) -> None:
+    async def _keep(self, windows: Sequence[Window]) -> None:
         """Extract windows of one user that are kept word for word: together, or else one by one."""
-        partition, first = queued[0]
-        owner = Owner.of(first.tenant, first.user_id)
-        windows = [window for _, window in queued]
-        if len(windows) == 1 or not await self._keep_together(partition, owner, windows):
+        owner = Owner.of(windows[0].tenant, windows[0].user_id)
+        if len(windows) == 1 or not await self._keep_together(owner, windows):
             for window in windows:
-                await self._extract(partition, owner, window, self._verbatim)
+                await self._extract(owner, window, self._verbatim)
 
-    async def _keep_together(self, partition: int, owner: Owner, windows: Sequence[Window]) -> bool:
+    async def _keep_together(self, owner: Owner, windows: Sequence[Window]) -> bool:
         """Extract windows at once, with one append; return whether nothing stood in the way."""
         pieces = [piece for window in windows for piece in window.pieces]
         if len(self.gate.surviving(owner, pieces)) < len(pieces):
@@ -209,19 +201,14 @@ class ExtractionQueue:
         if items is None or not self.gate.passes(owner, pieces):
             return False
         try:
-            end = await self._append(answer_records(partition, items, [_traceparent(window) for window in windows]))
+            end = await self._append(self._records(items, [_traceparent(window) for window in windows]))
         except RecordTooLarge:
             return False
-        for item, window in zip(items, windows, strict=True):
-            self.counted("extract", type(item).__name__)
-            self._extracted(item, window)
-        await catch_up(self._shards, INBOX.name, partition, end)
+        await self._fold(items, windows, end)
         self.pending.done(owner, pieces)
         return True
 
-    async def _answer(
-        self, partition: int, window: Window, extractor: Extractor, waits: Callable[[str], None]
-    ) -> tuple[CandidatesExtracted | ExtractionRejected, int]:
+    async def _answer(self, window: Window, extractor: Extractor, waits: Callable[[str], None]) -> tuple[Answer, int]:
         """Append the answer to a window; return it and the end of the inbox when the shard has folded it.
 
         Raises Erased where some of the words were erased meanwhile: then nothing of the answer is appended.
@@ -229,23 +216,19 @@ class ExtractionQueue:
         with _span_of(window) as span:
             item = await self._service.extract(window, extractor, waits)
         try:
-            end = await self._append_answer(partition, window, item, span.traceparent)
+            end = await self._append_answer(window, item, span.traceparent)
         except RecordTooLarge as error:
             item = too_large(window, extractor, item, error)
-            end = await self._append_answer(partition, window, item, span.traceparent)
-        self.counted("extract", type(item).__name__)
-        self._extracted(item, window)
-        await catch_up(self._shards, INBOX.name, partition, end)
+            end = await self._append_answer(window, item, span.traceparent)
+        await self._fold([item], [window], end)
         return item, end
 
-    async def _append_answer(
-        self, partition: int, window: Window, item: CandidatesExtracted | ExtractionRejected, traceparent: str | None
-    ) -> int:
+    async def _append_answer(self, window: Window, item: Answer, traceparent: str | None) -> int:
         """Append the answer to a window; a model's with the decision on it, where that can be made at once.
 
         Returns the offset behind it. Raises RecordTooLarge, and Erased.
         """
-        owner, records = item.envelope.owner, answer_records(partition, [item], [traceparent])
+        owner, records = item.envelope.owner, self._records([item], [traceparent])
 
         def passes() -> bool:
             return self.gate.passes(owner, window.pieces)
@@ -258,6 +241,16 @@ class ExtractionQueue:
         if not passes():
             raise Erased("some of the words were erased meanwhile")
         return await self._append(records)
+
+    def _records(self, items: Sequence[Answer], traceparents: Sequence[str | None]) -> list[NewRecord]:
+        return answer_records(self._shards.partition(items[0].envelope.owner), items, traceparents)
+
+    async def _fold(self, items: Sequence[Answer], windows: Sequence[Window], end: int) -> None:
+        """Report the answers to windows, and wait until the shard has folded the inbox up to an end."""
+        for item, window in zip(items, windows, strict=True):
+            self.counted("extract", type(item).__name__)
+            self._extracted(item, window)
+        await catch_up(self._shards, INBOX.name, self._shards.partition(items[0].envelope.owner), end)
 
     async def _append(self, records: Sequence[NewRecord]) -> int:
         """Append answers to an inbox; return the offset behind the last. Raises RecordTooLarge."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import InitVar, dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
@@ -139,34 +140,26 @@ class Remains:
         return found
 
 
+@dataclass(kw_only=True)
 class ErasureParts:
     """What the erasures of users and of memories have in common, in one worker."""
 
-    def __init__(
-        self,
-        *,
-        settings: Settings,
-        inner: TrimmedLog,
-        sealing: Sealing,
-        shards: Shards,
-        gate: ErasureGate,
-        commands: Commands,
-        index_sync: IndexSync,
-        clock: Clock,
-        erase_from_built: Callable[[Owner], Awaitable[None]],
-    ) -> None:
-        """Take the unsealed log (`inner`), and what seals it. `erase_from_built` is the rebuilder's."""
-        self.settings = settings
-        self.inner = inner
-        self.sealing = sealing
-        self.shards = shards
-        self.gate = gate
-        self.commands = commands
-        self.index_sync = index_sync
-        self.clock = clock
-        self.receipts = Receipts.of(settings.data_dir, sealing.keys.ring)
-        self.copies = Copies(settings, inner, erase_from_built)
-        self.remains = Remains(settings, inner, sealing, shards)
+    settings: Settings
+    inner: TrimmedLog
+    """The unsealed log."""
+    sealing: Sealing
+    shards: Shards
+    gate: ErasureGate
+    commands: Commands
+    index_sync: IndexSync
+    clock: Clock
+    erase_from_built: InitVar[Callable[[Owner], Awaitable[None]]]
+    """The rebuilder's."""
+
+    def __post_init__(self, erase_from_built: Callable[[Owner], Awaitable[None]]) -> None:
+        self.receipts = Receipts.of(self.settings.data_dir, self.sealing.keys.ring)
+        self.copies = Copies(self.settings, self.inner, erase_from_built)
+        self.remains = Remains(self.settings, self.inner, self.sealing, self.shards)
         self._of_owner: WeakValueDictionary[Owner, asyncio.Lock] = WeakValueDictionary()
         self._at_work: Counter[Owner] = Counter()
         """How many erasures of each user are being asked for here."""

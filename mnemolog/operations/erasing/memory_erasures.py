@@ -86,43 +86,16 @@ class MemoryErasures:
             in_clear = await words.remove(owner, known)
         generations = await self._delete_beside(owner, list(command_ids))
         listed = {one.receipt_id: one for one in self._parts.receipts.kept()}
-        receipts = [
-            self._receipt(
-                owner,
-                event,
-                in_clear=in_clear,
-                generations=generations,
-                count=counts.get(event.memory_id),
-                listed=listed,
-            )
-            for event in known
-        ]
-        self._parts.receipts.keep(
-            *(
-                Erasure(
-                    subject=self._parts.receipts.subject(owner, receipt["memory_id"]),
-                    tenant=owner.tenant,
-                    erased_at=receipt["erased_at"],
-                    receipt_id=receipt["receipt_id"],
-                    memories=1,
-                    of_memory=True,
-                    public_key=self._parts.receipts.public_key,
-                    generations=receipt["generations"],
-                    events=receipt["events"],
-                )
-                for receipt in receipts
-            )
-        )
+        receipts = [self._receipt(event, in_clear, generations, counts.get(event.memory_id), listed) for event in known]
+        signed = self._parts.receipts.give(owner, receipts)
         for receipt in receipts:
             if receipt["receipt_id"] not in listed:
                 log.info("a memory was erased: receipt %s", receipt["receipt_id"])
-        return [self._parts.receipts.sign(receipt) for receipt in receipts]
+        return signed
 
     def _receipt(
         self,
-        owner: Owner,
         event: MemoryErased,
-        *,
         in_clear: Sequence[str],
         generations: int,
         count: int | None,
@@ -132,6 +105,7 @@ class MemoryErasures:
 
         `count` of the events were found. Where a crash took that number away, it is that of their ids.
         """
+        owner = event.envelope.owner
         receipt_id = receipt_id_of(owner, event.envelope.event_id)
         before = listed.get(receipt_id)
         if before is not None:

@@ -118,6 +118,27 @@ class Receipts:
         """Return a receipt with its signature."""
         return {**receipt, "signature": b64encode(self._key().sign(_bytes_of(receipt))).decode()}
 
+    def give(self, owner: Owner, receipts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Put erasures of an owner, or of memories, on the list; return their receipts, signed. Raises OSError."""
+        public_key = self.public_key
+        self.keep(
+            *(
+                Erasure(
+                    subject=self.subject(owner, one.get("memory_id")),
+                    tenant=owner.tenant,
+                    erased_at=one["erased_at"],
+                    receipt_id=one["receipt_id"],
+                    memories=one["memories"],
+                    of_memory="memory_id" in one,
+                    public_key=public_key,
+                    generations=one["generations"],
+                    events=one["events"] if "memory_id" in one else None,
+                )
+                for one in receipts
+            )
+        )
+        return [self.sign(one) for one in receipts]
+
     def keep(self, *erasures: Erasure) -> None:
         """Add erasures to the list, durably, and each only once. Raises OSError."""
         kept = {one.receipt_id for one in self.kept()}

@@ -86,7 +86,7 @@ class UserErasures:
         listed = self._parts.receipts.find(receipt_id)
         if listed is not None and listed.generations is not None:  # asked again: the same receipt
             generations = listed.generations
-        erased_at, partition = str(instant(known.erased_at)), self._parts.shards.partition(owner)
+        partition = self._parts.shards.partition(owner)
         receipt = {
             "user": owner.user_id,
             "events": known.observations,
@@ -95,24 +95,14 @@ class UserErasures:
             "index": known.active,
             "remains": self._parts.remains.listed(known.erased_at, await self._parts.remains.in_clear(owner)),
             "receipt_id": receipt_id,
-            "erased_at": erased_at,
+            "erased_at": str(instant(known.erased_at)),
             "keys": [key_id.hex() for key_id in known.key_ids],
             "positions": [str(Position(cut.topic, partition, cut.before)) for cut in known.cut],
         }
-        self._parts.receipts.keep(
-            Erasure(
-                subject=self._parts.receipts.subject(owner),
-                tenant=owner.tenant,
-                erased_at=erased_at,
-                receipt_id=receipt_id,
-                memories=known.memories,
-                public_key=self._parts.receipts.public_key,
-                generations=generations,
-            )
-        )
+        [signed] = self._parts.receipts.give(owner, [receipt])
         if listed is None:
             log.info("a user was erased: receipt %s", receipt_id)
-        return self._parts.receipts.sign(receipt)
+        return signed
 
     def _since(self, owner: Owner) -> str:
         """Return since when nothing is known of a user, where an erasure on the list says so."""
