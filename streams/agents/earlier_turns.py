@@ -60,22 +60,22 @@ class EarlierTurns:
         turns = observations.turns_before(owner, session_id, window.agent_id, at.offset, MOST_BACK)
         earlier: list[Piece] = []
         if is_read and goes_on:
-            earlier = [piece for turn in reversed(turns) for piece in self._told(owner, turn, at)]
+            earlier = [piece for turn in reversed(turns) for piece in self._last_piece(owner, turn, at)]
         elif is_read and may_answer:  # it takes up no more than the question just before it
             since = first.recorded_at - ANSWERED_WITHIN
-            told = (piece for turn in turns[:1] for piece in self._told(owner, turn, at))
-            earlier = [piece for piece in told if piece.speaker == "assistant" and piece.recorded_at >= since]
+            last = (piece for turn in turns[:1] for piece in self._last_piece(owner, turn, at))
+            earlier = [piece for piece in last if piece.speaker == "assistant" and piece.recorded_at >= since]
         users = (event_id for event_id, _ in turns if _is_users(observations.turn(owner, event_id)))
         before = next(users, None) if is_withdrawal else None
         return replace(window, before=before, pieces=(*earlier, *window.pieces), earlier=len(earlier))
 
-    def _told(self, owner: Owner, turn: tuple[str, int], at: Position) -> list[Piece]:
+    def _last_piece(self, owner: Owner, turn: tuple[str, int], at: Position) -> list[Piece]:
         """Return the last piece of what its user lets be kept of a turn that stands in the partition of a position."""
         event_id, offset = turn
-        told = self._shards.of(owner).observations.told(owner, event_id)
-        if told is None:
+        kept = self._shards.of(owner).observations.told(owner, event_id)
+        if kept is None:
             return []
-        pieces = pieces_of(told.message, told.recorded_at, replace(at, offset=offset), zone=self._zone)
+        pieces = pieces_of(kept.message, kept.recorded_at, replace(at, offset=offset), zone=self._zone)
         return [piece for piece in pieces[-1:] if piece.text.strip()]
 
 

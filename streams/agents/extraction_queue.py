@@ -152,8 +152,8 @@ class ExtractionQueue:
         left = self.gate.surviving(owner, own)
         if not left:
             return None
-        told = self.gate.surviving(owner, earlier) if left[0] is own[0] else []
-        return replace(window, pieces=(*told, *left), earlier=len(told))
+        before = self.gate.surviving(owner, earlier) if left[0] is own[0] else []
+        return replace(window, pieces=(*before, *left), earlier=len(before))
 
     async def _extract(self, owner: Owner, window: Window, extractor: Extractor) -> None:
         def waits(reason: str) -> None:

@@ -50,7 +50,7 @@ class _SessionKey:
 
 
 class OpenWindows:
-    """The open window of each session. One that closes, at a limit, at the session's end or idle, is extracted."""
+    """The open window of each session. When it closes, at a limit, at the session's end or idle, it is extracted."""
 
     def __init__(self, log: Log, shards: Shards, extractions: ExtractionQueue, limits: WindowLimits) -> None:
         self._log = log

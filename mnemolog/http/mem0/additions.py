@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Additions:
-    """Accepts messages, and says what came of them."""
+    """Accepts messages, and returns the memories that result from them."""
 
     def __init__(self, request: Request) -> None:
         self._routes = OwnRoutes(request)
@@ -53,10 +53,10 @@ class Additions:
         owner = {"user_id": whose.user_id, "agent_id": whose.named.get(AGENT), "session_id": whose.named.get(RUN)}
         adding = Adding(whose.user_id, self._routes.key, len(messages))
         expires_at = end_of(body["expiration_date"]) if body.get("expiration_date") is not None else None
-        said_at = _said_at(body)
+        occurred_at = _time_of(body)
         instructions = instructions_of(body, is_of_agent=USER not in whose.named)
         if body.get("infer") is False:
-            times = without_none({"expires_at": expires_at, "occurred_at": said_at})
+            times = without_none({"expires_at": expires_at, "occurred_at": occurred_at})
             return adding, await self._keep(adding, messages, owner, metadata, times)
         if expires_at is not None:
             metadata[EXPIRES_AT] = expires_at
@@ -69,18 +69,18 @@ class Additions:
                 "content": message["content"],
                 "event_id": event_id,
                 "name": message.get("name"),
-                "occurred_at": said_at,
+                "occurred_at": occurred_at,
                 "metadata": metadata or None,
             }
             for message, event_id in zip(messages, adding.event_ids, strict=True)
         ]
-        said = {
+        conversation = {
             **without_none(owner),
             "session_id": session_of(whose),
             "messages": turns,
             "instructions": instructions,
         }
-        await self._routes.body("POST", "/v1/conversations", body=said)
+        await self._routes.body("POST", "/v1/conversations", body=conversation)
         return adding, None
 
     async def _keep(self, adding: Adding, messages: list[Body], owner: Body, metadata: Body, times: Body) -> list[Body]:
@@ -140,8 +140,8 @@ class Additions:
 
 def _status_of(states: Iterable[Body]) -> str:
     """Return mem0's status of messages in these states."""
-    told = [STATUSES.get(state["state"], PENDING) for state in states]
-    return next((one for one in (PENDING, FAILED) if one in told), SUCCEEDED)
+    statuses = [STATUSES.get(state["state"], PENDING) for state in states]
+    return next((one for one in (PENDING, FAILED) if one in statuses), SUCCEEDED)
 
 
 def _messages(body: Body) -> list[Body]:
@@ -168,10 +168,10 @@ def _messages(body: Body) -> list[Body]:
     return messages
 
 
-def _said_at(body: Body) -> str | None:
+def _time_of(body: Body) -> str | None:
     """Return the time of the messages, given as seconds since 1970, which tell no offset, a time or a date."""
     for name in ("timestamp", "observation_datetime", "observation_date"):
         if (given := body.get(name)) is not None:
-            said_at = instant_of(given)
-            return given if isinstance(given, str) else said_at and said_at.replace("Z", UNKNOWN)
+            occurred_at = instant_of(given)
+            return given if isinstance(given, str) else occurred_at and occurred_at.replace("Z", UNKNOWN)
     return None

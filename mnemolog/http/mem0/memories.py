@@ -152,10 +152,10 @@ class Memories:
         size = min(most, MOST_A_PAGE)
         while True:
             asked = {**whose, "filters": filters, "status": status, "page": page, "page_size": size}
-            told = await self._routes.body("POST", "/v1/memories/query", body=asked)
-            items += told["items"]
-            if len(items) >= most or len(told["items"]) < size:
-                return items, told["total"]
+            found = await self._routes.body("POST", "/v1/memories/query", body=asked)
+            items += found["items"]
+            if len(items) >= most or len(found["items"]) < size:
+                return items, found["total"]
             page += 1
 
     async def get(self, memory_id: str) -> Body:
@@ -237,9 +237,9 @@ class Memories:
         query = {**whose, "filters": orjson.dumps(filters).decode(), "limit": str(FORGOTTEN_AT_ONCE)}
         while True:
             key = derived_id("mem0 delete all", self._routes.key, whose["user_id"], gone)
-            told = (await self._routes.answer("DELETE", "/v1/memories", query=query, key=key)).body
-            gone += len(told["items"])
-            if not told["left"] or not told["items"]:
+            forgotten = (await self._routes.answer("DELETE", "/v1/memories", query=query, key=key)).body
+            gone += len(forgotten["items"])
+            if not forgotten["left"] or not forgotten["items"]:
                 return gone
 
     async def delete_entity(self, kind: str, name: str) -> None:
@@ -294,8 +294,8 @@ class Memories:
 
     async def _names(self, by: str, **narrowed: str) -> list[Body]:
         """Return the names that memories are grouped by, at most MOST_USERS."""
-        told = await self._routes.body("GET", "/v1/stats", query={"by": by, "limit": str(MOST_USERS), **narrowed})
-        items: list[Body] = told["items"]
+        stats = await self._routes.body("GET", "/v1/stats", query={"by": by, "limit": str(MOST_USERS), **narrowed})
+        items: list[Body] = stats["items"]
         return items
 
     def _filters(self, body: Body) -> Body:

@@ -19,7 +19,7 @@ SETTLED_SECONDS = 0.25
 
 
 class UnreadRecords:
-    """The records of the log behind the positions that were gone to. What is taken is unread no longer."""
+    """The log's records from the position in each partition on. Taking some moves the position behind them."""
 
     def __init__(self, grew: Callable[[], None], at_once: int) -> None:
         """`grew` is called when there may be more to take; `at_once` bounds the records of a partition in one take."""
