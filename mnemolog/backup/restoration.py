@@ -32,7 +32,6 @@ from schemas.instant import instant
 from schemas.log import LogError, Position
 from schemas.topics import LEDGER
 from streams.sealing.key_files import FOLDER as KEYS_FOLDER
-from streams.sealing.key_ring import INSTALLATION
 from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
 from streams.transports.kafka.clients import KafkaClients
@@ -244,7 +243,7 @@ async def _fold(
 ) -> dict[str, str]:
     """Fold the restored log into shards, and return the digests. Raises as `read_user_keys` does, and LogError."""
     keys = await read_user_keys(settings, log)
-    unlock(settings.data_dir, keys.ring.derive(SHARDS) if keys.ring.has_key(INSTALLATION) else None)
+    unlock(settings.data_dir, keys.ring.derive(SHARDS))
     replacements = None if settings.is_embedded else Replacements(log, keys)
     sealed = SealedLog(log, keys, seals=False, replacements=replacements)
     generation = building / "shards" / "1"

@@ -21,7 +21,6 @@ from schemas.identity import DEFAULT_TENANT, SYSTEM_TENANT, InvalidOwner, Owner
 from schemas.instant import read_instant
 from schemas.log import Position, UnknownTopic
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER
-from streams.sealing.key_ring import INSTALLATION
 from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
 from streams.sealing.user_keys import UserKeys
@@ -73,9 +72,8 @@ async def prove_erased(settings: Settings, receipt: Mapping[str, Any], words: It
             await keys.follow()
         except UnknownTopic as error:
             raise NothingToSearch(f"the log has no topic {KEYS.name}: no worker has served it yet") from error
-        has_keys = keys.ring.has_key(INSTALLATION)
-        owner = _owner_of(settings, receipt, keys.ring.derive("receipts") if has_keys else None)
-        unlock(settings.data_dir, keys.ring.derive(SHARDS) if has_keys else None)
+        owner = _owner_of(settings, receipt, keys.ring.derive("receipts"))
+        unlock(settings.data_dir, keys.ring.derive(SHARDS))
         proof = Proof()
         for key_id in receipt.get("keys") or []:
             if not keys.ring.is_destroyed(bytes.fromhex(key_id)):

@@ -81,10 +81,10 @@ async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str
         await keys.make([INSTALLATION])
         if settings.encryption == "strict":
             await word_ids.prepare(inner)
-    was_on = keys.ring.has_key(INSTALLATION)
-    if was_on and not seals:
+    key = keys.ring.derive(SHARDS)
+    if key is not None and not seals:
         log.warning(SWITCHED_OFF)
-    unlock(settings.data_dir, keys.ring.derive(SHARDS) if was_on else None)
+    unlock(settings.data_dir, key)
     replacements = None if settings.is_embedded else Replacements(inner, keys)
     return Sealing(SealedLog(inner, keys, seals=seals, counted=counted, replacements=replacements), keys, word_ids)
 
@@ -103,8 +103,8 @@ async def unlock_files(settings: Settings) -> None:
             return
         keys = UserKeys(inner, given_keys(settings))
         await keys.follow()
-    if keys.ring.has_key(INSTALLATION):
-        unlock(settings.data_dir, keys.ring.derive(SHARDS))
+    if (key := keys.ring.derive(SHARDS)) is not None:
+        unlock(settings.data_dir, key)
 
 
 def given_keys(settings: Settings) -> MasterKeys | None:

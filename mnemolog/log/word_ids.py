@@ -58,7 +58,7 @@ class WordIds:
         return name if key is None else _hash(key, f"name\x1f{name}")
 
     def _secret(self) -> bytes | None:
-        if self._key is None and self._keys.ring.has_key(IDS):
+        if self._key is None:
             self._key = self._keys.ring.derive(_PURPOSE, of=IDS)
         return self._key
 

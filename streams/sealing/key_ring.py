@@ -100,11 +100,13 @@ class KeyRing:
             self._ciphers.move_to_end(key_id)
         return cipher
 
-    def derive(self, purpose: str, length: int = KEY_BYTES, *, of: Owner = INSTALLATION) -> bytes:
+    def derive(self, purpose: str, length: int = KEY_BYTES, *, of: Owner = INSTALLATION) -> bytes | None:
         """Return a key derived for one purpose, the same on all workers and after rotations of the master key.
 
-        It is derived from the first data key of `of`. Raises KeyError if there is none yet: make one before.
+        It is derived from the first data key of `of`. Returns None if there is none.
         """
+        if not self.has_key(of):
+            return None
         own = self.unwrapped(self._ids[of.key][0]).key
         return HKDF(hashes.SHA256(), length, None, f"mnemolog {purpose}".encode()).derive(own)
 

@@ -157,7 +157,7 @@ class ErasureParts:
     """The rebuilder's."""
 
     def __post_init__(self, erase_from_built: Callable[[Owner], Awaitable[None]]) -> None:
-        self.receipts = Receipts.of(self.settings.data_dir, self.sealing.keys.ring)
+        self.receipts = Receipts(self.settings.data_dir, self.sealing.keys.ring.derive("receipts"))
         self.copies = Copies(self.settings, self.inner, erase_from_built)
         self.remains = Remains(self.settings, self.inner, self.sealing, self.shards)
         self._of_owner: WeakValueDictionary[Owner, asyncio.Lock] = WeakValueDictionary()

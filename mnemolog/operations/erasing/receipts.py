@@ -18,7 +18,6 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from schemas.identity import derived_id
 from streams.sealing.key_files import FOLDER, write_keys
-from streams.sealing.key_ring import INSTALLATION
 from streams.sealing.master_key import KEY_BYTES
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from mnemolog.cluster.peers import WorkerAnswer
     from schemas.identity import Owner
-    from streams.sealing.key_ring import KeyRing
 
     AskOthers = Callable[[str, object, float | None], Awaitable[Sequence[WorkerAnswer]]]
 
@@ -91,11 +89,6 @@ class Receipts:
         self._secret = secret
         self._subject_keys: list[bytes] | None = None
         self._list = self._folder / LIST_FILE
-
-    @classmethod
-    def of(cls, data_dir: Path, ring: KeyRing) -> Receipts:
-        """Return receipts with the secret of the installation, where it has one."""
-        return cls(data_dir, ring.derive("receipts") if ring.has_key(INSTALLATION) else None)
 
     @property
     def public_key(self) -> str:

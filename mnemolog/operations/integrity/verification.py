@@ -28,7 +28,6 @@ from schemas.messages.chain import NO_HEAD, head_after, is_replaced_rightly
 from schemas.messages.decision import Decision
 from schemas.messages.erasure import EraseUser
 from schemas.topics import GLOBALS, KEYS, LEDGER, partition_of
-from streams.sealing.key_ring import INSTALLATION
 from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
 from streams.sealing.user_keys import UserKeys
@@ -110,10 +109,9 @@ async def opened_ledger(settings: Settings) -> AsyncIterator[OpenedLedger | None
             return
         keys = UserKeys(inner, given_keys(settings))
         await keys.follow()
-        has_key = keys.ring.has_key(INSTALLATION)
-        unlock(settings.data_dir, keys.ring.derive(SHARDS) if has_key else None)
+        unlock(settings.data_dir, keys.ring.derive(SHARDS))
         replacements = None if settings.is_embedded else Replacements(inner, keys)
-        receipts = Receipts.of(settings.data_dir, keys.ring)
+        receipts = Receipts(settings.data_dir, keys.ring.derive("receipts"))
         yield OpenedLedger(SealedLog(inner, keys, seals=False, replacements=replacements), receipts)
 
 
