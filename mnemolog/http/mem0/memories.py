@@ -111,16 +111,12 @@ class Memories:
         found = Foremost(_nearness, limit)
 
         async def search_one(whose: Body, one: Body) -> None:
-            found.add(await self._search_one(asked, whose, one))
+            body = await self._routes.body("POST", "/v1/search", body={**asked, **whose, "filters": one})
+            found.add(body["results"])
 
         users = len(await self._for_users(filters, search_one))
         fields = texts_in(body, "fields")
         return [memory_shown(memory, fields) for memory in (found.items if users == 1 else found.in_order())]
-
-    async def _search_one(self, asked: Body, whose: Body, filters: Body) -> list[Body]:
-        found = await self._routes.body("POST", "/v1/search", body={**asked, **whose, "filters": filters})
-        results: list[Body] = found["results"]
-        return results
 
     async def page(self, body: Body, page: int, size: int) -> tuple[list[Body], int]:
         """Return one page of memories, and how many there are."""
@@ -160,10 +156,13 @@ class Memories:
 
     async def get(self, memory_id: str) -> Body:
         """Return one memory; a forgotten one counts as unknown. Raises Problem."""
+        return memory_shown(await self._known(memory_id))
+
+    async def _known(self, memory_id: str) -> Body:
         memory = await self._routes.memory(memory_id)
         if memory is None or memory["status"] == "forgotten":
             raise Problem(HTTPStatus.NOT_FOUND, f"Memory not found! There is none with the id {memory_id!r}")
-        return memory_shown(memory)
+        return memory
 
     async def history(self, memory_id: str) -> list[Body]:
         """Return what happened to a memory, the oldest first."""
@@ -199,9 +198,7 @@ class Memories:
 
     async def delete(self, memory_id: str, *, with_superseded: bool = False) -> int:
         """Forget a memory, and on request those that it superseded; return how many these are. Raises Problem."""
-        memory = await self._routes.memory(memory_id)
-        if memory is None or memory["status"] == "forgotten":
-            raise Problem(HTTPStatus.NOT_FOUND, f"Memory not found! There is none with the id {memory_id!r}")
+        memory = await self._known(memory_id)
         linked = await self._superseded_by(memory) if with_superseded else []
         for one in (memory_id, *linked):
             await self._routes.answer("DELETE", path_of(one), key=derived_id("mem0 delete", self._routes.key, one))
@@ -255,10 +252,7 @@ class Memories:
     async def _erase(self, user_id: str) -> None:
         path = f"/v1/users/{quote(user_id, safe='')}"
         answered = await self._routes.ask("DELETE", path, key=derived_id(self._routes.key, user_id))
-        if answered.status in (
-            HTTPStatus.CONFLICT,
-            HTTPStatus.FORBIDDEN,
-        ):  # the log is in clear, or the key is no admin's
+        if answered.status in {HTTPStatus.CONFLICT, HTTPStatus.FORBIDDEN}:  # a log in clear, or no admin's key
             await self.delete_all({"user_id": user_id})
             return
         checked(answered)
