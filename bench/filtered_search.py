@@ -148,7 +148,7 @@ async def measure(folder: Path) -> dict[str, object]:
     shards.subscribe(index_sync)
     for topic in TOPICS:
         await log.create_topic(topic.name, 1)
-    await shards.hold(0)
+    await shards.takeover.hold(0)
     searcher = Searcher(shards, Queries(shards, index_sync, embedder), embedder, owner)
     fill(shards, owner, unit(chance, MEMORIES), chance, varied)
     first: dict[str, float] = {}

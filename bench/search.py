@@ -146,7 +146,7 @@ async def measure(size: int, folder: Path) -> dict[str, object]:
     shards.subscribe(index_sync)
     for topic in TOPICS:
         await log.create_topic(topic.name, 1)
-    await shards.hold(0)
+    await shards.takeover.hold(0)
     queries = Queries(shards, index_sync, embedder)
     users = [Owner("default", f"u{number}") for number in range(OTHERS + 1)]
     matrix = unit(chance, size)

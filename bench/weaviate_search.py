@@ -141,7 +141,7 @@ async def measure(folder: Path, address: WeaviateAddress) -> dict[str, object]:
     shards.subscribe(index_sync)
     for topic in TOPICS:
         await log.create_topic(topic.name, 1)
-    await shards.hold(0)
+    await shards.takeover.hold(0)
     queries = Queries(shards, index_sync, embedder)
     users = {size: Owner("default", f"u{size}") for size in SIZES}
     for size, owner in users.items():
@@ -156,7 +156,7 @@ async def measure(folder: Path, address: WeaviateAddress) -> dict[str, object]:
     client = weaviate.use_async_with_local(port=address.http, grpc_port=address.grpc, skip_init_checks=True)
     await client.connect()
     ours = await bare_collection(client)
-    for owner in shards.owners():
+    for owner in shards.users.owners():
         entries = ShardIndexSource(shards).entries(owner)
         for start in range(0, len(entries), 500):
             assert not (await ours.data.insert_many([as_object(e) for e in entries[start : start + 500]])).has_errors

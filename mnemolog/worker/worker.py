@@ -297,7 +297,7 @@ class Worker:
         self.extractor = self._extractor or self._make_extractor()
         self.shards = Shards(active_folder(settings.data_dir), self._retrying_log, settings.partitions)
         if isinstance(self._inner_log, SqliteLog):
-            self.shards.kept_head = self._inner_log.kept_head
+            self.shards.takeover.comparison.kept_head = self._inner_log.kept_head
         self.hindrances = self.shards.assignment.hindrances
         self.index_sync = IndexSync(components.index_maker(settings), ShardIndexSource(self.shards))
         self.shards.subscribe(self.index_sync)
@@ -473,7 +473,7 @@ class Worker:
         self._exits.push_async_callback(self.peers.aclose)
         self.cluster = ScatterGather(self.shards, self.peers, self.url, settings)
         self.tenant_memories = TenantMemories(self.shards, self.cluster)
-        self.shards.receiver = (
+        self.shards.takeover.receiver = (
             None if settings.is_embedded else ShardReceiver(self._retrying_log, PeerShardSource(self.peers))
         )
 
@@ -693,11 +693,11 @@ class Worker:
 
     def assigned(self, partitions: Collection[int]) -> None:
         """Set the assigned partitions: each is held, and delivered, as soon as its shard is folded, and no others."""
-        self.shards.assign(partitions)
+        self.shards.takeover.assign(partitions)
         withhold(self._app, self.shards.assignment.unready())
-        self._tasks.start(partial(self._fold, GLOBALS, self.shards.fold_globals))
+        self._tasks.start(partial(self._fold, GLOBALS, self.shards.takeover.fold_globals))
         for partition in partitions:
-            holding = partial(self.shards.hold, partition, self.shards.assignment.lease(partition))
+            holding = partial(self.shards.takeover.hold, partition, self.shards.assignment.lease(partition))
             self._tasks.start(partial(self._fold, partition, holding))
         if not self.settings.is_embedded:
             self._tasks.start(partial(say_when_held, self.shards.assignment))
@@ -719,8 +719,8 @@ class Worker:
     def revoked(self, partitions: Collection[int]) -> None:
         """Stop answering about the users of these partitions, until they are assigned again."""
         for partition in partitions:
-            self.shards.release(partition)
-        self.shards.unassign()
+            self.shards.assignment.release(partition)
+        self.shards.assignment.unassign()
         if not self.settings.is_embedded:
             log.info("the group shares out its partitions anew")
 
@@ -739,7 +739,7 @@ class Worker:
         """Fold global memories, which another worker may have decided; without the log, go on with what is folded."""
         if not self.settings.is_embedded:
             with suppress(TimeoutError, ShardUnavailable):
-                await asyncio.wait_for(self.shards.fold_globals(), GLOBALS_SECONDS)
+                await asyncio.wait_for(self.shards.takeover.fold_globals(), GLOBALS_SECONDS)
 
     def write_note(self, note: dict[str, object]) -> None:
         """Leave a note for commands on this machine: which process holds the data directory, and where it listens."""

@@ -338,7 +338,9 @@ class ImmediateDecisions:
             value = codec.encode_cached(decision)
             after = state_after(state, decision, value, {})
             self._shards.of(owner).ledger.foreseen.add(state, decision, after)
-            record = decision_record(*self._shards.ledger_of(owner), owner, decision, value, span.traceparent)
+            record = decision_record(
+                *self._shards.resolve(owner).ledger_place, owner, decision, value, span.traceparent
+            )
         except (Undecidable, Unfit, NotHeld, ShardDamaged, ShardUnavailable):
             return None  # the agent meets it again, and does what is to be done then
         return _Made(asked, decision, record, span.traceparent, after)

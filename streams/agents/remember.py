@@ -205,7 +205,7 @@ class Remember:
 
     async def decided(self, owner: Owner, item_id: str) -> None:
         """Wait until an item is decided and folded here."""
-        if self._shards.damage(owner) is None:
+        if self._shards.resolve(owner).damage is None:
             await self._shards.load(owner)
         while not is_decided(self._shards.folded_state(owner), item_id):
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -279,7 +279,7 @@ class Remember:
 
         Raises HistoryDamaged where all users of the partition are concerned: everything waits for the log to be whole.
         """
-        if (damage := self._shards.damage(owner)) is None:
+        if (damage := self._shards.resolve(owner).damage) is None:
             await self._shards.load(owner)
             return deque(items)
         if damage.user == PARTITION:
@@ -392,7 +392,7 @@ class Remember:
 
         What is folded together is told of in the trace of the last one.
         """
-        topic, partition = self._shards.ledger_of(owner)
+        topic, partition = self._shards.resolve(owner).ledger_place
         records = [
             decision_record(topic, partition, owner, one.decision, one.value, one.traceparent) for one in decisions
         ]

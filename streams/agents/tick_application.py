@@ -157,7 +157,7 @@ class TickApplication:
     async def _decide_wakes(self, state: UserState, tick: WakeDue, place: ItemPosition) -> Decision | None:
         """Decide on a user's wakes, in a thread where they choose from many memories."""
         everyone_is = Owner(state.owner.tenant, GLOBAL_USER)
-        if self._shards.damage(everyone_is) is not None:
+        if self._shards.resolve(everyone_is).damage is not None:
             return None
         everyone = self._shards.state(everyone_is)
         deciding = partial(decide_tick, state, tick, place, self._parameters, everyone=everyone)
@@ -175,7 +175,7 @@ class TickApplication:
 
     def _whole(self, owners: Iterable[Owner]) -> list[Owner]:
         """Return those whose history is whole: nothing is decided on the others."""
-        return [owner for owner in owners if self._shards.damage(owner) is None]
+        return [owner for owner in owners if self._shards.resolve(owner).damage is None]
 
 
 def place_of(record: Record) -> ItemPosition:

@@ -90,7 +90,7 @@ async def produce(worker: Worker, *values: bytes, key: bytes = XIAOMING.key) -> 
 
 def remembered(worker: Worker) -> list[str]:
     """Return what is remembered, in the order of the words."""
-    memories = [m for owner in worker.shards.owners() for m in worker.shards.state(owner).memories.values()]
+    memories = [m for owner in worker.shards.users.owners() for m in worker.shards.state(owner).memories.values()]
     return sorted(m.content for m in memories)
 
 

@@ -364,7 +364,7 @@ async def _listed(
 async def _erased(
     worker: Worker, tenant: str, memory_id: str, user_id: str | None, command_id: str, *, is_preview: bool
 ) -> Response:
-    known = worker.shards.erased_memory(tenant, memory_id)
+    known = worker.shards.users.erased_memory(tenant, memory_id)
     owner = known[0] if known is not None else owner_of(worker.queries, tenant, memory_id, user_id)
     with _as_problems():
         if is_preview:

@@ -404,7 +404,7 @@ class Erasures:
 
     def _memory_event(self, owner: Owner, memory_id: str) -> MemoryErased | None:
         """Return the decision about a memory's erasure; None if there is none yet."""
-        found = self._shards.erased_memory(owner.tenant, memory_id)
+        found = self._shards.users.erased_memory(owner.tenant, memory_id)
         if found is None:
             return None
         decisions = self._shards.of(owner).ledger.decided(owner, found[1])
