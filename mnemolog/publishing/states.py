@@ -202,7 +202,7 @@ class EventStates:
 
     def _why_nothing(self, owner: Owner, event_id: str) -> str:
         """Return why nothing of an event is worth remembering, as far as its words tell."""
-        found = self._shards.of(owner).observations.turn(owner, event_id)
+        found = self._shards.of(owner).turns.turn(owner, event_id)
         if not self._is_kept(owner, event_id):
             return NOT_TO_KEEP
         if found is None or found.message.role != "user":
@@ -216,8 +216,8 @@ class EventStates:
 
     def _is_kept(self, owner: Owner, event_id: str) -> bool:
         """Return whether the user lets a turn be kept as it was said."""
-        observations = self._shards.of(owner).observations
-        said, kept = observations.turn(owner, event_id), observations.told(owner, event_id)
+        turns = self._shards.of(owner).turns
+        said, kept = turns.turn(owner, event_id), turns.kept(owner, event_id)
         return said is None or (kept is not None and kept.message.content == said.message.content)
 
     def _redacted(self, owner: Owner, seen: Seen) -> dict[str, int]:
@@ -227,7 +227,7 @@ class EventStates:
         """
         if seen.kind == SessionEnded.__name__:
             return {}
-        found = self._shards.of(owner).observations.turn(owner, seen.event_id)
+        found = self._shards.of(owner).turns.turn(owner, seen.event_id)
         if found is None:
             return {}
         turn = found.message

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from projections.partitions.shards import Shards
     from projections.queries.filters import Filters
     from projections.queries.search import FoundTurn, Pool, Question
-    from projections.shard.observation_lookup import Turn
+    from projections.shard.rows.published_turns import Turn
     from projections.shard.turn_statistics import TurnStatistics
     from projections.state.memory import Memory, UserState
     from schemas.messages.decision import Decision
@@ -200,7 +200,7 @@ class Queries:
 
     def turns(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
         """Return a session's most recent turns, of all or of those with an agent, oldest first."""
-        return self._shards.of(owner).observations.turns(owner, session_id, limit, agent_id)
+        return self._shards.of(owner).turns.of_session(owner, session_id, limit, agent_id)
 
     async def profile(
         self,
@@ -285,7 +285,7 @@ class Queries:
             message = observation_of_record(record)
             words: str | None = text_of(message)
             if isinstance(message, TurnRecorded) and message.infer:
-                told = self._shards.of(owner).observations.told(owner, event_id)
+                told = self._shards.of(owner).turns.kept(owner, event_id)
                 words = None if told is None else told.message.content  # what the user asked not to keep is not shown
             found.append(
                 {

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from projections.queries.relevance import Evidence
     from projections.queries.turns.index import Scored, TurnMatches
     from projections.queries.turns.meaning import TurnMeanings
-    from projections.shard.observation_lookup import Turn
+    from projections.shard.rows.published_turns import Turn
     from projections.state.memory import Memory, UserState
 
 LEAST_COSINE: Final = -1.0
@@ -374,7 +374,7 @@ class IndexSearch:
 
     def zone_of(self, owner: Owner) -> tzinfo:
         """Return by which clock a user lives now: that of the newest turn that names one, else the default."""
-        return self._shards.of(owner).observations.last_zone(owner) or self._zone
+        return self._shards.of(owner).turns.last_zone(owner) or self._zone
 
     async def views(self, query: str) -> Sequence[View]:
         """Return what a query means in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""

@@ -19,6 +19,7 @@ from projections.shard.log_position import ends_of, record_digest
 from projections.shard.observation_lookup import ObservationLookup
 from projections.shard.observations import ObservationsFold, remove_before
 from projections.shard.rows.damage import PARTITION, first_gap
+from projections.shard.rows.published_turns import PublishedTurns
 from projections.shard.rows.session_turns import SessionTurns
 from projections.shard.tables import begin_build, connect, end_build
 from projections.shard.turn_statistics import TurnStatistics
@@ -97,6 +98,7 @@ class Shard:
         self.ledger = LedgerFold(self._connection, partition, self._belongs, self.ledger_topic)
         self.dead_letters = DeadLettersFold(self._connection, self.ledger.erased_users)
         self.observations = ObservationLookup(self._connection, self.partition, self.dead_letters)
+        self.turns = PublishedTurns(self._connection)
         self.session_turns = SessionTurns(self._connection)
         self.turn_statistics = TurnStatistics(self._connection)
         caches = (self.ledger.erased_users.forget, self.observations.forget_recent, self.turn_statistics.forget)

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from projections.partitions.assignment import Lease
     from projections.partitions.shards import Shards
-    from projections.shard.observation_lookup import Answered, Turn
+    from projections.shard.observation_lookup import Answered
+    from projections.shard.rows.published_turns import Turn
     from schemas.log import Log, NewRecord, Position, Record
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from schemas.messages.observations import Observation
@@ -441,8 +442,8 @@ class Observe:
         at = first.position
         with suppress(ShardUnavailable):  # else what was before it may not be there yet
             await self._shards.up_to(at.topic, at.partition, at.offset)
-        observations = self._shards.of(owner).observations
-        turns = observations.turns_before(owner, session_id, window.agent_id, at.offset, MOST_BACK)
+        published = self._shards.of(owner).turns
+        turns = published.before(owner, session_id, window.agent_id, at.offset, MOST_BACK)
         earlier: list[Piece] = []
         if is_read and goes_on:
             earlier = [piece for turn in reversed(turns) for piece in self._told(owner, turn, at)]
@@ -450,14 +451,14 @@ class Observe:
             since = first.recorded_at - ANSWERED_WITHIN
             told = (piece for turn in turns[:1] for piece in self._told(owner, turn, at))
             earlier = [piece for piece in told if piece.speaker == "assistant" and piece.recorded_at >= since]
-        users = (event_id for event_id, _ in turns if _is_users(observations.turn(owner, event_id)))
+        users = (event_id for event_id, _ in turns if _is_users(published.turn(owner, event_id)))
         before = next(users, None) if is_withdrawal else None
         return replace(window, before=before, pieces=(*earlier, *window.pieces), earlier=len(earlier))
 
     def _told(self, owner: Owner, turn: tuple[str, int], at: Position) -> list[Piece]:
         """Return the last piece of what its user lets be kept of a turn that stands in the partition of a position."""
         event_id, offset = turn
-        told = self._shards.of(owner).observations.told(owner, event_id)
+        told = self._shards.of(owner).turns.kept(owner, event_id)
         if told is None:
             return []
         pieces = pieces_of(told.message, told.recorded_at, replace(at, offset=offset), zone=self._zone)

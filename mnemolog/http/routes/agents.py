@@ -26,7 +26,7 @@ from projections.queries.filters import Filters
 from projections.queries.queries import Queries
 from projections.queries.validity import dated_view
 from projections.shard.errors import ShardUnavailable
-from projections.shard.observation_lookup import Turn
+from projections.shard.rows.published_turns import Turn
 from projections.state.memory import ACTIVE, SUPERSEDED, Memory
 from projections.turns import chosen, in_turns
 from schemas.identity import Owner, check_user_id

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from projections.index.embedded.bm25 import Mask, Scores
     from projections.partitions.shards import Shards
     from projections.queries.turns.vectors import UserMeanings
-    from projections.shard.observation_lookup import Turn
+    from projections.shard.rows.published_turns import Turn
     from projections.shard.shard import Shard
     from schemas.identity import Owner
 
@@ -254,9 +254,9 @@ class UserWords:
         known = self._told.get(row)
         if known is not None and known[0] == length:
             return known[1]
-        observations, event_id = self.shard.observations, self.event_ids[row]
+        turns, event_id = self.shard.turns, self.event_ids[row]
         is_plain = self._is_whole and self._sessions[row] not in self._withheld
-        turn = observations.turn(owner, event_id) if is_plain else observations.told(owner, event_id)
+        turn = turns.turn(owner, event_id) if is_plain else turns.kept(owner, event_id)
         if len(self._told) >= MAX_TOLD:
             self._told.clear()
             self._told_bytes = 0
@@ -381,8 +381,8 @@ class TurnIndex:
 
     async def newest(self, owner: Owner, count: int) -> UserWords:
         """Return the words of a user's newest turns alone, at most so many, without keeping them. Raises NotHeld."""
-        turns = (shard := self._shards.of(owner)).observations
-        words = UserWords(shard, turns.removals, turns.offset_of_newest(owner, count))
+        shard = self._shards.of(owner)
+        words = UserWords(shard, shard.observations.removals, shard.turns.offset_of_newest(owner, count))
         words.read_to.update((topic, shard.offset(topic)) for topic in SHOWN_TOPICS)
         await self._read_on(owner, words)
         return words
@@ -391,8 +391,7 @@ class TurnIndex:
         shard = self._shards.of(owner)
         words = self._users.get(owner)
         if words is None or words.shard is not shard or not words.is_current:
-            turns = shard.observations
-            words = UserWords(shard, turns.removals, turns.offset_of_newest(owner, MAX_TURNS))
+            words = UserWords(shard, shard.observations.removals, shard.turns.offset_of_newest(owner, MAX_TURNS))
             self._users.put(owner, words, words.nbytes)
         return words
 
@@ -439,16 +438,14 @@ def source_of(turn: Turn) -> str:
 
 def _parts(owner: Owner, words: UserWords) -> Iterator[tuple[str, list[tuple[int, Turn]]]]:
     """Yield what was folded since, by topic; a topic of which nothing was folded is not asked for."""
-    observations, read_to = words.shard.observations, words.read_to
+    published, read_to = words.shard.turns, words.read_to
     if (folded := words.shard.offset(CONVERSATIONS.name)) != read_to.get(CONVERSATIONS.name):
-        while words.is_current and (turns := observations.turns_after(owner, words.reached, _AT_ONCE)):
+        while words.is_current and (turns := published.after(owner, words.reached, _AT_ONCE)):
             yield CONVERSATIONS.name, turns
         read_to[CONVERSATIONS.name] = folded
     for topic in SHOWN_TOPICS:
         if (folded := words.shard.offset(topic)) == read_to.get(topic):
             continue
-        while words.is_current and (
-            shown := observations.shown_after(owner, topic, words.reached_shown[topic], _AT_ONCE)
-        ):
+        while words.is_current and (shown := published.shown_after(owner, topic, words.reached_shown[topic], _AT_ONCE)):
             yield topic, shown
         read_to[topic] = folded

@@ -161,8 +161,8 @@ async def test_the_recent_turns_of_a_session_come_oldest_first_and_once(bench: W
     await shard.catch_up()
     shard.fold(CONVERSATIONS.name, records)
     shard.fold(CONVERSATIONS.name, records)
-    assert [t.message.content for t in shard.observations.turns(XIAOMING, "s1", 3)] == ["第1句", "第2句", "第3句"]
-    assert len(shard.observations.turns(XIAOMING, "s1", 99)) == 4
+    assert [t.message.content for t in shard.turns.of_session(XIAOMING, "s1", 3)] == ["第1句", "第2句", "第3句"]
+    assert len(shard.turns.of_session(XIAOMING, "s1", 99)) == 4
 
 
 async def test_the_reserved_owner_of_ticks_is_no_user(bench: Workbench):
