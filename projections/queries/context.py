@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.profile.ranked_memories import RankedMemories
+    from projections.queries.answers import SearchResult
     from projections.queries.context_text import Language
     from projections.queries.filters import Filters
     from projections.queries.queries import Queries
-    from projections.queries.search import Found, Pool, SearchResult
+    from projections.queries.search import Found, Pool
     from projections.state.memory import Memory
     from schemas.identity import Owner
     from schemas.vocabulary.words import Tier
@@ -160,7 +161,7 @@ class Contexts:
 
         Where it was found by words alone, which episodes are near is not known, and there are none.
         """
-        index_search = self._queries.index_search
+        index_search, answers = self._queries.index_search, self._queries.answers
         views = await index_search.views_if_there(asked.query)
         sees = self._queries.sees(owner, visibility)
 
@@ -182,13 +183,13 @@ class Contexts:
             # what was shown is nobody's word, and a context goes to a model as it stands
             said = replace(filters, exclude_sources=(*asked.exclude_sources, *SHOWN.values()))
             more = replace(question, filters=said, limit=len(memories) + asked.top_k)
-            both = index_search.with_turns(owner, found, memories, more, self._hides(owner, visibility))
-        result = index_search.answered(found, both)
+            both = answers.with_turns(owner, found, memories, more, self._hides(owner, visibility))
+        result = answers.of(found, both)
         least = result.line if asked.min_relevance is None else asked.min_relevance
         if len(relevant) < asked.top_k and filters.kind is None and found.deepest >= threshold:
             found, relevant = await pool(EPISODIC)  # more of them may be below what was found
         if asked.similarity_threshold is None:
-            relevant = index_search.answered(found, relevant).least(least).found
+            relevant = answers.of(found, relevant).least(least).found
         return result.least(least), relevant
 
     def _coming(

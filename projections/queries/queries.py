@@ -9,9 +9,10 @@ from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser, place_of
 from projections.profile.visibility import Visibility
+from projections.queries.answers import Answers
 from projections.queries.history import history
 from projections.queries.memory_rows import sees_all
-from projections.queries.search import Found, IndexSearch, SearchResult
+from projections.queries.search import IndexSearch
 from projections.queries.views import memory_view
 from projections.shard.ledger import decisions_in_steps
 from projections.state.intimacy import last_kept
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Embedder
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
+    from projections.queries.answers import SearchResult
     from projections.queries.filters import Filters
-    from projections.queries.search import FoundTurn, Pool, Question
+    from projections.queries.search import Found, FoundTurn, Pool, Question
     from projections.shard.rows.published_turns import Turn
     from projections.shard.turn_statistics import TurnStatistics
     from projections.state.memory import Memory, UserState
@@ -62,6 +64,7 @@ class Queries:
         """`makes_turn_vectors` and `zone` as for IndexSearch."""
         self._shards = shards
         self.index_search = IndexSearch(shards, index_sync, embedder, makes_turn_vectors=makes_turn_vectors, zone=zone)
+        self.answers = Answers(shards, self.index_search.turn_index, self.index_search.vectors)
         self._ranked = RankedMemoriesByUser()
 
     async def close(self) -> None:
@@ -157,7 +160,7 @@ class Queries:
         By words alone while the embedder is away. Raises NotHeld, IndexUnavailable, EmbedderRefused.
         """
         pool = await self._pool(owner, question, now, visibility)
-        return self.index_search.answered(pool, pool.best(question.limit, question.min_score))
+        return self.answers.of(pool, pool.best(question.limit, question.min_score))
 
     async def search_said(
         self,
@@ -176,7 +179,7 @@ class Queries:
         def hides(text: str) -> bool:
             return visibility is Visibility.NAME_ONLY if ranked is None else ranked.names_sensitive(text, visibility)
 
-        return self.index_search.answered(pool, self.index_search.with_turns(owner, pool, memories, question, hides))
+        return self.answers.of(pool, self.answers.with_turns(owner, pool, memories, question, hides))
 
     async def _pool(self, owner: Owner, question: Question, now: datetime, visibility: Visibility) -> Pool:
         views = await self.index_search.views_if_there(question.text)

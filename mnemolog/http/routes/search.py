@@ -15,9 +15,10 @@ from mnemolog.http.routing import answer, routes, takes_long
 from mnemolog.http.tracing import note_found
 from mnemolog.worker.worker import Worker
 from projections.profile.upcoming import when
+from projections.queries.answers import SearchResult
 from projections.queries.filters import Filters
 from projections.queries.relevance import load
-from projections.queries.search import Found, FoundTurn, Question, SearchResult
+from projections.queries.search import Found, FoundTurn, Question
 from projections.queries.validity import dated_view
 from projections.queries.views import turn_view
 from projections.state.memory import Memory
