@@ -158,9 +158,9 @@ async def _ask(worker: Worker, console: Console) -> None:
     file = resources.files("mnemolog.sample") / "questions.json"
     questions: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))
     for question in questions:
-        owner = Owner("default", question["user"])
+        held = worker.shards.resolve(Owner("default", question["user"]))
         asked = Question(text=question["query"], filters=Filters(agent_id=question.get("agent")), limit=3)
-        hits = (await worker.queries.search(owner, asked, now=START)).found
+        hits = (await worker.queries.search(held, asked, now=START)).found
         console.print(f"[bold]{question['query']}[/bold]")
         for hit in hits:
             console.print(f"  {hit.ranked.score:.2f}  {hit.memory.content}")

@@ -357,7 +357,9 @@ class Worker:
         rules = self._rules or (self.extractor if isinstance(self.extractor, OwnWords) else None)
         if rules is None:
             return None
-        return FactReader(rules, self._known.of, self.queries.zone_of, self.policies.of)
+        return FactReader(
+            rules, self._known.of, lambda o: self.queries.zone_of(self.shards.resolve(o)), self.policies.of
+        )
 
     def _build_agents(self) -> None:
         """Build the three agents, their pools, and the schedulers of ticks."""
@@ -375,7 +377,7 @@ class Worker:
             self.shards,
             self.index_sync,
             self.embedder,
-            visibility=lambda owner, agent_id: self.contexts.visibility(owner, agent_id),  # noqa: PLW0108 - as above
+            visibility=lambda held, agent_id: self.contexts.visibility(held, agent_id),  # noqa: PLW0108 - as above
             tokens=settings.known_tokens,
         )
         self.observe = Observe(

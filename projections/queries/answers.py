@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from projections.embedding.embedder import Vectors
     from projections.index.embedded.bm25 import Scores
-    from projections.partitions.shards import Shards
+    from projections.partitions.held import Held
     from projections.queries.filters import Filters
     from projections.queries.ranking import Rows
     from projections.queries.relevance import Evidence
@@ -70,14 +70,13 @@ class SearchResult(Generic[FoundT]):
 class Answers:
     """What a search answers of a pool: a thing once, whether a turn or a memory says it, and nothing that is hidden."""
 
-    def __init__(self, shards: Shards, turn_index: TurnIndex, vectors: MemoryVectors) -> None:
-        self._shards = shards
+    def __init__(self, turn_index: TurnIndex, vectors: MemoryVectors) -> None:
         self._turn_index = turn_index
         self._vectors = vectors
 
     def with_turns(
         self,
-        owner: Owner,
+        held: Held,
         pool: Pool,
         memories: list[Found],
         question: Question,
@@ -92,7 +91,7 @@ class Answers:
         chosen: list[Found | FoundTurn] = []
         told: dict[str, list[Found]] = {}
         citing, shown = _by_source(memories), set[str]()
-        turns = self._turns(owner, pool, question.filters, hides, with_past=question.with_past)
+        turns = self._turns(held, pool, question.filters, hides, with_past=question.with_past)
         parts: tuple[Iterable[Found | FoundTurn], ...] = (memories, turns)
         # Of equal scores the memory comes first: it is the shorter. Turns are read as far as they come to a place.
         for ranked in merge(*parts, key=lambda one: -_score(one)):
@@ -104,13 +103,13 @@ class Answers:
             if isinstance(found, Found):
                 for event_id in found.memory.source_ids:
                     told.setdefault(event_id, []).append(found)
-            elif self._is_told(owner, pool, found, told):
+            elif self._is_told(held.owner, pool, found, told):
                 continue
             if _id_of(found) not in shown:
                 chosen.append(found)
                 shown.add(_id_of(found))
         if pool.turns is not None:
-            self._turn_index.count(owner, pool.turns.words)
+            self._turn_index.count(held.owner, pool.turns.words)
         return chosen
 
     def of(self, pool: Pool, found: list[FoundT]) -> SearchResult[FoundT]:
@@ -191,7 +190,7 @@ class Answers:
         return sum(rarity(word) for word in said & remembered) > TOLD_SHARE * weight
 
     def _turns(
-        self, owner: Owner, pool: Pool, filters: Filters, hides: Callable[[str], bool], *, with_past: bool
+        self, held: Held, pool: Pool, filters: Filters, hides: Callable[[str], bool], *, with_past: bool
     ) -> Iterator[FoundTurn]:
         """Yield the turns that pass the filters and are neither forgotten nor hidden, best first.
 
@@ -199,7 +198,7 @@ class Answers:
         """
         if pool.turns is None or not filters.accept_turns:
             return
-        observations, memories = self._shards.of(owner).observations, self._shards.state(owner).memories
+        observations, memories = held.shard.observations, held.state.memories
 
         words = pool.turns.words
 
@@ -222,15 +221,15 @@ class Answers:
         meanings = pool.meanings
         meant = None if meanings is None or not meanings.is_between_languages else meanings.matches()
         for ranked in pool.turns.ranked(score, meant):
-            citing = [memories[i] for i in observations.citing(owner, ranked.event_id) if i in memories]
+            citing = [memories[i] for i in observations.citing(held.owner, ranked.event_id) if i in memories]
             if any(memory.status == FORGOTTEN for memory in citing):
                 continue
             over = superseded_by(citing, pool.at)
-            if (over is not None and not with_past) or (turn := words.told(owner, ranked.row)) is None:
+            if (over is not None and not with_past) or (turn := words.told(held.owner, ranked.row)) is None:
                 continue
             said_at = effective_time(turn.message, turn.recorded_at)
             if filters.accept_turn(turn.message.session_id, said_at, source_of(turn)) and not hides(said_by(turn)):
-                yield FoundTurn(owner, turn, ranked.score, ranked.words, ranked.meaning, over)
+                yield FoundTurn(held.owner, turn, ranked.score, ranked.words, ranked.meaning, over)
 
 
 def _id_of(found: Found | FoundTurn) -> str:

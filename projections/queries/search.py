@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from projections.embedding.languages import View
     from projections.index.centre import Centre
     from projections.index.embedded.bm25 import Mask
+    from projections.partitions.held import Held
     from projections.partitions.shards import Shards
     from projections.profile.slot_asked import SlotAsked
     from projections.queries.ranking import Ranked, Rows
@@ -125,6 +126,8 @@ class FoundTurn:
 class Asked:
     """A question as the index is asked."""
 
+    whose: Sequence[Held]
+    """The user whose memories are searched, and the owner of global ones, as far as they are asked for."""
     question: Question
     tokens: tuple[str, ...]
     views: Sequence[View]
@@ -143,6 +146,10 @@ class Asked:
     def at(self) -> datetime:
         """The instant for which it is answered."""
         return self.question.as_of or self.now
+
+    def state_of(self, held: Held) -> UserState:
+        """Return the state of an owner that is searched. Raises NotHeld."""
+        return held.state if self.past is None else self.past[held.owner]
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +365,7 @@ class IndexSearch:
         self.vectors = MemoryVectors(shards)
         self._questions = QuestionViews(embedder)
         self._scale = ReferenceScale()
-        self.turn_index = TurnIndex(shards)
+        self.turn_index = TurnIndex()
         encoder = partial(multilingual, embedder) if makes_turn_vectors else None
         self.turn_vectors = TurnVectorMaking(shards, encoder, self.turn_index)
         self._turn_meaning = TurnMeaning(encoder, self.turn_vectors)
@@ -367,9 +374,9 @@ class IndexSearch:
         self._past_states = asyncio.Semaphore(1)
         """Held while one is made: several threads that compute take the interpreter's lock from the event loop."""
 
-    def zone_of(self, owner: Owner) -> tzinfo:
+    def zone_of(self, held: Held) -> tzinfo:
         """Return by which clock a user lives now: that of the newest turn that names one, else the default."""
-        return self._shards.of(owner).turns.last_zone(owner) or self._zone
+        return held.shard.turns.last_zone(held.owner) or self._zone
 
     async def views(self, query: str) -> Sequence[View]:
         """Return what a query means in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
@@ -379,23 +386,19 @@ class IndexSearch:
         """Return what a query means in each space; none while the embedder is away. Raises EmbedderRefused."""
         return await self._questions.of(query)
 
-    async def past_state(self, owner: Owner, as_of: datetime) -> UserState:
+    async def past_state(self, held: Held, as_of: datetime) -> UserState:
         """Return a user's state as it was effective then, made in a thread: of a large user it takes a second.
 
         One is made at a time.
         """
         async with self._past_states:
-            await self._shards.load(owner)
-            decisions = await in_turns(decisions_in_steps(lambda: self._shards.of(owner).ledger, owner))
-            return await asyncio.to_thread(state_at, owner, [decision for _, decision in decisions], as_of)
-
-    def _state(self, asked: Asked, owner: Owner) -> UserState:
-        """Return the state that is searched."""
-        return self._shards.state(owner) if asked.past is None else asked.past[owner]
+            await held.load()
+            decisions = await in_turns(decisions_in_steps(lambda: held.shard.ledger, held.owner))
+            return await asyncio.to_thread(state_at, held.owner, [decision for _, decision in decisions], as_of)
 
     async def pool(
         self,
-        owner: Owner,
+        held: Held,
         question: Question,
         views: Sequence[View],
         *,
@@ -411,41 +414,43 @@ class IndexSearch:
         memories are about has its share in each score.
         """
         while True:
-            pool = await self._pool(owner, question, views, now=now, sees=sees)
+            pool = await self._pool(held, question, views, now=now, sees=sees)
             if not is_outdated(self._embedder, views):
                 return pool
             views = await self.views_if_there(question.text)
 
     async def _pool(
-        self, owner: Owner, question: Question, views: Sequence[View], *, now: datetime, sees: Callable[[Memory], bool]
+        self, held: Held, question: Question, views: Sequence[View], *, now: datetime, sees: Callable[[Memory], bool]
     ) -> Pool:
         """Return what both legs found by one set of views."""
         words = terms(question.text)
         at = question.as_of or now
-        past = None
+        shared = self._shards.resolve(Owner(held.owner.tenant, GLOBAL_USER))
+        is_personal, past = question.scope in {"all", "personal"}, None
         if question.as_of is not None and question.as_of < now:
-            both = (owner, Owner(owner.tenant, GLOBAL_USER))
-            past = {one: await self.past_state(one, question.as_of) for one in both}
+            past = {one.owner: await self.past_state(one, question.as_of) for one in (held, shared)}
         turns = meanings = None
-        if question.scope in ("all", "personal"):
+        if is_personal:
             agent_id = question.filters.agent_id
-            turns = await self.turn_index.matches(owner, words, agent_id, at)
+            turns = await self.turn_index.matches(held, words, agent_id, at)
             if views:
                 try:
-                    meanings = await self._turn_meaning.near(owner, turns, question.text, views)
+                    meanings = await self._turn_meaning.near(held.owner, turns, question.text, views)
                 except EmbedderUnavailable as error:  # it went away between the two: all is found by words
                     self._questions.missed(error)
                     views = ()
         span = None
         if question.understand_time and may_name_time(question.text):
-            span = named_span(question.text, at, self.zone_of(owner))
+            span = named_span(question.text, at, self.zone_of(held))
         slot = slot_asked(question.text)
         plans = slot is None and asks_for_plans(question.text)
-        asked = Asked(question, words, views, now, past, span, slot, plans)
-        found, deepest = await self._hits(owner, asked, turns, sees, meanings)
+        is_shared = question.scope == "global" or (question.scope == "all" and question.include_global)
+        whose = [*([held] if is_personal else []), *([shared] if is_shared else [])]
+        asked = Asked(whose, question, words, views, now, past, span, slot, plans)
+        found, deepest = await self._hits(asked, turns, sees, meanings)
         slots, passed = dict[str, float](), frozenset[str]()
-        if (asked.slot is not None or plans) and found and found[0].owner == owner:
-            found[0], slots, passed = self._with_slots(found[0], asked, sees)
+        if (asked.slot is not None or plans) and found and found[0].owner == held.owner:
+            found[0], slots, passed = self._with_slots(held, found[0], asked, sees)
         for some in found:
             self._memory_rows.count(some.owner, some.table)
         found = _once(found)
@@ -484,10 +489,10 @@ class IndexSearch:
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
         best = [found for found in best if found.ranked.score >= HOP_SCORE * best[0].ranked.score]
-        mine = centres.get(owner, ())
+        mine = centres.get(held.owner, ())
         hop = self._hop(asked, pool, best, mine[0][1] if len(views) == 1 and mine else None)
         # without turns: the memories that came from those that match are shown already
-        further, _ = await self._hits(owner, hop, None, sees)
+        further, _ = await self._hits(hop, None, sees)
         return pool.with_hop(further)
 
     def _centres(self, asked: Asked, found: Candidates) -> list[tuple[Rows, Centre]]:
@@ -517,7 +522,7 @@ class IndexSearch:
         return centres
 
     def _with_slots(
-        self, found: Candidates, asked: Asked, sees: Callable[[Memory], bool]
+        self, held: Held, found: Candidates, asked: Asked, sees: Callable[[Memory], bool]
     ) -> tuple[Candidates, dict[str, float], frozenset[str]]:
         """Return candidates with those that fill the slot that is asked for, and how well memories do, by id.
 
@@ -526,10 +531,10 @@ class IndexSearch:
         slot, question, at = asked.slot, asked.question, asked.at
         if question.scope not in {"all", "personal"}:
             return found, {}, frozenset()
-        filters, owner, state = question.filters, found.owner, self._state(asked, found.owner)
+        filters, owner, state = question.filters, held.owner, asked.state_of(held)
         passed = frozenset[str]()
         if slot is None:
-            zone = partial(self.zone_of, owner)
+            zone = partial(self.zone_of, held)
             planned = {memory.memory_id: when(memory, at, zone) for memory in state.memories.values()}
             filled = {
                 memory_id: 1.0
@@ -592,37 +597,32 @@ class IndexSearch:
 
     async def _hits(
         self,
-        owner: Owner,
         asked: Asked,
         turns: TurnMatches | None,
         sees: Callable[[Memory], bool],
         meanings: TurnMeanings | None = None,
     ) -> tuple[list[Candidates], float]:
         """Return what both legs found that is shown, by whose it is, and the cosine below which there may be more."""
-        question = asked.question
-        whose = [owner] if question.scope in {"all", "personal"} else []
-        if question.scope == "global" or (question.scope == "all" and question.include_global):
-            whose.append(Owner(owner.tenant, GLOBAL_USER))
         found, deepest = [], LEAST_COSINE
-        for one in whose:
-            state = self._state(asked, one)
+        for one in asked.whose:
+            state = asked.state_of(one)
             if not state.memories:
                 continue
             some, below = await self._hits_of(one, state, asked, sees)
-            if one == owner and turns is not None:
-                rows = _others(self._cited(state, some.table, turns, meanings), some)
+            if turns is not None and not one.owner.is_global:
+                rows = _others(self._cited(one, state, some.table, turns, meanings), some)
                 if len(rows):
-                    shown = some.table.shown(rows, one, asked.at, question.filters, sees=sees)
+                    shown = some.table.shown(rows, one.owner, asked.at, asked.question.filters, sees=sees)
                     some = some.beside(shown)
             found.append(some)
             deepest = max(deepest, below)
         return found, deepest
 
     async def _hits_of(
-        self, owner: Owner, state: UserState, asked: Asked, sees: Callable[[Memory], bool]
+        self, held: Held, state: UserState, asked: Asked, sees: Callable[[Memory], bool]
     ) -> tuple[Candidates, float]:
         """Return what both legs found of one owner's memories, and the cosine below which there may be more."""
-        question, filters = asked.question, asked.question.filters
+        question, filters, owner = asked.question, asked.question.filters, held.owner
         view = asked.views[0] if asked.views else None
         query = IndexQuery(
             tenant=owner.tenant,
@@ -642,7 +642,7 @@ class IndexSearch:
         )
         unconditional = replace(filters, condition=None) if filters.condition is not None else filters
         while True:
-            legs = await self._legs(owner, state, query, asked)
+            legs = await self._legs(held, state, query, asked)
             table = self._memory_rows.of(state) if asked.past is None else MemoryRows()
             keyword, semantic = Leg.of(legs.keyword), Leg.of(legs.semantic)
             ids = keyword.ids + semantic.ids
@@ -652,7 +652,7 @@ class IndexSearch:
             shown = table.shown(_different(rows, len(table)), owner, asked.at, unconditional, sees=sees)
             memories, importance = table.memories(shown), table.importance(shown)
             if asked.past is None and not right.all():
-                await self._note_wrong(owner, state, {ids[place] for place in np.flatnonzero(~right).tolist()})
+                await self._note_wrong(held, state, {ids[place] for place in np.flatnonzero(~right).tolist()})
             if len(shown) >= question.limit or len(shown) >= len(set(ids)) or query.limit >= len(state.memories):
                 break
             # The index does not know expiry: some of its hits may be hidden, and visible ones lie deeper.
@@ -671,19 +671,21 @@ class IndexSearch:
         below = float(right_scores.min()) if len(right_scores) >= query.limit else LEAST_COSINE
         return Candidates(owner, table, shown, memories, cosines, words, importance, places, legs.vectors), below
 
-    async def _note_wrong(self, owner: Owner, state: UserState, wrong: set[str]) -> None:
+    async def _note_wrong(self, held: Held, state: UserState, wrong: set[str]) -> None:
         """Have memories written to the index again of which it has something else than the shard."""
         if any(memory_id not in state.memories for memory_id in wrong):
             # of another log, or decided by another worker, who has the user now
-            await self._shards.come_to_end(owner)
-        self._index_sync.mark_dirty(owner, wrong)
+            await self._shards.come_to_end(held.owner)
+        self._index_sync.mark_dirty(held.owner, wrong)
 
-    def _cited(self, state: UserState, table: MemoryRows, turns: TurnMatches, meanings: TurnMeanings | None) -> Rows:
+    def _cited(
+        self, held: Held, state: UserState, table: MemoryRows, turns: TurnMatches, meanings: TurnMeanings | None
+    ) -> Rows:
         """Return the rows of memories that came from the turns that match best, by their words or by their meaning."""
         found = turns.best(TURNS_WITH_MEMORIES)
         if meanings is not None:
             found += islice(meanings.best(), TURNS_WITH_MEMORIES)
-        return table.citing(state, found, self._shards.of(state.owner).observations.citing_each)
+        return table.citing(state, found, held.shard.observations.citing_each)
 
     def _among(self, state: UserState, asked: Asked, filters: Filters) -> frozenset[str] | None:
         """Return the active memories that meet what an index knows nothing of; None for every one."""
@@ -692,17 +694,17 @@ class IndexSearch:
         columns = self._columns.of(state) if asked.past is None else Columns(state)
         return columns.meeting(condition, asked.question.as_of or asked.now)
 
-    async def _legs(self, owner: Owner, state: UserState, query: IndexQuery, asked: Asked) -> Legs:
+    async def _legs(self, held: Held, state: UserState, query: IndexQuery, asked: Asked) -> Legs:
         """Search the index by the words and by each view; a memory is in one space, and found by one view at most."""
         views = asked.views
         if len(views) <= 1:
-            return await self._search(owner, state, query, is_past=asked.past is not None)
+            return await self._search(held, state, query, is_past=asked.past is not None)
         queries = [
             replace(query, vector=view.vector, embedding_model=view.model, tokens=() if n else query.tokens)
             for n, view in enumerate(views)
         ]
         is_past = asked.past is not None
-        found = [await self._search(owner, state, one, is_past=is_past) for one in queries]
+        found = [await self._search(held, state, one, is_past=is_past) for one in queries]
         hits = [
             hit._replace(score=round(view.score(hit.score), SCORE_DIGITS))
             for view, legs in zip(views, found, strict=True)
@@ -712,11 +714,11 @@ class IndexSearch:
         vectors = {memory_id: vector for legs in found for memory_id, vector in legs.vectors.items()}
         return Legs(keyword=found[0].keyword, semantic=tuple(hits[: query.limit]), vectors=vectors)
 
-    async def _search(self, owner: Owner, state: UserState, asked: IndexQuery, *, is_past: bool) -> Legs:
+    async def _search(self, held: Held, state: UserState, asked: IndexQuery, *, is_past: bool) -> Legs:
         """Search the index; a past state has an index of its own, made for this one question."""
         if not is_past:
-            return await self._index_sync.search(owner, asked)
-        return await search_state(owner, state, lambda: self._shards.of(owner).ledger, self._shards.encoding, asked)
+            return await self._index_sync.search(held.owner, asked)
+        return await search_state(held.owner, state, lambda: held.shard.ledger, self._shards.encoding, asked)
 
 
 def _asking(views: Sequence[View]) -> View | None:

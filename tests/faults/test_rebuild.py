@@ -70,7 +70,7 @@ class GuardedEmbedder(HashEmbedder):
 
 
 async def found(worker: Worker) -> list[str]:
-    hits = await worker.queries.search(LIN, Question(text="咖啡"), now=START)
+    hits = await worker.queries.search(worker.shards.resolve(LIN), Question(text="咖啡"), now=START)
     return [hit.memory.memory_id for hit in hits.found]
 
 
