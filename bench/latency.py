@@ -371,7 +371,7 @@ class Promised:
         decision = decide(self._shards.state(owner), answer, place, vectors, self._parameters)
         [inbox] = answer_records(partition, [answer])
         value = codec.encode_cached(decision)
-        ledger = decision_record(*self._shards.resolve(owner).ledger_place, owner, decision, value, None)
+        ledger = decision_record(self._shards.resolve(owner), decision, value, None)
         for one in (ended, *await self._log.append([inbox, ledger])):
             await self._shards.up_to(one.position.topic, one.position.partition, one.position.offset + 1)
         await self._index_sync.try_flush()

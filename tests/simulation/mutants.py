@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from projections.partitions.assignment import Lease
+    from projections.partitions.held import Held
     from projections.state.memory import UserState
     from schemas.identity import Owner
     from schemas.log import ExclusiveLog, Log, NewRecord, Record
@@ -114,12 +115,12 @@ class _AcknowledgesBeforeItAppends(Remember):
 
 
 class _UpdatesStateBeforeTheAcknowledgement(Remember):
-    async def _append(self, owner: Owner, decisions: Sequence[_Decided]) -> None:
-        ledger = self._shards.of(owner).ledger
+    async def _append(self, held: Held, decisions: Sequence[_Decided]) -> None:
+        owner, ledger = held.owner, held.shard.ledger
         for one in decisions:
             link = link_of(one.decision, one.value)
             ledger.states.keep(owner, evolve(ledger.state(owner), one.decision, events_of(one.decision), link))
-        await super()._append(owner, decisions)
+        await super()._append(held, decisions)
 
 
 class _BelievesAnyClock(TrustedClock):

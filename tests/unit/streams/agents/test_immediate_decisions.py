@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from projections.partitions.held import Held
     from projections.shard.ledger import Batch
     from schemas.log import Appended, Record
     from streams.agents.remember import Remember
@@ -154,11 +155,11 @@ class Puzzled:
         """Be the agent."""
         return getattr(self._remember, name)
 
-    def decision(self, owner: Owner, item: Any, *rest: Any) -> Decision:
+    def decision(self, held: Held, item: Any, *rest: Any) -> Decision:
         """Decide, or fail."""
         if item.envelope.event_id == self._command:
             raise RuntimeError("odd")
-        return self._remember.decision(owner, item, *rest)
+        return self._remember.decision(held, item, *rest)
 
 
 def deciding(
