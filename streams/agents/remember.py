@@ -384,10 +384,8 @@ class Remember:
         delivery.ack()
         self._notify(partition_owner(delivery.record.position.partition), tick.envelope.event_id)
 
-    async def _append_ticks(self, owner: Owner, decisions: Sequence[Decision]) -> None:
-        await self._append(
-            self._shards.resolve(owner), [_Decided(one, codec.encode_cached(one), None) for one in decisions]
-        )
+    async def _append_ticks(self, held: Held, decisions: Sequence[Decision]) -> None:
+        await self._append(held, [_Decided(one, codec.encode_cached(one), None) for one in decisions])
 
     async def _append(self, held: Held, decisions: Sequence[_Decided]) -> None:
         """Append decisions, then fold and index them. State is never updated before the log has acknowledged.
