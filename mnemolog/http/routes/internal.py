@@ -154,7 +154,7 @@ async def usage(worker: CurrentWorker) -> Response:
 @reads
 async def erasures(worker: CurrentWorker) -> Response:
     """Return this worker's list of erasures, without names."""
-    return await _answered(worker, worker.erasures.listed_here())
+    return await _answered(worker, worker.erasure_list.here())
 
 
 @router.post("/lag")
