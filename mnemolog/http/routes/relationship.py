@@ -26,8 +26,8 @@ async def emotions(
     user_id: str, query: Annotated[EmotionsAsked, Query()], worker: CurrentWorker, tenant: Tenant
 ) -> Response:
     """Return feelings over time, oldest first, with counts over all of them."""
-    owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
-    memories = (await worker.queries.state(owner, now, query.as_of)).memories
+    held, now = worker.shards.resolve(Owner(tenant, check_user_id(user_id))), worker.clock.now()
+    memories = (await worker.queries.state(held, now, query.as_of)).memories
     felt = [
         memory
         for memory in await aside(len(memories), feelings, memories.values(), query.as_of or now, query.agent_id)
@@ -45,11 +45,11 @@ async def upcoming(
     user_id: str, query: Annotated[UpcomingAsked, Query()], worker: CurrentWorker, tenant: Tenant
 ) -> Response:
     """Return dated plans and days that come back every year, the nearest first; days are those of where the user is."""
-    owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
+    held, now = worker.shards.resolve(Owner(tenant, check_user_id(user_id))), worker.clock.now()
     at = query.as_of or now
-    await fold_turns(worker.log, worker.shards, owner)  # the last one may say where that is
-    memories = (await worker.queries.state(owner, now, query.as_of)).memories
-    zone = worker.queries.zone_of(owner)
+    await fold_turns(worker.log, worker.shards, held)  # the last one may say where that is
+    memories = (await worker.queries.state(held, now, query.as_of)).memories
+    zone = worker.queries.zone_of(held)
     dates = await aside(len(memories), ahead_of, memories.values(), at, query.days, query.agent_id, zone)
     items = [_ahead(ahead) for ahead in dates[: query.limit]]
     return answer({"items": items, "total": len(dates), "as_of": instant(at)})
@@ -60,11 +60,11 @@ async def report(
     user_id: str, query: Annotated[ReportAsked, Query()], worker: CurrentWorker, tenant: Tenant
 ) -> Response:
     """Return how the relationship developed, month by month; `lang=zh` names event types in Luna's words."""
-    owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
-    await fold_turns(worker.log, worker.shards, owner)
+    held, now = worker.shards.resolve(Owner(tenant, check_user_id(user_id))), worker.clock.now()
+    await fold_turns(worker.log, worker.shards, held)
     at = query.as_of or now
-    memories = (await worker.queries.state(owner, now, query.as_of)).memories
-    intimacies = worker.queries.turn_statistics(owner).intimacies(owner, query.agent_id, at)
+    memories = (await worker.queries.state(held, now, query.as_of)).memories
+    intimacies = worker.queries.turn_statistics(held).intimacies(held.owner, query.agent_id, at)
     made = await aside(len(memories), report_of, memories.values(), intimacies, at, query.agent_id, query.lang)
     return answer(made)
 
