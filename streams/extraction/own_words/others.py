@@ -150,7 +150,7 @@ def told_of_others(
             named.setdefault(of_relation(found[0].about)[1] or found[0].about, found[0])
         whom = found and found[0]
     for one, said in told if not sentence.quotes else ():
-        yield one, replace(sentence, clauses=tuple(said), asks=False, after=(), of_another=False)
+        yield one, replace(sentence, clauses=tuple(said), asks=False, after=())
 
 
 def of_value(said: str, value: str, among: Sequence[str], whom: Other) -> str:

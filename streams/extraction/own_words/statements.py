@@ -54,7 +54,7 @@ from streams.extraction.rules.cues import cues_beside
 from streams.extraction.rules.feelings import chinese_feeling, english_feeling
 from streams.extraction.rules.finding import SHARED, Finding
 from streams.extraction.rules.screens import read_screen, shown_together
-from streams.extraction.rules.sentence_reader import goes_on_of_another, liked_of_turn_before, read_sentence
+from streams.extraction.rules.sentence_reader import liked_of_turn_before, read_sentence
 from streams.extraction.rules.traditional import as_written, simplified
 from streams.extraction.wishes.repairs import is_unclear, repaired_behind, takes_back
 
@@ -188,7 +188,6 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
     """Yield the statements of a piece of a turn, of which `own` is said and not shown."""
     pieces = window.pieces
     piece = pieces[index]
-    of_another = goes_on_of_another(pieces, index)
     asked_by, asked = question_before(window, index)
     asks = asks_in(asked) if asked else []
     taken_up = None if asked and _CUES["denies"].match(own) else _taken_up(pieces, index, own)
@@ -203,8 +202,7 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
             continue
         mends, mended_at = taken_up if number == 0 and taken_up else (None, None)
         sentence, meant = _mended(part, mends, piece)
-        of_theirs = of_another and number == 0
-        keys, event, clauses_before = _findings(meant or sentence, piece, clauses_before, of_another=of_theirs)
+        keys, event, clauses_before = _findings(meant or sentence, piece, clauses_before)
         keys += liked if number == 0 else []
         field = [] if keys else field_of(sentence)
         keys = keys or field
@@ -215,7 +213,7 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
         if answer is not None and not keys:
             keys = list(answer.keys)
             if answer.agrees_to:
-                keys, _, _ = _findings(answer.agrees_to, piece, (), of_another=False)
+                keys, _, _ = _findings(answer.agrees_to, piece, ())
         keys = keys if meant else []
         text = said or sentence
         if (said and (answer is not None or not says_nothing(said))) or keys or event:
@@ -321,8 +319,7 @@ def _mended(part: str, before: str | None, piece: Piece) -> tuple[str, str | Non
     if after in (part, whole) or is_unclear(after):
         return whole, None
     wrong, right = (
-        {(key.attribute, key.value) for key in _findings(text, piece, (), of_another=False)[0]}
-        for text in (before or part, after)
+        {(key.attribute, key.value) for key in _findings(text, piece, ())[0]} for text in (before or part, after)
     )
     of_number = with_commas(whole) != after and _DIGITS.sub("0", whole).startswith(
         _DIGITS.sub("0", after.rstrip(".。"))
@@ -364,7 +361,7 @@ def _liked_before(pieces: Sequence[Piece], index: int) -> tuple[list[Finding], i
 
 
 def _findings(
-    sentence: str, piece: Piece, before: tuple[str, ...], *, of_another: bool
+    sentence: str, piece: Piece, before: tuple[str, ...]
 ) -> tuple[list[Finding], Finding | None, tuple[str, ...]]:
     """Return the keys that the rules find in a sentence, the event, and the last clauses up to its end.
 
@@ -375,7 +372,7 @@ def _findings(
     keys: list[Finding] = []
     event: Finding | None = None
     limited = is_limited(sentence)
-    for part in clauses.sentences(plain, of_another=of_another):
+    for part in clauses.sentences(plain):
         after = (*before, *part.after)[-clauses.MOST_AFTER :]
         before = (*before, *part.clauses)[-clauses.MOST_AFTER :]
         for finding in read_sentence(replace(part, after=after), piece.today):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from projections.text.scripts import HAN
 from streams.extraction.rules.cues import cues_beside
-from streams.extraction.rules.mixed import Language, is_mixed, runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +23,7 @@ _SENTENCE = re.compile(
 _COMMA = re.compile(r"[，；：;]|,(?!\d{3}\b)|:(?=\s|$)|\s[-–—]+\s|——|\((?=\S)|\)|[（）]")
 _SPACES = re.compile(r"\s+")
 
+Language: TypeAlias = Literal["zh", "en"]
 LONGEST_CLAUSE: Final = 200
 """Characters. Nobody speaks of themselves for longer without punctuation."""
 
@@ -50,15 +50,10 @@ class Sentence:
     """It holds a quotation or reported speech: it is not known whose words these are."""
     after: tuple[str, ...] = ()
     """The last clauses before it."""
-    of_another: bool = False
-    """It goes on from what was said or asked of somebody else: what leaves out its subject is theirs."""
 
 
-def sentences(text: str, *, of_another: bool = False) -> Iterator[Sentence]:
-    """Yield the sentences of a text in order. Japanese and Korean are passed over.
-
-    Those before the first word for the user are of another where the text goes on from what was said of somebody else.
-    """
+def sentences(text: str) -> Iterator[Sentence]:
+    """Yield the sentences of a text in order. Japanese and Korean are passed over."""
     plain = _CUES["told"].sub(" \x00 ", _QUOTED.sub(" \x00 ", _CODE.sub("\n", text.replace("’", "'"))))
     before: tuple[str, ...] = ()
     for match in _SENTENCE.finditer(plain):
@@ -72,13 +67,8 @@ def sentences(text: str, *, of_another: bool = False) -> Iterator[Sentence]:
         )
         quotes = "\x00" in raw
         asks = raw.rstrip().endswith(("?", "？"))
-        spoken: list[tuple[Language, tuple[str, ...]]] = [("zh" if HAN.search(raw) else "en", clauses)]
-        if not quotes and is_mixed(raw):
-            spoken = runs(clauses)
-        for number, (language, said) in enumerate(spoken):
-            asked = asks and number == len(spoken) - 1
-            for first in range(0, len(said), _MOST_CLAUSES):
-                part = said[first : first + _MOST_CLAUSES]
-                yield Sentence(language, part, asks=asked, quotes=quotes, after=before, of_another=of_another)
-                of_another = of_another and not any(map(_CUES["own"].search, part))
-                before = (before + part)[-_MOST_BEFORE:]
+        language: Language = "zh" if HAN.search(raw) else "en"
+        for first in range(0, len(clauses), _MOST_CLAUSES):
+            part = clauses[first : first + _MOST_CLAUSES]
+            yield Sentence(language, part, asks=asks, quotes=quotes, after=before)
+            before = (before + part)[-_MOST_BEFORE:]

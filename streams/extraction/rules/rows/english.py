@@ -68,9 +68,9 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
         elif m := _CUES["we"].match(body):
             subject = "we"
         elif subject == "other" or is_shared or (m := _again(body, before)) is None:
-            m = None if sentence.of_another else _CUES["news"].match(body)
+            m = _CUES["news"].match(body)
             goes_on = not place or (subject == "me" and not is_shared) or len(parts[place - 1]) <= _WORD
-            if m is None and not when and goes_on and not sentence.of_another and not _is_of_somebody((*before, text)):
+            if m is None and not when and goes_on and not _is_of_somebody((*before, text)):
                 text = body = _whole(text)
                 m = _CUES["I"].match(body)
             subject = "me" if m else "other"
@@ -133,16 +133,3 @@ def _again(body: str, before: tuple[str, ...]) -> re.Match[str] | None:
 
 def _is_of_somebody(texts: tuple[str, ...]) -> bool:
     return any(map(_CUES["somebody"].search, texts)) or names_another(ENGLISH, texts[:-1])
-
-
-def asks_of_another(sentence: Sentence) -> bool | None:
-    """Return whether a question is about somebody else (Where is she?); None where it is not known whom it is about."""
-    said = " ".join(sentence.clauses)
-    if _CUES["asks_you"].search(said):
-        return False
-    return True if _CUES["asks_of"].search(said) else False if _CUES["you"].search(said) else None
-
-
-def tells_of_another(sentence: Sentence) -> bool:
-    """Return whether what the user says next without a subject is said of somebody whom the sentence names."""
-    return sentence.of_another or names_another(ENGLISH, sentence.clauses)
