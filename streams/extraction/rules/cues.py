@@ -16,14 +16,19 @@ _PART: Final = re.compile(r"\{([A-Za-z_]+)\}")
 
 
 def cues_beside(module: str, name: str | None = None) -> dict[str, re.Pattern[str]]:
-    """Return the patterns of the file beside a module, by their names and in their order.
+    """Return the patterns of the file beside a module, by their names and in their order; as `tables_beside`."""
+    file = tables_beside(module, name)
+    parts = file.pop("parts", {})
+    return {name: compiled(one["pattern"], parts, ignores_case=not one.get("case")) for name, one in file.items()}
+
+
+def tables_beside(module: str, name: str | None = None) -> dict[str, Any]:
+    """Return the tables of the file beside a module.
 
     `module` is its `__file__`, and `name` that of the file, where it is not the module's.
     """
     path = Path(module)
-    file = tables_of(path.with_name(f"{name or path.stem}.toml"))
-    parts = file.pop("parts", {})
-    return {name: compiled(one["pattern"], parts, ignores_case=not one.get("case")) for name, one in file.items()}
+    return tables_of(path.with_name(f"{name or path.stem}.toml"))
 
 
 def tables_of(file: Path) -> dict[str, Any]:

@@ -25,6 +25,7 @@ def rows_of(file: Path) -> dict[str, tuple[re.Pattern[str], dict[str, Any]]]:
     return {
         f"{file.stem}.{name}": (compiled(one["pattern"], parts, ignores_case=not one.get("case")), one)
         for name, one in tables.items()
+        if "pattern" in one
     }
 
 
