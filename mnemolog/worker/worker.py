@@ -107,13 +107,13 @@ from streams.extraction.evidence.judge import Judge
 from streams.extraction.known import KnownMemories
 from streams.extraction.own_words.extractor import OwnWords
 from streams.extraction.own_words.fact_reader import FactReader
-from streams.extraction.policies import Policies
-from streams.extraction.redactions import Redactions
 from streams.extraction.request import ExtractionService, know_nothing
 from streams.extraction.rules.process import RuleProcess
 from streams.extraction.second_model import SecondModel
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
+from streams.policies.in_force import Policies
+from streams.policies.redactions import Redactions
 from streams.ticks.scheduler import TickScheduler
 from streams.ticks.wake_scheduler import WakeScheduler
 from streams.transports.directory_lock import DirectoryLock

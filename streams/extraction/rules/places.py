@@ -11,14 +11,15 @@ _NAMES: Final = {
     kind: frozenset(name.replace("_", " ") for name in table["names"].split())
     for kind, table in tables_beside(__file__).items()
 }
-_LONGEST: Final = max(map(len, _NAMES["cities"]))
+CHINESE_CITIES: Final = _NAMES["cities"]
+_LONGEST: Final = max(map(len, CHINESE_CITIES))
 _SPELT = re.compile(r"[一-鿿]{2,4}(?<![这那哪个座全每大小门超夜城])市(?![场区民中里])")
 
 
 def chinese_city(text: str) -> str | None:
     """Return the city that a text begins with, without 市; None when it begins with none."""
     for length in range(min(_LONGEST, len(text)), 1, -1):
-        if text[:length] in _NAMES["cities"]:
+        if text[:length] in CHINESE_CITIES:
             return text[:length]
     match = _SPELT.match(text)
     return match.group()[:-1] if match else None
