@@ -67,7 +67,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             subject = "me"
         elif m := _CUES["we"].match(body):
             subject = "we"
-        elif subject == "other" or is_shared or (m := _again(body, before)) is None:
+        elif subject == "other" or is_shared or (m := _CUES["again"].match(body)) is None:
             m = _CUES["news"].match(body)
             goes_on = not place or (subject == "me" and not is_shared) or len(parts[place - 1]) <= _WORD
             if m is None and not when and goes_on and not _is_of_somebody((*before, text)):
@@ -122,13 +122,6 @@ def parts_of(sentence: Sentence) -> list[str]:
         else:
             joined.append(part)
     return joined
-
-
-def _again(body: str, before: tuple[str, ...]) -> re.Match[str] | None:
-    """Return the verb with which a clause goes on from the user's; None where it may say what another did."""
-    found = _CUES["again"].match(body)
-    did = found is not None and _CUES["did"].match(body[found.end() :]) is not None
-    return None if did and before and _CUES["introduced"].search(before[-1]) else found
 
 
 def _is_of_somebody(texts: tuple[str, ...]) -> bool:
