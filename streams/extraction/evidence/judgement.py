@@ -248,7 +248,7 @@ class _Evidence:
         """Return whether a name, in the script of its lines, is none of theirs; in another script nobody can tell."""
         script = script_of(self._cited)
         said = _plain(self._window)
-        name = _CUES["german_name" if _is_german(content) else "name"]
+        name = _CUES["german_name"] if _is_german(content) else _NAME
         no_name = [_MONTH, *(() if is_english(self._cited) else (_WEEKDAY,))]
         written = name.findall(content) if script == "LATIN" else []
         names = [one for one in written if not any(word.fullmatch(one) for word in no_name)]
