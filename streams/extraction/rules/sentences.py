@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from projections.text.scripts import HAN
 from streams.extraction.rules.cues import cues_beside
+from streams.extraction.rules.mixed import Language, is_mixed, runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,6 @@ _SENTENCE = re.compile(
 _COMMA = re.compile(r"[，；：;]|,(?!\d{3}\b)|:(?=\s|$)|\s[-–—]+\s|——|\((?=\S)|\)|[（）]")
 _SPACES = re.compile(r"\s+")
 
-Language: TypeAlias = Literal["zh", "en"]
 LONGEST_CLAUSE: Final = 200
 """Characters. Nobody speaks of themselves for longer without punctuation."""
 
@@ -67,8 +67,12 @@ def sentences(text: str) -> Iterator[Sentence]:
         )
         quotes = "\x00" in raw
         asks = raw.rstrip().endswith(("?", "？"))
-        language: Language = "zh" if HAN.search(raw) else "en"
-        for first in range(0, len(clauses), _MOST_CLAUSES):
-            part = clauses[first : first + _MOST_CLAUSES]
-            yield Sentence(language, part, asks=asks, quotes=quotes, after=before)
-            before = (before + part)[-_MOST_BEFORE:]
+        spoken: list[tuple[Language, tuple[str, ...]]] = [("zh" if HAN.search(raw) else "en", clauses)]
+        if not quotes and is_mixed(raw):
+            spoken = runs(clauses)
+        for number, (language, said) in enumerate(spoken):
+            asked = asks and number == len(spoken) - 1
+            for first in range(0, len(said), _MOST_CLAUSES):
+                part = said[first : first + _MOST_CLAUSES]
+                yield Sentence(language, part, asks=asked, quotes=quotes, after=before)
+                before = (before + part)[-_MOST_BEFORE:]
