@@ -571,6 +571,7 @@ class Worker:
             shards=self.shards,
             receipts=self.erasures.receipts,
             clock=self.clock,
+            hold_again=self.hold_again,
         )
         self.digests = Digests(self.shards, self.cluster)
         self.model_usages = ModelUsages(self.shards, self.cluster)
@@ -701,6 +702,15 @@ class Worker:
             self._tasks.start(partial(self._fold, partition, holding))
         if not self.settings.is_embedded:
             self._tasks.start(partial(say_when_held, self.shards.assignment))
+
+    def hold_again(self, partitions: Collection[int]) -> None:
+        """Give up partitions whose ledger is in doubt, and compare it before any of them is held again."""
+        assigned = self.shards.assignment.partitions
+        if partitions and assigned is not None:  # else they are compared when it is known who has them
+            for partition in partitions:
+                log.error("the log contradicts the heads that were kept elsewhere: partition %d is refused", partition)
+                self.shards.release(partition)
+            self.assigned(assigned)
 
     async def _fold(self, partition: int, folding: Callable[[], Awaitable[None]]) -> None:
         """Fold as soon as the file can be opened and written; the assignment says meanwhile why it cannot."""

@@ -82,8 +82,11 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
 
         None where the log keeps no heads.
         """
-        self.kept_elsewhere: dict[tuple[str, int], tuple[int, bytes]] = {}
-        """The newest head that was kept elsewhere, and up to where it goes, by topic and partition."""
+        self.kept_elsewhere: dict[tuple[str, int], list[tuple[int, bytes]]] = {}
+        """Up to where the furthest head goes that was kept elsewhere, and the head, by topic and partition.
+
+        There are several where different heads were kept at one offset.
+        """
         self._refolded: set[int] = set()
         """Partitions whose damaged ledger was folded anew by this process, to see whether the log is whole again."""
         self.encoding: Encoding | None = None
@@ -172,9 +175,7 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
             damage = shard.ledger.damages.of_all()
             if damage is None and self.kept_head is not None:
                 damage = shard.head_damage(*self.kept_head(shard.ledger_topic, shard.partition))
-            kept = self.kept_elsewhere.get((shard.ledger_topic, shard.partition))
-            if damage is None and kept is not None:
-                damage = await shard.damage_since(*kept)
+            damage = damage or await self._damage_since_kept(shard)
             if number in self._refolded or not (damage or shard.ledger.damages.all()):
                 break
             self._refolded.add(number)
@@ -183,6 +184,18 @@ class Shards:  # noqa: PLR0904 - eight of them look up, by partition or owner
             await shard.catch_up_at_start()
         if damage is not None:
             raise LedgerDamaged(str(damage))
+
+    async def _damage_since_kept(self, shard: Shard) -> Damage | None:
+        for kept in self.kept_elsewhere.get((shard.ledger_topic, shard.partition), ()):
+            if (damage := await shard.damage_since(*kept)) is not None:
+                return damage
+        return None
+
+    async def contradicted(self) -> list[int]:
+        """Return the partitions held that heads kept elsewhere contradict; all of them where it is global memories."""
+        if await self._damage_since_kept(self.globals):
+            return self.held()
+        return [shard.partition for shard in self.all()[:-1] if await self._damage_since_kept(shard)]
 
     async def _start_over_if_strange(self, shard: Shard) -> None:
         if (lost := await shard.lost_head()) is not None:

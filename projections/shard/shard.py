@@ -208,7 +208,7 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         Where more was folded since, the head of then is not known here any more: `mnemolog verify` computes it.
         """
         topic, reached = self.ledger_topic, self.offset(self.ledger_topic)
-        aside = "(to go on with the log as it is, move away what MNEMOLOG_HEADS_TO holds)"
+        aside = "(to go on with the log as it is, let MNEMOLOG_HEADS_TO name a new folder)"
         if reached == kept and head != self.head:
             what = f"the records before offset {kept} are not those of the head that was kept elsewhere {aside}"
             return Damage(PARTITION, topic, self.partition, kept, what)
