@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -127,14 +127,18 @@ async def _restore(around: Surroundings, folder: Path, to: str | None) -> None:
     try:
         with around.output.progress() as bar:
             tasks = {step: bar.add_task(step, total=None) for step in ("verified", "restored", "folded")}
-            receipt = await restore(
-                settings, _absolute(folder), moment, lambda step, done: bar.update(tasks[step], advance=done)
+
+            def tell(receipt: dict[str, Any]) -> None:
+                bar.stop()  # as long as it is shown, what is printed goes where it goes
+                around.output.fields(receipt)
+
+            await restore(
+                settings, _absolute(folder), moment, lambda step, done: bar.update(tasks[step], advance=done), tell
             )
     except LogError as error:
         raise CommandFailed(str(error)) from error
     except OSError as error:
         raise CommandFailed(f"{settings.data_dir}: {error.strerror or error}; give the same command again") from error
-    around.output.fields(receipt)
 
 
 def _absolute(folder: Path) -> Path:

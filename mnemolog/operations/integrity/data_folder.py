@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 
 IDENTITY_FILE: Final = "of-log"
 """Beside the generations: the identity of the log that they were folded from."""
+RESTORING: Final = "restoring"
+"""The folder in a data directory where a restoration makes everything, and which it removes at its end."""
+RESTORED_IN_PART: Final = (
+    "a restoration into {data} goes on, or was cut off ({restoring} is there): wait for it, or give the same "
+    "`mnemolog backup restore` again; or, to give it up, remove that folder, and log/ and shards/ beside it; nothing "
+    "was changed"
+)
 ACCEPT: Final = (
     "or, to go on with the log as it is, remove {shards}: memories are folded anew from the log, and what it lacks is "
     "gone; nothing was changed"
@@ -56,10 +63,13 @@ class FolderMismatch(LogError):
 async def check_folder(settings: Settings) -> None:
     """Raise FolderMismatch where the log of a data directory is not the one of its shards, or is shorter than they are.
 
-    On the embedded engine, and where nobody serves the directory; changes nothing, not even a file's time. Raises
-    KeysUnusable, KeysMissing or MasterKeyUnknown where the keys are not the log's, and LogError for a damaged log.
+    And where a restoration has not come to its end. The log is looked at on the embedded engine, and where nobody
+    serves the directory. Changes nothing, not even a file's time. Raises KeysUnusable, KeysMissing or MasterKeyUnknown
+    where the keys are not the log's, and LogError for a damaged log.
     """
     folder = settings.data_dir.resolve()
+    if (restoring := folder / RESTORING).exists():
+        raise FolderMismatch(RESTORED_IN_PART.format(data=folder, restoring=restoring))
     if not settings.is_embedded or read_note(folder / "log") is not None:
         return
     files = Generations(folder).active_files
