@@ -12,6 +12,7 @@ import os
 import socket
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from re import sub
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -271,13 +272,21 @@ def place_of(settings: Settings, receivers: Receivers) -> HeadPlace | None:
     return None if settings.heads_to is None else HeadReceiver(settings.heads_to, receivers)
 
 
-def read_kept(path: Path, public_key: str) -> list[Head]:
+@dataclass(frozen=True, slots=True)
+class KeptHeads:
+    """Heads that were kept elsewhere, each once, and the number of lines that they were on."""
+
+    lines: int
+    heads: list[Head]
+
+
+def read_kept(path: Path, public_key: str) -> KeptHeads:
     """Return the heads of a file, or of all files of a folder, as they were printed, written or posted.
 
     Raises OSError, NoHead where there are none, or one was not signed with the key.
     """
     paths = sorted([*path.glob("*.json"), *path.glob("*.jsonl")]) if path.is_dir() else [path]
-    found = dict[Head, None]()
+    found, lines = dict[Head, None](), 0
     for one in paths:
         text = one.read_bytes()
         try:
@@ -286,9 +295,10 @@ def read_kept(path: Path, public_key: str) -> list[Head]:
             kept = _parsed(text.splitlines())
         for each in kept:
             found.update(dict.fromkeys(heads_of(each, public_key)))
+        lines += len(kept)
     if not paths:
         raise NoHead("no heads are kept there")
-    return list(found)
+    return KeptHeads(lines, list(found))
 
 
 def _parsed(lines: Sequence[bytes]) -> list[Any]:

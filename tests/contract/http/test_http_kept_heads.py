@@ -63,7 +63,7 @@ async def test_heads_are_written_while_a_worker_runs_and_when_it_stops(tmp_path:
     assert all(line["public_key"] == key and line["kept_at"] for line in kept)
     ends = [sum(head["offset"] for head in line["heads"]) for line in kept]
     assert ends == [1, 1, 2]  # a start says it again
-    assert max(head.offset for head in read_kept(folder, key)) == 2
+    assert max(head.offset for head in read_kept(folder, key).heads) == 2
     assert (await check_heads(from_environment({}, data_dir=data, heads_to=str(folder)))).ok
 
 
@@ -79,6 +79,7 @@ async def test_a_worker_serves_nothing_of_a_log_that_ends_before_what_was_kept(t
         refused = await door.get("/v1/memories", user_id="zara")
         assert refused.status_code == 503
         assert "a head was kept elsewhere at offset 2, and the log ends at 1" in refused.json()["detail"]
+        assert "let MNEMOLOG_HEADS_TO name a new folder" in refused.json()["detail"]
         assert "mnemolog_damaged_histories 1.0" in (await door.get("/metrics")).text
         checks = (await door.get("/v1/admin/checks")).json()["checks"]
         [said] = [one for one in checks if one["name"] == "partition"]
@@ -211,7 +212,7 @@ async def test_heads_are_posted_to_an_address_and_again_after_a_failure(tmp_path
     assert b"quokka" not in receiver.taken[-1].raw
     file = tmp_path / "posted.jsonl"
     file.write_bytes(b"\n".join(one.raw for one in receiver.taken) + b'\n{"heads": [')  # a crash cut the last short
-    assert [head.offset for head in read_kept(file, key)] == [1]
+    assert [head.offset for head in read_kept(file, key).heads] == [1]
 
 
 def test_a_line_that_a_crash_cut_short_does_not_spoil_the_next(tmp_path: Path):
