@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from contextlib import ExitStack, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
@@ -23,7 +23,7 @@ from mnemolog.log.connection import brokers, close_log, kafka_security, open_log
 from mnemolog.log.private_files import FOLDER_MODE
 from mnemolog.log.sealing import SHARDS, read_user_keys
 from mnemolog.operations.erasing.receipts import LIST_FILE
-from mnemolog.operations.integrity.data_folder import RESTORING
+from mnemolog.operations.integrity.data_folder import RESTORING, check_keys
 from projections.durable_files import replace_file, sync_folder
 from projections.encrypted_files import unlock
 from projections.partitions.generation import ignore_changes, open_globals, open_shard
@@ -43,9 +43,8 @@ from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.restored_file import RestoredFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
-    from datetime import datetime
     from pathlib import Path
 
     from mnemolog.backup.manifest import Manifest, PartitionCopy, TopicShape
@@ -76,8 +75,8 @@ async def restore(
 
     The keys of the log must be given, or lie in the `keys/` of the data directory. `progress` is called with the step
     and the records or bytes done. `tell` is given the receipt before the restoration counts as complete: whoever was
-    killed before is told again. Where this raises, nothing of an embedded log is left. Raises RestoreRefused, NoBackup,
-    BackupDamaged, KeysMissing, KeysUnusable, MasterKeyUnknown, LogError, OSError.
+    killed before is told again. Where this raises, nothing of an embedded log is left. Raises RestoreRefused,
+    FolderMismatch, NoBackup, BackupDamaged, KeysMissing, KeysUnusable, MasterKeyUnknown, LogError, OSError.
     """
     data_dir = settings.data_dir.resolve()
     manifest = read_manifest(folder)
@@ -86,6 +85,7 @@ async def restore(
         raise RestoreRefused(
             f"{folder} is a backup of the engine {manifest.engine}, and is restored into that one: {advice}"
         )
+    check_keys(data_dir)
     asked = [str(folder), _text_of(to)]
     is_new = not data_dir.exists()
     if (receipt := _made_before(data_dir, asked, settings)) is None:
@@ -105,6 +105,17 @@ async def restore(
     tell(receipt)
     _remove(building)
     return receipt
+
+
+def remark_on(receipt: Mapping[str, Any], to: Moment | Position) -> str | None:
+    """Return what somebody who asked for this moment may not expect; None where there is nothing."""
+    if isinstance(to, Position) or to.at is None:
+        return None
+    if to.at > datetime.fromisoformat(receipt["taken_at"]):
+        return f"--to is later than the backup, which was taken at {receipt['taken_at']}: everything in it is restored"
+    if receipt["newest_record_at"] is None:
+        return "--to is earlier than everything in the backup: the restored log has no memories"
+    return None
 
 
 async def _made(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -256,6 +257,44 @@ async def test_a_damaged_backup_is_named_and_not_restored(tmp_path: Path):
     assert not (new / "log").exists()
 
 
+async def test_a_run_misses_a_file_that_is_gone_or_shorter_and_leaves_the_rest_as_it_is(tmp_path: Path):
+    folder, backup = tmp_path / "var", tmp_path / "backup"
+    async with front_door(folder) as door:
+        await door.remember("zara keeps a quokka", "zara")
+        await backed_up(folder, backup)
+        manifest = (backup / FILE).read_bytes()
+        [*_, path] = sorted((backup / RECORDS).glob("*.avro"))
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-2])
+        with pytest.raises(BackupDamaged, match=rf"{re.escape(path.name)}: it has \d+ bytes, and {len(whole)} were"):
+            await backed_up(folder, backup)
+        path.unlink()
+        with pytest.raises(BackupDamaged, match=re.escape(path.name)):
+            await backed_up(folder, backup)
+        path.write_bytes(whole)
+        assert (backup / FILE).read_bytes() == manifest
+        await backed_up(folder, backup)
+
+
+async def test_keys_in_the_folder_of_the_keys_are_refused(tmp_path: Path):
+    """As `cp -a var/keys DIR` leaves them where DIR is there already: the outer list of erasures is the older one."""
+    folder, backup, new = tmp_path / "var", tmp_path / "backup", tmp_path / "new"
+    async with front_door(folder) as door:
+        await door.remember("zara keeps a quokka", "zara")
+        await backed_up(folder, backup)
+    shutil.copytree(folder / "keys", new / "keys")
+    shutil.copytree(folder / "keys", new / "keys" / "keys")
+    with pytest.raises(FolderMismatch, match="put what is newest into"):
+        await restore(settings_of(new), backup, Moment())
+    assert [path.name for path in new.iterdir()] == ["keys"]
+    with pytest.raises(FolderMismatch, match="put what is newest into"):
+        async with front_door(new):
+            pass
+    shutil.rmtree(new / "keys" / "keys")
+    (new / "keys" / "lost+found").mkdir()
+    await restore(settings_of(new), backup, Moment())
+
+
 async def test_only_an_empty_data_directory_is_restored_into(tmp_path: Path):
     folder, backup, shards = tmp_path / "var", tmp_path / "backup", tmp_path / "shards"
     async with front_door(folder) as door:
@@ -275,6 +314,7 @@ def test_a_moment_is_a_time_with_its_offset_or_the_position_of_a_decision():
     assert moment_of("2026-02-10T09:00:00+01:00") == Moment(datetime(2026, 2, 10, 8, tzinfo=UTC))
     for wrong, said in (
         ("2026-02-10T08:00:00", "has no offset"),
+        ("2026-02-10", r"write 2026-02-10T00:00:00Z for UTC"),
         ("yesterday", "neither a time"),
         ("mnemolog.inbox:0:3", "position of a decision"),
     ):
