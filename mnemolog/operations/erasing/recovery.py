@@ -152,7 +152,7 @@ class ErasureRecovery:
         state = self._shards.folded_state(owner)
         if state.erased_at is not None and state.erased_at >= one.moment:
             return
-        log.info("an erasure of %s is repeated, as a restored log requires", one.erased_at)
+        log.warning("an erasure of %s is repeated, because the log was restored from before it", one.erased_at)
         again = derived_id("erased-again", one.receipt_id, str(state.version))
         await self._patiently(partial(self._erasures.erase, owner, again))
 
@@ -162,7 +162,9 @@ class ErasureRecovery:
         for memory_id in self._shards.folded_state(owner).memories:
             if named := listed.keys() & self._receipts.subjects(owner, memory_id):
                 one = max((listed[subject] for subject in named), key=_moment)
-                log.info("the erasure of a memory of %s is repeated, as a restored log requires", one.erased_at)
+                log.warning(
+                    "a memory's erasure of %s is repeated, because the log was restored from before it", one.erased_at
+                )
                 command_ids[memory_id] = derived_id("erased-again", one.receipt_id)
         if command_ids:
             await self._patiently(partial(self._erasures.erase_memories, owner, command_ids))
