@@ -228,14 +228,19 @@ class HeadKeeper(Collector):
         was, self._is_refusing = self._is_refusing, bool(self._shards.assignment.refused)
         if self._is_refusing and not was:
             log.warning("no heads are kept elsewhere while the ledger of a partition is refused")
+            self._begin_age()
         return self._is_refusing
 
     def _fail(self, error: OSError) -> None:
         if not self._is_failing:
             log.warning("heads are not kept elsewhere until it is mended: %s", error)
-        if self._kept_at is None:
-            self._kept_at = time.monotonic()  # so that its age is that of the trouble
+        self._begin_age()
         self._is_failing = True
+
+    def _begin_age(self) -> None:
+        """Have the age be that of the trouble where nothing was kept before."""
+        if self._kept_at is None:
+            self._kept_at = time.monotonic()
 
     def heads(self) -> list[Head]:
         """Return the heads of what is held; of a partition with damage none, for no head of it is true."""

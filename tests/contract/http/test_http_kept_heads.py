@@ -122,7 +122,7 @@ async def test_what_is_refused_once_is_refused_at_each_start_and_no_heads_are_ke
             assert (await door.get("/v1/memories", user_id=OTHER)).status_code == 200
             await door.remember(f"she sings {song}", OTHER)
             await asyncio.sleep(0.5)
-            assert await age(door) is None
+            assert (await age(door) or 0.0) >= 0.5  # since it is refused
         assert lines_of(folder) == before
 
 
