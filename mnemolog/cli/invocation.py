@@ -30,7 +30,7 @@ from mnemolog.environment import (
 from schemas.disclosure import masked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Collection, Coroutine
 
     from mnemolog.client.client import AsyncClient
     from mnemolog.settings import Settings
@@ -197,9 +197,11 @@ def command(
     _add(app, name, run, reach, COMMON, skipped=2)
 
 
-def local_command(app: typer.Typer, name: str, run: Callable[Concatenate[Surroundings, P], Run]) -> None:
-    """Add a command that does its work here, without a worker."""
-    _add(app, name, run, run, COMMON, skipped=1)
+def local_command(
+    app: typer.Typer, name: str, run: Callable[Concatenate[Surroundings, P], Run], *, without: Collection[str] = ()
+) -> None:
+    """Add a command that does its work here, without a worker, and `without` some of the common options."""
+    _add(app, name, run, run, {one: kind for one, kind in COMMON.items() if one not in without}, skipped=1)
 
 
 def _add(

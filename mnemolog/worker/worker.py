@@ -545,6 +545,7 @@ class Worker:
             shards=self.shards,
             receipts=erasure_parts.receipts,
             clock=self.clock,
+            hold_again=self.group.hold_again,
         )
         self.digests = Digests(self.shards, self.cluster)
         self.model_usages = ModelUsages(self.shards, self.cluster)
