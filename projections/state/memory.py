@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from immutables import Map
 
-from projections.state.lifetime import days_between, ebbinghaus, ends_at, is_over
+from projections.state.lifetime import days_between, ebbinghaus, ends_at, fades_from, is_over
 from projections.state.wakes import NO_WAKES, Wakes
-from schemas.fast_init import fast_init
 from schemas.vocabulary.facts import key_of, subject_of
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ IMPORT: Final = "import"
 """The source type of what was imported."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """One remembered statement, as of the last decision about it."""
@@ -103,7 +101,7 @@ class Memory:
     @property
     def fades_from(self) -> datetime:
         """The effective time from which its strength fades: when it was formed, or restored last."""
-        return max(self.formed_at, self.restored_at or self.formed_at)
+        return fades_from(self)
 
     def status_at(self, instant: datetime) -> str:
         """Return the status at an instant: past its end it is expired, tick or no tick."""
@@ -155,7 +153,6 @@ class Memory:
         return None if self.shared_with else self.agent_id
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserState:
     """Everything that decides about one user: memories, what is covered, and what was decided already."""
