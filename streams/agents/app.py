@@ -11,10 +11,13 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+import faust
+from faust.tables.manager import TableManager
+from faust.types import TP
+
 from projections.partitions.assignment import NotHeld
 from schemas.log import LogError, LogUnavailable, Position, Record
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
-from streams.agents.lean_faust import TP, NoClient, NoTables, faust
 from streams.delivery.delivery import Delivery
 from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import retry
@@ -61,6 +64,14 @@ def _spare_pauses() -> None:
     """
     with suppress(ImportError):  # without its extension Faust goes on as ever, and is slower
         importlib.import_module("faust._cython.streams").sleep = _pause  # type: ignore[attr-defined]
+
+
+class _NoTables(TableManager):
+    """Faust's tables, of which there are none: a worker that starts waits no second for some to be added."""
+
+    async def sleep(self, n: object) -> None:  # noqa: ARG002 - the second
+        """Give way once."""
+        await asyncio.sleep(0)
 
 
 class AssignmentListener(Protocol):
@@ -120,8 +131,7 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
         # Not shorter: a worker that does not join the rebalance holds its partitions until its session ends.
         broker_rebalance_timeout=session_seconds,
         canonical_url=url,
-        HttpClient=NoClient,
-        TableManager=NoTables,
+        TableManager=_NoTables,
     )
 
     def consume(topics: tuple[str, ...], handler: Observe | Remember | Project, label: str) -> None:
