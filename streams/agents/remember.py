@@ -330,7 +330,7 @@ class Remember:
 
         Raises Undecidable where the first item is.
         """
-        state, ledger = self._shards.folded_state(owner), self._shards.of(owner).ledger
+        state = self._shards.folded_state(owner)
         decisions: list[_Decided] = []
         vectors: dict[str, bytes] = {}
         size, clock = 0, asyncio.get_running_loop().time
@@ -353,7 +353,6 @@ class Remember:
                 if decisions:
                     break  # its turn as the first comes
                 raise Undecidable(str(error)) from error
-            ledger.foreseen.add(state, last, after)
             state = after
             decisions.append(_Decided(last, value, span.traceparent))
             size += sum(map(len, last.events))
