@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import time
-from contextlib import suppress
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,6 +15,7 @@ from faust.types import TP
 from projections.partitions.assignment import NotHeld
 from schemas.log import LogError, LogUnavailable, Position, Record
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
+from streams.agents.faust_pauses import spare_pauses, take_turns
 from streams.delivery.delivery import Delivery
 from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import retry
@@ -45,25 +43,6 @@ QUEUED_RECORDS = 4_096
 """Of each agent. When its queue is full its partitions wait, and those of other agents do not."""
 ONE_DAY_SECONDS = 86_400.0
 """For how long an agent whose queue is never empty keeps the event loop: an HTTP request may wait for it."""
-
-
-_takes_turns: ContextVar[bool] = ContextVar("takes_turns", default=False)
-"""Whether this task gives the event loop away by itself: an agent of ours."""
-
-
-async def _pause(seconds: float) -> None:
-    if seconds or not _takes_turns.get():
-        await asyncio.sleep(seconds)
-
-
-def _spare_pauses() -> None:
-    """Have Faust's streams not pause for each record in tasks that take turns.
-
-    Faust ends the loop's turn before each record. A turn with one record is so short that the loop looks idle: appends
-    then go out, and shards commit, with a few records each.
-    """
-    with suppress(ImportError):  # without its extension Faust goes on as ever, and is slower
-        importlib.import_module("faust._cython.streams").sleep = _pause  # type: ignore[attr-defined]
 
 
 class _NoTables(TableManager):
@@ -111,7 +90,7 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
     name of the step and the seconds that its handler took; `give_way` is awaited before each turn of an agent.
     `open_record` opens what was sealed, for Faust reads around the log; a record whose user was erased is done at once.
     """
-    _spare_pauses()
+    spare_pauses()
     app = faust.App(
         name,
         broker=broker,
@@ -138,7 +117,7 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
         channel = app.topic(*topics, key_serializer="raw", value_serializer="raw", key_type=bytes, value_type=bytes)
 
         async def run(stream: Any) -> None:  # noqa: ANN401 - Faust's stream is untyped
-            _takes_turns.set(True)
+            take_turns()
             turn = time.perf_counter()
             async for event in stream.noack().events():
                 began = time.perf_counter()

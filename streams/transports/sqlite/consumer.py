@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections import defaultdict
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from faust.assignor.client_assignment import ClientAssignment
+from faust.assignor.client_assignment import ClientAssignment, ClientMetadata
 from faust.types import TP, ConsumerMessage
 
 from schemas.log import LogUnavailable
@@ -83,18 +85,21 @@ class Consumer(SafeDelivery):
             await self.on_partitions_assigned(set(self._assigned), app.consumer_generation_id)
 
     def _fill_assignor(self) -> None:
-        # What Faust's assignor would get from the group's leader; it has no public setters.
-        assignor: Any = self.app.assignor
+        """Give Faust's assignor what it would get from the group's leader."""
         actives: defaultdict[str, list[int]] = defaultdict(list)
         for tp in sorted(self._assigned):
             actives[tp.topic].append(tp.partition)
-        assignor._assignment = ClientAssignment(actives=dict(actives), standbys={})  # noqa: SLF001
-        assignor._active_tps = set(self._assigned)  # noqa: SLF001
-        assignor._standby_tps = set()  # noqa: SLF001
-        assignor._topic_groups = dict.fromkeys(actives, 0)  # noqa: SLF001
         url, changelogs = str(self.app.conf.canonical_url), self.app.tables.changelog_topics
-        assignor.changelog_distribution = {url: {t: p for t, p in actives.items() if t in changelogs}}
-        assignor.external_topic_distribution = {url: {t: p for t, p in actives.items() if t not in changelogs}}
+        told = ClientMetadata(
+            assignment=ClientAssignment(actives=dict(actives), standbys={}),
+            url=url,
+            changelog_distribution={url: {t: p for t, p in actives.items() if t in changelogs}},
+            external_topic_distribution={url: {t: p for t, p in actives.items() if t not in changelogs}},
+            topic_groups=dict.fromkeys(actives, 0),
+        )
+        answer: Any = SimpleNamespace(assignment=list(actives.items()), user_data=zlib.compress(told.dumps()))
+        assignor: Any = self.app.assignor
+        assignor.on_assignment(answer)
 
     async def leave(self) -> None:
         """Do nothing: there is no group, and nobody to take over."""
