@@ -4,5 +4,5 @@
 with `avro_writer`, and decodes them, with `decoded_cache`. `inputs` reads what producers publish, and `vocabulary` has
 the closed lists of words. `topics` names the topics and their limits. `log` is the protocol of an engine. `identity`
 derives every id from its cause. `policy` and `redaction` say what may be remembered. `instant` and `text` are about
-times and texts. `fast_init` builds messages.
+times and texts.
 """

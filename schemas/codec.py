@@ -157,44 +157,40 @@ def _inner_types(record: type) -> dict[str, Any]:
     return {name: inner for name, hint in field_types(record).items() if (inner := _inner(hint)) is not None}
 
 
+def _each(hint: Any, convert: Callable[[Any], Any]) -> Callable[[Any], Any]:  # noqa: ANN401 - type hints have no common type
+    """Return a function that converts the record, the records, or the record or None of a field with this type."""
+    if typing.get_origin(hint) is list:
+        return lambda records: [convert(record) for record in records]
+    if isinstance(hint, type):
+        return convert
+    return lambda record: None if record is None else convert(record)
+
+
 @cache
 def _to_plain(record: type) -> Callable[[Any], dict[str, Any]]:
-    """Compile a function that turns a record into the dict that fastavro writes."""
-    parts, names = [], {}
-    for name, hint in field_types(record).items():
-        inner, value = _inner(hint), f"m.{name}"
-        if inner is None:
-            parts.append(f"{name!r}: {value}")
-            continue
-        names[f"f_{name}"] = _to_plain(inner)
-        if typing.get_origin(hint) is list:
-            parts.append(f"{name!r}: [f_{name}(x) for x in {value}]")
-        elif isinstance(hint, type):
-            parts.append(f"{name!r}: f_{name}({value})")
-        else:
-            parts.append(f"{name!r}: None if {value} is None else f_{name}({value})")
-    function: Callable[[Any], dict[str, Any]] = eval(f"lambda m: {{{', '.join(parts)}}}", names)  # noqa: S307 - our own text
-    return function
+    """Return a function that turns a record into the dict that fastavro writes."""
+    types_of = field_types(record)
+    inner = {name: _each(types_of[name], _to_plain(one)) for name, one in _inner_types(record).items()}
+
+    def to_plain(message: Any) -> dict[str, Any]:  # noqa: ANN401 - any class of MESSAGES
+        plain = {name: getattr(message, name) for name in types_of}
+        return plain | {name: convert(plain[name]) for name, convert in inner.items()}
+
+    return to_plain
 
 
 @cache
 def _of_plain(record: type) -> Callable[[dict[str, Any]], Any]:
-    """Compile a function that builds a record of the dict that fastavro read."""
-    parts, names = [], {"cls": record}
-    for name, hint in field_types(record).items():
-        inner, value = _inner(hint), f"d[{name!r}]"
-        if inner is None:
-            parts.append(f"{name}={value}")
-            continue
-        names[f"f_{name}"] = _of_plain(inner)  # type: ignore[assignment]
-        if typing.get_origin(hint) is list:
-            parts.append(f"{name}=[f_{name}(x) for x in {value}]")
-        elif isinstance(hint, type):
-            parts.append(f"{name}=f_{name}({value})")
-        else:
-            parts.append(f"{name}=None if {value} is None else f_{name}({value})")
-    function: Callable[[dict[str, Any]], Any] = eval(f"lambda d: cls({', '.join(parts)})", names)  # noqa: S307 - our own text
-    return function
+    """Return a function that builds a record of the dict that fastavro read, which it changes."""
+    types_of = field_types(record)
+    inner = [(name, _each(types_of[name], _of_plain(one))) for name, one in _inner_types(record).items()]
+
+    def of_plain(plain: dict[str, Any]) -> Any:  # noqa: ANN401 - any class of MESSAGES
+        for name, convert in inner:
+            plain[name] = convert(plain[name])
+        return record(**plain)
+
+    return of_plain
 
 
 def encode(message: Any) -> bytes:  # noqa: ANN401 - any class of MESSAGES

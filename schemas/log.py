@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from schemas.fast_init import fast_init
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
@@ -34,7 +32,6 @@ class Position:
         return cls(topic, int(partition), int(offset))
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRecord:
     """What is to be appended, and to which partition: `schemas.topics.partition_of` computes it from the key."""
@@ -48,7 +45,6 @@ class NewRecord:
     """Whether it stays readable when its user's key is destroyed: it is sealed with the installation's key."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """What the log holds: `recorded_at` is the broker's append time.

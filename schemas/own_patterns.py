@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass
-from re import _constants as sre  # type: ignore[attr-defined]
-from re import _parser  # type: ignore[attr-defined]
+from re import _parser as sre  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # what `re` only warns of means something else one day
             made = re.compile(pattern)
-            tree = _parser.parse(pattern, made.flags)
+            tree = sre.parse(pattern, made.flags)
     except (re.error, ValueError, Warning, OverflowError, RecursionError) as error:
         why = error.msg if isinstance(error, re.error) else "Python does not read it"
         raise UnfitPattern(f"is no regular expression: {why}") from None

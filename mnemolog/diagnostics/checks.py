@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -17,12 +18,11 @@ from typing import TYPE_CHECKING, Final
 import httpx
 
 from mnemolog.access.key_file import KeyFileError, read_keys
-from mnemolog.diagnostics.backup_check import check_backup
+from mnemolog.backup.last_backup import LATE, read_last
 from mnemolog.diagnostics.calls import CALL_SECONDS, called_embedder, called_model
 from mnemolog.diagnostics.check import Check
 from mnemolog.diagnostics.clock_check import check_clock
 from mnemolog.diagnostics.encryption_check import check_encryption
-from mnemolog.diagnostics.heads_check import check_heads
 from mnemolog.diagnostics.ledger_check import check_ledger
 from mnemolog.diagnostics.liveness import live_url
 from mnemolog.environment import SettingsError
@@ -31,6 +31,7 @@ from mnemolog.log.private_files import find_open
 from mnemolog.log.sealing import unlock_files
 from mnemolog.operations.generations import Generations
 from mnemolog.operations.integrity.data_folder import FolderMismatch, check_folder
+from mnemolog.operations.integrity.kept_heads import FILES, folder_of
 from mnemolog.settings import revealed
 from mnemolog.tls import TlsFailed, ends_at, server_context
 from mnemolog.worker.components import certificate_files, configured_index, make_embedder, make_registry, make_trust
@@ -72,6 +73,7 @@ LEAST_DAYS: Final = 7.0
 """That a certificate must be valid for."""
 _PROBES: Final = ("Does it answer?", "它有回应吗？")
 _START_KAFKA: Final = "start Kafka, or correct MNEMOLOG_BROKER"
+_HEADS: Final = "heads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,3 +401,35 @@ def reason(error: Exception) -> str:
     if isinstance(error, httpx.InvalidURL):
         return "is no URL"
     return str(error) or type(error).__name__
+
+
+async def check_backup(settings: Settings) -> Check:
+    """Say when the last backup was made; one that was begun with, and is late, is wrong."""
+    last = read_last(settings.data_dir)
+    if last is None:
+        return Check("backup", ok=True, detail="none was made: `mnemolog backup DIR` makes one while it serves")
+    age = datetime.now(UTC) - last.moment
+    days, hours = age.days, age.seconds // 3600
+    ago = f"{days} days" if days else f"{hours} hours" if hours else f"{max(0, age // timedelta(minutes=1))} minutes"
+    detail = f"the last one, {ago} old, holds {last.records:,} records in {last.folder}"
+    return Check(
+        "backup", ok=age < LATE, detail=detail, advice=f"run `mnemolog backup {last.folder}`, or see why it fails"
+    )
+
+
+async def check_heads(settings: Settings) -> Check:
+    """Say where heads are kept and how old the newest are; a folder that is not there, or not ours, is wrong."""
+    if settings.heads_to is None:
+        detail = "kept with the log alone: nothing tells of an older copy of everything; HEADS_TO keeps them elsewhere"
+        return Check(_HEADS, ok=True, detail=detail)
+    if (folder := folder_of(settings)) is None:
+        return Check(_HEADS, ok=True, detail=f"posted to {masked(settings.heads_to)}")
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        what = "cannot be written" if folder.is_dir() else "is not there"
+        advice = "mount it, or make it and let the worker write there; or correct MNEMOLOG_HEADS_TO"
+        return Check(_HEADS, ok=False, detail=f"{folder} {what}", advice=advice)
+    newest = max((path.stat().st_mtime for path in folder.glob(FILES)), default=None)
+    if newest is None:
+        return Check(_HEADS, ok=True, detail=f"{folder} has none yet")
+    at = datetime.fromtimestamp(newest, UTC).isoformat(timespec="seconds")
+    return Check(_HEADS, ok=True, detail=f"the newest in {folder} are of {at}")

@@ -15,6 +15,7 @@ from mnemolog.access.rates import Rates
 from mnemolog.access.verifier import Verifier
 from mnemolog.http import forwarding, problems, stats
 from mnemolog.http.authentication import WITHOUT_KEY, Authentication
+from mnemolog.http.bounds.origin import LOOPBACK
 from mnemolog.http.bounds.paths import Paths
 from mnemolog.http.changes import route as changes
 from mnemolog.http.console.pages import console_routes
@@ -23,7 +24,6 @@ from mnemolog.http.mcp import route as mcp
 from mnemolog.http.mem0 import platform as mem0
 from mnemolog.http.mem0 import server as mem0_server
 from mnemolog.http.middleware import Edge
-from mnemolog.http.origin import LOOPBACK
 from mnemolog.http.routes import (
     admin,
     agents,

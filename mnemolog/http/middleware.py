@@ -14,11 +14,11 @@ from mnemolog.access.caller import in_name_of
 from mnemolog.access.principal import PRINCIPAL
 from mnemolog.http.authentication import NOT_FOR_CALLERS, admit_without_key
 from mnemolog.http.bounds.bodies import Bodies, Gone, NotRead
+from mnemolog.http.bounds.origin import READING, reason_to_refuse
 from mnemolog.http.bounds.paths import FOUND, malformed
 from mnemolog.http.bounds.streams import Streams, TooManyStreams
 from mnemolog.http.forwarding import BODY
 from mnemolog.http.mem0.paths import speaks_mem0
-from mnemolog.http.origin import READING, reason_to_refuse
 from mnemolog.http.peer_door import FROM_PEER, let_in
 from mnemolog.http.problems import MEDIA_TYPE, problem
 from mnemolog.http.tracing import operation_span, request_span

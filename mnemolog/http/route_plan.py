@@ -8,15 +8,17 @@ and whatever is not as it should be is left to FastAPI, which says what is wrong
 from __future__ import annotations
 
 import inspect
+import types
 import typing
 from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from fastapi import Response, params
-from fastapi._compat import is_scalar_field
-from fastapi.dependencies.utils import request_params_to_args
 
 from mnemolog.http.bounds.json_body import read_json
+from mnemolog.http.fastapi_parts import Dependant, ModelField, request_params_to_args
 from mnemolog.http.forwarding import BODY
 from mnemolog.http.problems import forget_frames
 
@@ -24,14 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from fastapi import Request
-    from fastapi._compat import ModelField
-    from fastapi.dependencies.models import Dependant
     from fastapi.routing import APIRoute
 
 Asked: TypeAlias = "list[dict[str, Any]]"
 """What a request gives to each step by its name."""
 
 _JSON: Final = "application/json"
+_PLAIN: Final = (str, int, float, datetime, Enum, types.NoneType)
 _UNKNOWN: Final = (
     "cookie_params",
     "websocket_param_name",
@@ -83,20 +84,32 @@ class _Value:
                 value = request.path_params.get(self.alias)
         if value is None:
             return self.field.default, []
-        return self.field.validate(value, {}, loc=self.place)
+        read: tuple[Any, list[Any]] = self.field.validate(value, {}, loc=self.place)
+        return read
 
 
 def _is_single(field: ModelField) -> bool:
     """Return whether a parameter is a single value under one name, and has a default of None, or of a plain value."""
     info = field.field_info
     return (
-        is_scalar_field(field)
+        _is_plain(info.annotation)
         and info.validation_alias in {None, field.alias}
         and not info.is_required()
         and not info.validate_default
         and info.default_factory is None
         and isinstance(info.default, str | int | float | None)
     )
+
+
+def _is_plain(annotation: Any) -> bool:  # noqa: ANN401 - a type hint
+    """Return whether a type is a plain one, or one of several; whatever is not known to be is read as FastAPI does."""
+    if typing.get_origin(annotation) is typing.Literal:
+        return True
+    if several := typing.get_args(annotation):
+        is_union = typing.get_origin(annotation) in {types.UnionType, typing.Union}
+        is_told = typing.get_origin(annotation) is typing.Annotated
+        return _is_plain(several[0]) if is_told else is_union and all(map(_is_plain, several))
+    return isinstance(annotation, type) and issubclass(annotation, _PLAIN)
 
 
 class Plan:
@@ -138,6 +151,12 @@ class Plan:
         if dependant.request_param_name is not None:
             self._requests.append((place, dependant.request_param_name))
         return place
+
+    @property
+    def has_members_as_bodies(self) -> bool:
+        """Whether a parameter is a member of the body, as FastAPI has it where there are several or one asks for it."""
+        names = {body.name for _, body in self._bodies}
+        return len(names) > 1 or any(getattr(body.field_info, "embed", None) for _, body in self._bodies)
 
     def read(self, request: Request) -> Asked | None:
         """Return what a request gives to the steps, or None where FastAPI is to read it, and perhaps to refuse it."""
@@ -184,11 +203,10 @@ def plan_of(route: APIRoute) -> Plan | None:
     if not (isinstance(answers, type) and issubclass(answers, Response)):
         return None
     field = route.body_field
-    is_embedded = route._embed_body_fields  # noqa: SLF001 - it has no other name
-    if field is not None and (is_embedded or isinstance(field.field_info, params.Form)):
+    if field is not None and isinstance(field.field_info, params.Form):
         return None
     plan = Plan()
-    return None if plan.add(route.dependant) is None else plan
+    return None if plan.add(route.dependant) is None or plan.has_members_as_bodies else plan
 
 
 def _json(request: Request) -> Any:  # noqa: ANN401 - any JSON

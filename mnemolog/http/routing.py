@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 from fastapi import APIRouter, Depends, Request, Response, params
-from fastapi.dependencies.models import Dependant
-from fastapi.dependencies.utils import get_flat_params
-from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.routing import APIRoute
 from starlette.middleware.exceptions import ExceptionMiddleware
 
 from mnemolog.http.bounds.json_body import read_json
 from mnemolog.http.bounds.paths import FOUND, enter_route, to_found_route
+from mnemolog.http.fastapi_parts import AsyncExitStackMiddleware, Dependant, ModelField, get_flat_params
 from mnemolog.http.permissions import OPEN, access_of, declare, is_reading, permit
 from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, Problem, summary
 from mnemolog.http.route_plan import Asked, Plan, plan_of
@@ -33,7 +31,6 @@ from schemas.inputs.input_events import Fault
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 
-    from fastapi._compat import ModelField
     from pydantic import BaseModel
     from starlette.types import ASGIApp, ExceptionHandler, Receive, Scope, Send
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mnemolog.worker.background import BackgroundTasks
     from projections.partitions.shards import Shards
-    from streams.agents.lean_faust import faust
+    from streams.agents.app import App
     from streams.agents.observe import Observe
     from streams.agents.remember import Remember
 
@@ -29,7 +29,7 @@ class Group:
 
     def __init__(
         self,
-        make_app: Callable[..., faust.App],
+        make_app: Callable[..., App],
         shards: Shards,
         agents: tuple[Observe, Remember],
         tasks: BackgroundTasks,

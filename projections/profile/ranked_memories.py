@@ -51,7 +51,7 @@ class _AgentLists:
     """By importance, then last access, the greatest first, then id."""
     episodes: list[Place] = field(default_factory=list)
     """The newest first, then as `ranked`."""
-    expiries: list[datetime] = field(default_factory=list)
+    ends: list[datetime] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ class RankedMemories:
         if without or meets is not None:  # the lists know of memories nothing but their order
             return sum(1 for _ in self._shown("ranked", at, agent_id, visibility, without, meets=meets))
         shelves = self._lists_of(agent_id)
-        total = sum(len(lists.ranked) - count_over(lists.expiries, at) for lists in shelves)
+        total = sum(len(lists.ranked) - count_over(lists.ends, at) for lists in shelves)
         if visibility is Visibility.EVERYTHING:
             return total
         hidden = (self._state.memories[i] for i in self._hidden())
@@ -268,7 +268,7 @@ class RankedMemories:
         memories = [
             m for m in self._of_attributes(names, at, agent_id, without, meets=meets) if m.memory_id not in hidden
         ]
-        ends = [m.expires_at for m in memories if m.expires_at is not None]
+        ends = [end for m in memories if (end := m.ends_at) is not None]
         found = profile(memories, at, agent_id)
         if meets is not None:
             return found
@@ -292,14 +292,14 @@ class RankedMemories:
                 lists.ranked.append(place_of(memory))
                 if memory.kind == "episodic":
                     lists.episodes.append(_dated(memory))
-                if memory.expires_at is not None:
-                    lists.expiries.append(memory.expires_at)
+                if (end := memory.ends_at) is not None:
+                    lists.ends.append(end)
             yield
         for lists in self._lists.values():
             lists.ranked.sort()
             yield
             lists.episodes.sort()
-            lists.expiries.sort()
+            lists.ends.sort()
             yield
 
     def _insert(self, memory: Memory) -> None:
@@ -308,8 +308,8 @@ class RankedMemories:
             insort(lists.ranked, place_of(memory))
             if memory.kind == "episodic":
                 insort(lists.episodes, _dated(memory))
-            if memory.expires_at is not None:
-                insort(lists.expiries, memory.expires_at)
+            if (end := memory.ends_at) is not None:
+                insort(lists.ends, end)
 
     def _remove(self, memory: Memory) -> None:
         if _is_ranked(memory):
@@ -317,8 +317,8 @@ class RankedMemories:
             del lists.ranked[bisect_left(lists.ranked, place_of(memory))]
             if memory.kind == "episodic":
                 del lists.episodes[bisect_left(lists.episodes, _dated(memory))]
-            if memory.expires_at is not None:
-                del lists.expiries[bisect_left(lists.expiries, memory.expires_at)]
+            if (end := memory.ends_at) is not None:
+                del lists.ends[bisect_left(lists.ends, end)]
 
     @staticmethod
     def _about_user(memory: Memory | None) -> tuple[object, ...] | None:
@@ -326,7 +326,7 @@ class RankedMemories:
         if memory is None or not memory.attribute or memory.subject is not None:
             return None
         said = (memory.content, memory.value, memory.key_dialogue)  # which may name a sensitive topic
-        return (memory.status, _agents(memory), memory.expires_at, *said)
+        return (memory.status, _agents(memory), memory.ends_at, *said)
 
     def _lists_of(self, agent_id: str | None) -> list[_AgentLists]:
         if agent_id is None:

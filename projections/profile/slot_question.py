@@ -9,7 +9,6 @@ from projections.dates.questions import named_span
 from projections.profile.chinese_questions import asked_in_chinese
 from projections.profile.english_questions import asked_in_english
 from projections.profile.relations import mentions
-from projections.profile.tense import is_past, tells
 from projections.state.memory import ACTIVE, SUPERSEDED
 from projections.text.analyser import fold
 from projections.text.scripts import HAN
@@ -33,6 +32,18 @@ _LONG_LISTS: Final = frozenset({"likes", "dislikes", "skills"})
 _CHANGING: Final = frozenset({"employer", "occupation", "city", "relationship_status"})
 """Slots whose value is of a time: a birthday is the same in each."""
 _YEAR: Final = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_PAST: Final = re.compile(
+    r"\b(?:used to|formerly|previously|former|no longer|in the past|years ago)\b"
+    r"|^(?:in \d{4},? )?(?:the )?user (?:once )?(?:lived|worked|resided|was)\b"
+    r"|以前|(?<![一二三四五六日天号年月点])之前|曾(?=[经在是任住做当])|过去|从前|原来|原先|小时候|年轻时|不再"
+)
+_USER: Final = r"^(?:in \d{4},? )?(?:the )?user (?:now |currently |still |also |used to |formerly |previously |once )*"
+_ZH_USER: Final = r"^(?:\d{4}年)?用户(?:现在|目前|如今|以前|之前|曾经|曾|过去|从前|原来|原先)*"
+_WORK: Final = re.compile(
+    rf"{_USER}(?:works?|worked|working) (?:at|for|in|as|with)\b|{_ZH_USER}在.{{1,20}}(?:工作|上班|任职|就职)"
+)
+_HOME: Final = re.compile(rf"{_USER}(?:lives?|lived|living|resides?|resided) in\b|{_ZH_USER}(?:居住|定居|住)(?:在|过)?")
+_TELLS: Final = {"employer": _WORK, "occupation": _WORK, "city": _HOME}
 
 
 def slot_asked(query: str) -> SlotAsked | None:
@@ -71,13 +82,13 @@ def filling(
             continue
         if (span is None or _was_true(memory, state, span)) and (share := _share(memory, asked, about_user=about)):
             is_over = status == SUPERSEDED and (span is None or asked.past)
-            (past if is_over or is_past(memory.content) else now)[memory.memory_id] = share
+            (past if is_over or _is_past(memory.content) else now)[memory.memory_id] = share
     wanted, other = (past, now) if asked.past else (now, past)
     if about and not asked.words and (asked.past or not wanted):
         for memory in found:
-            if not any(tells(memory.content, attribute) for attribute in asked.attributes):
+            if not any(_tells(memory.content, attribute) for attribute in asked.attributes):
                 continue
-            if is_past(memory.content) == asked.past if span is None else _was_true(memory, state, span):
+            if _is_past(memory.content) == asked.past if span is None else _was_true(memory, state, span):
                 wanted.setdefault(memory.memory_id, FILLS)
     return wanted or other
 
@@ -92,7 +103,7 @@ def _was_true(memory: Memory, state: UserState, span: Span) -> bool:
     """Return whether what a memory says was so within a span, as far as it tells."""
     if _YEAR.search(memory.content):
         return was_then(memory, span)
-    if is_past(memory.content):
+    if _is_past(memory.content):
         return memory.occurred_at >= span.since
     newer = state.memories.get(memory.superseded_by) if memory.superseded_by else None
     return memory.occurred_at < span.until and (newer is None or newer.occurred_at > span.since)
@@ -128,3 +139,14 @@ def _is_part(said: str, name: str) -> bool:
     if HAN.search(said):
         return len(said) > 1 and name.endswith(said)
     return set(said.split()) <= set(name.split())
+
+
+def _is_past(content: str) -> bool:
+    """Return whether a statement is about what was, and is so no more."""
+    return _PAST.search(fold(content)) is not None
+
+
+def _tells(content: str, attribute: str) -> bool:
+    """Return whether a statement says where the user works or lives, or did, for the attributes that ask for it."""
+    pattern = _TELLS.get(attribute)
+    return pattern is not None and pattern.search(fold(content)) is not None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from projections.index.embedded.table import microseconds
+from projections.state.lifetime import are_over
 from projections.state.memory import ACTIVE
 from projections.state.provenance import provenance_of
 from projections.turns import ITEMS_A_STEP
@@ -58,7 +59,7 @@ class _Table:
         self.room = _FIRST_ROWS
         self.versions: NDArray[np.int64] = np.zeros(self.room, np.int64)
         """Of their texts."""
-        self.expiries: NDArray[np.int64] = np.zeros(self.room, np.int64)
+        self.ends: NDArray[np.int64] = np.zeros(self.room, np.int64)
         """In microseconds."""
         self.importance: Shares = np.zeros(self.room, np.float64)
         self.looked_at: NDArray[np.int64] = np.zeros(self.room, np.int64)
@@ -173,7 +174,7 @@ class MemoryRows:
     def active(self, rows: Rows, at: datetime) -> Mask:
         """Return which are active at an instant."""
         active: Mask = self._table.are_active[rows]
-        active &= self._table.expiries[rows] >= microseconds(at)
+        active &= ~are_over(self._table.ends[rows], microseconds(at))
         return active
 
     def shown(
@@ -268,7 +269,7 @@ class MemoryRows:
         table = self._table
         table.looked_at[row] = self._state_number
         table.versions[row] = memory.text_version
-        table.expiries[row] = _NEVER if memory.expires_at is None else microseconds(memory.expires_at)
+        table.ends[row] = _NEVER if (end := memory.ends_at) is None else microseconds(end)
         table.importance[row] = memory.importance
         table.occurred[row] = microseconds(memory.occurred_at)
         table.agents[row] = self._code(memory.agent_id)

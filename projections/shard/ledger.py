@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from projections.shard.erased_users import ErasedUsers
-from projections.shard.foreseen_states import ForeseenStates
 from projections.shard.rows.damage import EXCHANGED, Damages
 from projections.shard.rows.intimacies import IntimacyRows
 from projections.shard.rows.memories import Vectors, decision_naming, decision_of_row, row_of_decision, row_of_memory
@@ -167,14 +166,12 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         self.wakes = WakeRows(connection)
         self._intimacy = IntimacyRows(connection)
         self.states = UserStates(connection, self.wakes, self._intimacy)
-        self.foreseen = ForeseenStates()
         self.damages = Damages(connection, topic, partition or 0)
         self.void_decisions = 0
         """Decisions folded by this process that do not count. Records that are no decision are not among them."""
 
     def forget(self) -> None:
         """Empty the cache: the file was emptied."""
-        self.foreseen.clear()
         self.states.forget()
         self.erased_users.forget()
         self.damages.forget()
@@ -316,7 +313,6 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
             return False
         state = batch.states.get(owner) or self.state(owner)
         owner = state.owner  # one object for all decisions of a user: dicts need not compare it
-        foreseen = self.foreseen.take(state, decision)
         is_new = counts(state, decision) and not self._is_closed(batch, decision)
         is_linked = decision.previous is not None or bool(state.tip)
         if is_linked and (is_new or decision.version > state.version + 1):  # what is void says nothing of the rest
@@ -329,9 +325,9 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
         link = link_of(decision, record.value)
         if len(decision.events) <= EVENTS_A_STEP:
             events = events_of(decision)
-            after = foreseen or evolve(state, decision, events, link)
+            after = evolve(state, decision, events, link)
         else:
-            events, after = yield from self._evolving(state, decision, link, foreseen)
+            events, after = yield from self._evolving(state, decision, link)
         batch.before.setdefault(owner, state)
         batch.states[owner] = after
         for event in events:
@@ -345,15 +341,14 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
 
     @staticmethod
     def _evolving(
-        state: UserState, decision: Decision, link: bytes, foreseen: UserState | None
+        state: UserState, decision: Decision, link: bytes
     ) -> Generator[None, None, tuple[tuple[LedgerEvent, ...], UserState]]:
         """Return the many events of a decision and the state after them, in steps. Raises Undecodable, Unfit."""
         events = list["LedgerEvent"]()
-        after = after_item(state, decision, link) if foreseen is None else foreseen
+        after = after_item(state, decision, link)
         for begin in range(0, len(decision.events), EVENTS_A_STEP):
             some = events_in(decision.events[begin : begin + EVENTS_A_STEP])
-            if foreseen is None:
-                after = evolve_some(after, decision, some)
+            after = evolve_some(after, decision, some)
             events += some
             yield
         return tuple(events), after
@@ -397,8 +392,6 @@ class LedgerFold:  # noqa: PLR0904 - most of them look up
 
     def keep(self, batch: Batch) -> None:
         """Cache the states of a batch. Only once it is written: no other state may be seen."""
-        if batch.erased or batch.erased_memories:
-            self.foreseen.clear()
         for owner, state in batch.states.items():
             self.states.keep(owner, state)
         self.void_decisions += batch.void

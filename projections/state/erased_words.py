@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import orjson
 
 from schemas import codec
-from schemas.fast_init import fast_init
 from schemas.identity import event_of_piece
 from schemas.messages.dead_letters import DeadLetter
 from schemas.messages.decision import Decision
@@ -33,7 +32,6 @@ _NOTHING: Final = Sealed(data=b"")
 _Any = TypeVar("_Any")
 
 
-@fast_init
 @dataclass(frozen=True, slots=True)
 class ErasedWords:
     """What is erased together with memories: their observations, and the commands that formed or changed them."""

@@ -18,7 +18,6 @@ from projections.state.statement_index import StatementIndex
 from projections.state.wakes import evolve_wakes
 from schemas import codec
 from schemas.disclosure import describe
-from schemas.fast_init import replacer
 from schemas.messages.chain import HASH_BYTES, hash_of
 from schemas.messages.erasure import EraseUser, MemoryErased, UserErased
 from schemas.messages.events import (
@@ -64,8 +63,6 @@ SAID: Final = frozenset({"said_again", "remembered_again"})
 Events: TypeAlias = "Sequence[LedgerEvent]"
 _UNFIT: Final = (KeyError, TypeError, ValueError)
 """What is raised where something cannot be made of a state."""
-_state_with: Final = replacer(UserState)
-_memory_with: Final = replacer(Memory)
 
 
 def events_of(decision: Decision) -> tuple[LedgerEvent, ...]:
@@ -160,7 +157,7 @@ def evolve(state: UserState, decision: Decision, events: Events, link: bytes) ->
     if len(events) == 1 and isinstance(events[0], MemoryFormed):  # nearly always: one copy of the state, not two
         try:
             decided = _decided(state, decision, link)
-            return _state_with(state, **decided, **_changes(state, None, formed(events[0])))
+            return replace(state, **decided, **_changes(state, None, formed(events[0])))
         except _UNFIT as error:
             raise _unfit(error) from error
     return evolve_some(after_item(state, decision, link), decision, events)
@@ -168,7 +165,7 @@ def evolve(state: UserState, decision: Decision, events: Events, link: bytes) ->
 
 def after_item(state: UserState, decision: Decision, link: bytes) -> UserState:
     """Return the state after what a decision that counts says besides its events."""
-    return _state_with(state, **_decided(state, decision, link))
+    return replace(state, **_decided(state, decision, link))
 
 
 def evolve_some(state: UserState, decision: Decision, events: Events) -> UserState:
@@ -232,7 +229,7 @@ def _faded(state: UserState, events: Sequence[MemoryDecayed]) -> UserState:
         for event in events:
             change[event.memory_id] = _after_tick(change[event.memory_id], event)
         memories = change.finish()
-    return _state_with(state, memories=memories)
+    return replace(state, memories=memories)
 
 
 def _erased(state: UserState, event: UserErased) -> UserState:
@@ -305,10 +302,10 @@ def _after_tick(before: Memory, event: _ByTick) -> Memory:
     match event:
         case MemoryDecayed():
             if event.measure == "strength":
-                return _memory_with(before, **seen, strength=event.after)
-            return _memory_with(before, **seen, importance=event.after)
+                return replace(before, **seen, strength=event.after)
+            return replace(before, **seen, importance=event.after)
         case MemoryExpired():
-            return _memory_with(before, **seen, status=EXPIRED)
+            return replace(before, **seen, status=EXPIRED)
         case _:
             assert_never(event)
 
@@ -334,7 +331,7 @@ def _as_wished(before: Memory, event: _ByWish, recorded_at: datetime | None) -> 
 
 
 def _reinforced(before: Memory, event: MemoryReinforced) -> Memory:
-    return _memory_with(
+    return replace(
         before,
         version=before.version + 1,
         access_count=event.access_count,
@@ -401,7 +398,7 @@ def _joined(known: tuple[str, ...], more: Sequence[str]) -> tuple[str, ...]:
 
 def _with(state: UserState, before: Memory | None, after: Memory) -> UserState:
     """Put a memory into the state, and keep the ways to find it."""
-    return _state_with(state, **_changes(state, before, after))
+    return replace(state, **_changes(state, before, after))
 
 
 def _changes(state: UserState, before: Memory | None, after: Memory) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from schemas.messages.events import MemoryFormed, MemoryImported
 
 _formed: Final = builder(Memory, copied_names(MemoryFormed, Memory))
 _imported: Final = builder(Memory, copied_names(MemoryImported, Memory))
-"""Copy the fields that the event and a memory spell alike, so that a new one is not spelled here."""
+"""Copy the fields that the event and a memory spell alike, so that a new one is not spelled here. Whatever is neither
+copied nor given below has the default of `Memory`."""
 
 
 def formed(event: MemoryFormed) -> Memory:
@@ -43,8 +44,6 @@ def formed(event: MemoryFormed) -> Memory:
         metadata=event.metadata.text if event.metadata else "{}",
         version=1,
         text_version=1,
-        shared_with=(),
-        met_in=(),
     )
 
 
@@ -68,6 +67,5 @@ def imported(event: MemoryImported) -> Memory:
         metadata=event.metadata.text if event.metadata else "{}",
         version=1,
         text_version=1,
-        shared_with=(),
         met_in=places_of(event.met_in),
     )

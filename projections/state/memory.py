@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from immutables import Map
 
-from projections.state.lifetime import is_over, strength
+from projections.state.lifetime import days_between, ebbinghaus, ends_at, fades_from, is_over
 from projections.state.wakes import NO_WAKES, Wakes
-from schemas.fast_init import fast_init
 from schemas.vocabulary.facts import key_of, subject_of
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ IMPORT: Final = "import"
 """The source type of what was imported."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """One remembered statement, as of the last decision about it."""
@@ -95,20 +93,24 @@ class Memory:
     met_in: tuple[str, ...] = ()
     """Where it was met besides where it was formed, as `places` spells them, the latest last."""
 
+    @property
+    def ends_at(self) -> datetime | None:
+        """The last instant at which it is active if nothing else ends it; None: it does not end by itself."""
+        return ends_at(self)
+
+    @property
+    def fades_from(self) -> datetime:
+        """The effective time from which its strength fades: when it was formed, or restored last."""
+        return fades_from(self)
+
     def status_at(self, instant: datetime) -> str:
-        """Return the status at an instant: past its expiry it is expired, tick or no tick."""
-        return EXPIRED if self.status == ACTIVE and is_over(self.expires_at, instant) else self.status
+        """Return the status at an instant: past its end it is expired, tick or no tick."""
+        return EXPIRED if self.status == ACTIVE and is_over(ends_at(self), instant) else self.status
 
     def strength_at(self, instant: datetime) -> float:
         """Return how well it is remembered at an instant, 0.1 to 1.0, whatever the last tick stored."""
-        return strength(
-            instant,
-            formed_at=self.formed_at,
-            restored_at=self.restored_at,
-            initial=self.initial_strength,
-            importance=self.importance,
-            recalls=self.recall_count,
-        )
+        days = days_between(self.fades_from, instant)
+        return ebbinghaus(self.initial_strength, days, self.importance, self.recall_count)
 
     def known_to(self, agent_id: str | None) -> bool:
         """Return whether an agent knows the memory: its own, those shared with it, and those of no agent."""
@@ -151,7 +153,6 @@ class Memory:
         return None if self.shared_with else self.agent_id
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserState:
     """Everything that decides about one user: memories, what is covered, and what was decided already."""

@@ -8,7 +8,6 @@ from typing import Final, assert_never
 
 from immutables import Map
 
-from schemas.fast_init import fast_init
 from schemas.messages.wakes import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
 
 LEAST_EVERY_SECONDS: Final = 1
@@ -18,7 +17,6 @@ _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wakes:
     """Everything that decides about a user's wakes. What was raised stands in the ledger, and is not kept here."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from schemas.fast_init import fast_init
 from schemas.telemetry import is_trace
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ SENT_BACK_FROM: Final = "mnemolog-sent-back-from"
 """The header that says where a record that was sent back stood first, however often it was."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
     """A record that was put aside. `dead-letters retry` appends `value` with `key` to `topic` again."""

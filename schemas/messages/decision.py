@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from schemas.fast_init import fast_init
-
 if TYPE_CHECKING:
     from schemas.messages.envelope import Envelope
 
@@ -29,7 +27,6 @@ class Outcome:
     memory_id: str | None = None
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """The outcomes and events of one inbox item for one user. The fold says whether it counts."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from schemas.fast_init import fast_init
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
     from datetime import datetime
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
     """The id, owner, times and cause of a message.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from schemas.fast_init import fast_init
-
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -38,7 +36,6 @@ class EraseUser:
     """How many of the user's observations there were."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserErased:
     """A user is unknown from here on; who returns begins anew."""
@@ -68,7 +65,6 @@ class EraseMemory:
     """The dead letters that contain words of these observations."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryErased:
     """A memory and its observations are unknown from here on, and what the log has of their words is overwritten."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
-from schemas.fast_init import fast_init
 from schemas.messages.erasure import MemoryErased, UserErased
 from schemas.messages.wakes import ReminderCancelled, ReminderScheduled, WakeConfigured, WakeRaised
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from schemas.messages.envelope import Envelope, Sealed
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFormed:
     """A memory came to be; born superseded when `superseded_by` is set."""
@@ -59,7 +57,6 @@ class MemoryFormed:
     """Of a plan: the attribute that it gives its value from its day on."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryImported:
     """A memory that was kept elsewhere came to be here, as it was there; its effective time is `formed_at`."""
@@ -110,7 +107,6 @@ class MemoryImported:
     met_in: Sealed | None = None
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReinforced:
     """A known memory was met again; the numbers are those after it."""
@@ -130,7 +126,6 @@ class MemoryReinforced:
     that differ. None leaves it as it is."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRevised:
     """A memory's contents changed; None leaves a field as it is. With `memory_type` comes `expires_at`."""
@@ -181,7 +176,6 @@ class MemorySuperseded:
     superseded_by: str
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDecayed:
     """A tick made a memory fade: the importance or strength that is stored went from before to after."""
@@ -196,7 +190,6 @@ class MemoryDecayed:
     after: float
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryExpired:
     """A memory's time was over."""
@@ -217,7 +210,6 @@ class MemoryForgotten:
     memory_id: str
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRestored:
     """A forgotten or expired memory is back; superseded when a newer value holds its place."""
@@ -240,7 +232,6 @@ class IntimacyKept:
     """The turn's effective time."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickApplied:
     """Every user of the partition has met the tick; later decisions of it are void."""

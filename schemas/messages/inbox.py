@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
-from schemas.fast_init import fast_init
 from schemas.messages.erasure import EraseMemory, EraseUser
 from schemas.messages.wakes import CancelReminder, ConfigureWake, ScheduleReminder, WakeDue
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from schemas.messages.envelope import Envelope, Sealed
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoveredPiece:
     """A piece of the window that was extracted from, with the times of its observation."""
@@ -31,7 +29,6 @@ class CoveredPiece:
     """Where the observation stands; None in older logs."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """Something proposed to be remembered."""
@@ -81,7 +78,6 @@ class ModelTokens:
     tokens_out: int
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidatesExtracted:
     """An extractor's answer to one window: a fact that no replay asks for again."""
@@ -108,7 +104,6 @@ class CandidatesExtracted:
     """Ids of the memories that the prompt showed, in its order."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionRejected:
     """An answer that could not be used, with its raw text."""
@@ -125,7 +120,6 @@ class ExtractionRejected:
     """The tokens above by model, where another one than `model` took some of them; else []."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RememberFact:
     """Remember this as it is."""
@@ -156,7 +150,6 @@ class RememberFact:
     """Ids of known memories that are no longer so because of what was read."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviseMemory:
     """Change what is given; None leaves a field as it is.
@@ -214,7 +207,6 @@ class RecordRecall:
     memory_ids: list[str]
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportMemory:
     """Remember a snapshot of a memory that was kept elsewhere: it names its source.

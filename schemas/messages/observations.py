@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from schemas.fast_init import fast_init
-
 if TYPE_CHECKING:
     from schemas.messages.envelope import Envelope
 
@@ -34,7 +32,6 @@ class TurnContext:
     gift: str | None = None
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRecorded:
     """Somebody said something in a session."""
@@ -66,7 +63,6 @@ class SessionEnded:
     body_digest: bytes | None = None
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenshotAnalysed:
     """What upstream read off a screen, or the picture itself; `relevance` low, medium or high."""
@@ -88,7 +84,6 @@ class ScreenshotAnalysed:
     """As of a turn."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArticleInferred:
     """An article that upstream inferred from what the user does."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from schemas.fast_init import fast_init
-
 if TYPE_CHECKING:
     from datetime import datetime
 
     from schemas.messages.envelope import Envelope, Sealed
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleReminder:
     """Wake the user's agent once, at `due_at` or as soon after it as somebody looks."""
@@ -38,7 +35,6 @@ class CancelReminder:
     reminder_id: str
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigureWake:
     """Wake the user's agent at every multiple of a period since the epoch; without one no more."""
@@ -64,7 +60,6 @@ class WakeDue:
     as_of: datetime
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReminderScheduled:
     """A reminder waits for its time."""
@@ -87,7 +82,6 @@ class ReminderCancelled:
     reminder_id: str
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WakeConfigured:
     """From the envelope's `occurred_at` on the user's agent is woken like this; without a period not at all."""
@@ -102,7 +96,6 @@ class WakeConfigured:
     settings_id: str | None = None
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WakeRaised:
     """An agent is to wake up; the envelope's `agent_id` says which, None any."""

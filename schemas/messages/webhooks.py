@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from schemas.fast_init import fast_init
-
 if TYPE_CHECKING:
     from datetime import datetime
 
     from schemas.messages.envelope import Envelope, Sealed
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookSet:
     """From here on changes of the envelope's tenant are posted to an address."""
@@ -63,7 +60,6 @@ class WebhookRemoved:
     webhook_id: str
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookProgress:
     """How far a webhook has come; the newest one counts."""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import time
-from contextlib import suppress
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import faust
+from faust.tables.manager import TableManager
+from faust.types import TP
 
 from projections.partitions.assignment import NotHeld
 from schemas.log import LogError, LogUnavailable, Position, Record
 from schemas.topics import GLOBALS, INBOX, INPUTS, LEDGER
-from streams.agents.lean_faust import TP, NoClient, NoTables, faust
+from streams.agents.faust_pauses import spare_pauses, take_turns
 from streams.delivery.delivery import Delivery
 from streams.delivery.priority import LONGEST_TURN_SECONDS
 from streams.delivery.retry import retry
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from streams.agents.project import Project
     from streams.agents.remember import Remember
 
+App: TypeAlias = faust.App
 OF_USERS = (*INPUTS, INBOX, LEDGER)
 """Topics whose partitions of equal number are assigned to the same worker."""
 COMMIT_EVERY_SECONDS = 0.5
@@ -44,23 +46,12 @@ ONE_DAY_SECONDS = 86_400.0
 """For how long an agent whose queue is never empty keeps the event loop: an HTTP request may wait for it."""
 
 
-_takes_turns: ContextVar[bool] = ContextVar("takes_turns", default=False)
-"""Whether this task gives the event loop away by itself: an agent of ours."""
+class _NoTables(TableManager):
+    """Faust's tables, of which there are none: a worker that starts waits no second for some to be added."""
 
-
-async def _pause(seconds: float) -> None:
-    if seconds or not _takes_turns.get():
-        await asyncio.sleep(seconds)
-
-
-def _spare_pauses() -> None:
-    """Have Faust's streams not pause for each record in tasks that take turns.
-
-    Faust ends the loop's turn before each record. A turn with one record is so short that the loop looks idle: appends
-    then go out, and shards commit, with a few records each.
-    """
-    with suppress(ImportError):  # without its extension Faust goes on as ever, and is slower
-        importlib.import_module("faust._cython.streams").sleep = _pause  # type: ignore[attr-defined]
+    async def sleep(self, n: object) -> None:  # noqa: ARG002 - the second
+        """Give way once."""
+        await asyncio.sleep(0)
 
 
 class AssignmentListener(Protocol):
@@ -100,7 +91,7 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
     name of the step and the seconds that its handler took; `give_way` is awaited before each turn of an agent.
     `open_record` opens what was sealed, for Faust reads around the log; a record whose user was erased is done at once.
     """
-    _spare_pauses()
+    spare_pauses()
     app = faust.App(
         name,
         broker=broker,
@@ -120,15 +111,14 @@ def make_app(  # noqa: PLR0913 - called once, at the composition root, all by na
         # Not shorter: a worker that does not join the rebalance holds its partitions until its session ends.
         broker_rebalance_timeout=session_seconds,
         canonical_url=url,
-        HttpClient=NoClient,
-        TableManager=NoTables,
+        TableManager=_NoTables,
     )
 
     def consume(topics: tuple[str, ...], handler: Observe | Remember | Project, label: str) -> None:
         channel = app.topic(*topics, key_serializer="raw", value_serializer="raw", key_type=bytes, value_type=bytes)
 
         async def run(stream: Any) -> None:  # noqa: ANN401 - Faust's stream is untyped
-            _takes_turns.set(True)
+            take_turns()
             turn = time.perf_counter()
             async for event in stream.noack().events():
                 began = time.perf_counter()

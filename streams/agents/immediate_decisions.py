@@ -339,7 +339,6 @@ class ImmediateDecisions:
                 return None
             value = codec.encode_cached(decision)
             after = state_after(state, decision, value, {})
-            held.shard.ledger.foreseen.add(state, decision, after)
             record = decision_record(held, decision, value, span.traceparent)
         except (Undecidable, Unfit, NotHeld, ShardDamaged, ShardUnavailable):
             return None  # the agent meets it again, and does what is to be done then

@@ -1,4 +1,4 @@
-"""remember: decides on each inbox item with the user's state, appends the decision, and folds it."""
+"""remember: checks each inbox item, decides on it with the user's state, appends the decision, and folds it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
+from projections.embedding.stored_vector import NoVector, vector_of
 from projections.partitions.assignment import HistoryDamaged, NotHeld
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from projections.shard.rows.damage import PARTITION
@@ -20,9 +21,17 @@ from schemas.log import LogUnavailable, NewRecord, RecordTooLarge
 from schemas.messages.dead_letters import TOO_LARGE
 from schemas.messages.erasure import EraseMemory, EraseUser, UserErased
 from schemas.messages.events import MemoryFormed, MemoryImported, MemoryRevised
-from schemas.messages.inbox import EXTRACTIONS, CandidatesExtracted, Tick
+from schemas.messages.inbox import (
+    EXTRACTIONS,
+    INBOX_ITEMS,
+    CandidatesExtracted,
+    ImportMemory,
+    RememberFact,
+    ReviseMemory,
+    Tick,
+)
+from schemas.messages.wakes import ConfigureWake, ScheduleReminder
 from schemas.topics import INBOX
-from streams.agents.inbox import item_of_record
 from streams.agents.tick_application import TickApplication, place_of
 from streams.decisions.decide import decide
 from streams.decisions.duplicates import matching
@@ -42,7 +51,7 @@ if TYPE_CHECKING:
     from projections.state.memory import UserState
     from schemas.log import Log, Record
     from schemas.messages.decision import Decision
-    from schemas.messages.inbox import UserItem
+    from schemas.messages.inbox import InboxItem, UserItem
     from streams.decisions.draft import ItemPosition
     from streams.decisions.parameters import Parameters
     from streams.delivery.delivery import Delivery
@@ -167,7 +176,7 @@ class Remember:
         """Handle one record; return whether it was: else it is delivered again."""
         record, partition = delivery.record, delivery.record.position.partition
         try:
-            owner, item = item_of_record(record, self._shards.partitions)
+            owner, item = _item_of_record(record, self._shards.partitions)
         except codec.UnknownSchema:
             raise
         except (codec.Undecodable, InvalidOwner) as error:
@@ -321,7 +330,7 @@ class Remember:
 
         Raises Undecidable where the first item is.
         """
-        state, ledger = held.folded_state, held.shard.ledger
+        state = held.folded_state
         decisions: list[_Decided] = []
         vectors: dict[str, bytes] = {}
         size, clock = 0, asyncio.get_running_loop().time
@@ -344,7 +353,6 @@ class Remember:
                 if decisions:
                     break  # its turn as the first comes
                 raise Undecidable(str(error)) from error
-            ledger.foreseen.add(state, last, after)
             state = after
             decisions.append(_Decided(last, value, span.traceparent))
             size += sum(map(len, last.events))
@@ -445,3 +453,38 @@ def memories_made(decision: Decision) -> list[str]:
 def outcome_of(decision: Decision) -> str:
     """Return what a decision is counted as."""
     return decision.outcomes[0].action if decision.outcomes else "nothing"
+
+
+def _item_of_record(record: Record, partitions: int) -> tuple[Owner, InboxItem]:
+    """Return a record's owner and item. Raises Undecodable (UnknownSchema among it) and InvalidOwner."""
+    item = codec.decode_as(record.value, *INBOX_ITEMS)
+    owner = Owner.of_key(record.key or b"")
+    _check_owner(owner, item, partitions)
+    _check_vectors(item)
+    return owner, item
+
+
+def _check_owner(owner: Owner, item: InboxItem, partitions: int) -> None:
+    """Check that the key names the item's owner: a partition for a tick, a user otherwise. Raises InvalidOwner."""
+    if owner != item.envelope.owner:
+        raise InvalidOwner(f"the key is {owner.key.decode()!r}, the body says {item.envelope.owner}")
+    if isinstance(item, Tick) != owner.is_partition:
+        raise InvalidOwner(f"{owner.key.decode()!r} cannot have a {type(item).__name__}")
+    if owner.is_partition and owner not in map(partition_owner, range(partitions)):
+        raise InvalidOwner(f"there is no partition {owner.user_id!r}")
+
+
+def _check_vectors(item: InboxItem) -> None:
+    """Check that vectors are of finite numbers: the index could not hold others. Raises Undecodable."""
+    match item:
+        case CandidatesExtracted():
+            vectors = [candidate.vector for candidate in item.candidates]
+        case RememberFact() | ReviseMemory() | ImportMemory() | ScheduleReminder() | ConfigureWake():
+            vectors = [item.vector] if item.vector else []
+        case _:
+            return
+    for vector in vectors:
+        try:
+            vector_of(vector.data)
+        except NoVector as error:
+            raise codec.Undecodable(str(error)) from error

@@ -73,7 +73,7 @@ def _met(state: UserState, tick: DecayDue) -> list[Memory]:
 
 def _changes(met: Sequence[Memory], tick: DecayDue, rule: Rule, parameters: Parameters) -> Iterator[Change]:
     for memory in met:
-        if is_over(memory.expires_at, tick.as_of):
+        if is_over(memory.ends_at, tick.as_of):
             yield memory, Expire("short_term")
             continue
         if memory.kind == DOCUMENT:

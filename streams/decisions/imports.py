@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from projections.profile.visibility import SENSITIVE
 from projections.state.importance import DECIMALS
-from projections.state.lifetime import expiry_of, is_over
+from projections.state.lifetime import ends_at, expiry_of, is_over
 from projections.state.memory import ACTIVE, EXPIRED, FORGOTTEN, SUPERSEDED
 from schemas.identity import OURS, commanded_memory_id
 from schemas.messages.copied_fields import copied_names, copier
@@ -18,8 +18,6 @@ from streams.decisions import slots, statements
 from streams.decisions.duplicates import matching
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from projections.state.memory import Memory
     from streams.decisions.draft import Draft
 
@@ -33,7 +31,6 @@ _as_it_was: Final = copier(
             "initial_strength",
             "access_count",
             "last_accessed_at",
-            "expires_at",
             "status",
             "superseded_by",
             "forgotten_at",
@@ -53,11 +50,10 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
     if item.source_system == OURS and item.source_memory in draft.state.memories:
         draft.say("0", "nothing", "it is from here", item.source_memory)
         return
-    item = _with_a_whole_slot(item)
+    item = _with_its_expiry(_with_a_whole_slot(item))
     said = statements.of_command(item, max(item.said_at or item.formed_at, item.formed_at))
-    expires_at = _expires_at(item)
     now = item.envelope.occurred_at
-    is_past = is_over(expires_at, now)
+    is_past = is_over(ends_at(item), now)
     status, superseded_by = _status(item, is_past=is_past)
     present: list[Memory] = []
     memory_id = commanded_memory_id(draft.state.owner, item.envelope.event_id)
@@ -86,7 +82,6 @@ def decide_import(draft: Draft, item: ImportMemory, *, profile_keeps: bool) -> N
             access_count=max(item.access_count, item.recall_count),
             said_at=said.effective,
             last_accessed_at=max(item.last_accessed_at, item.formed_at),
-            expires_at=expires_at,
             status=status,
             superseded_by=superseded_by,
             forgotten_at=(item.forgotten_at or draft.position.recorded_at) if status == FORGOTTEN else None,
@@ -109,9 +104,9 @@ def _with_a_whole_slot(item: ImportMemory) -> ImportMemory:
     return replace(item, attribute=SENSITIVE if item.attribute == SENSITIVE else None, value=None)
 
 
-def _expires_at(item: ImportMemory) -> datetime | None:
-    """Return when it expires: when its source says, else by its memory type."""
-    return item.expires_at or expiry_of(item.memory_type, item.formed_at)
+def _with_its_expiry(item: ImportMemory) -> ImportMemory:
+    """Return the item with its expiry: the one that its source gives, else that of its memory type."""
+    return replace(item, expires_at=item.expires_at or expiry_of(item.memory_type, item.formed_at))
 
 
 def _status(item: ImportMemory, *, is_past: bool) -> tuple[str, str | None]:

@@ -16,7 +16,6 @@ from schemas.vocabulary.facts import key_of
 from schemas.vocabulary.tastes import says_taste
 from schemas.vocabulary.words import DOCUMENT
 from streams.decisions.duplicates import matching, statement_keys
-from streams.decisions.duplicates.contact import takes_place
 from streams.decisions.duplicates.contradiction import ANY, end_keys, ends, taken_back
 from streams.decisions.duplicates.equivalence import content_words
 
@@ -35,6 +34,18 @@ OF_OCCASIONS: Final = ("schedule", "finance")
 """Categories whose memories are each of one occasion."""
 OF_PEOPLE: Final = ("family", "friends")
 """Attributes whose values name somebody, and may say who that is to the user."""
+_OTHER_CONTACT: Final = re.compile(
+    r"^(?:the )?user's [\w -]{2,30} (?:is now|(?:has )?changed to) |^用户的?[^，。]{1,10}[换改变]成了?", re.IGNORECASE
+)
+_CONTACTS: Final = {
+    **dict.fromkeys(
+        ("phone", "phone number", "mobile", "cell", "number", "手机", "手机号", "电话", "电话号码"), "phone"
+    ),
+    **dict.fromkeys(("email", "e-mail", "email address", "邮箱", "邮件"), "email"),
+    **dict.fromkeys(("address", "home address", "地址", "家庭地址", "住址"), "address"),
+    **dict.fromkeys(("wechat", "微信", "微信号"), "wechat"),
+}
+"""Names under which the same is given."""
 
 
 def occupants(state: UserState, statement: Statement) -> list[Memory]:
@@ -116,7 +127,7 @@ def contradicted(state: UserState, statement: Statement, *, keeps: bool) -> list
 def _contradicts(memory: Memory, statement: Statement, back: tuple[tuple[str, ...], str] | None) -> bool:
     if statement.slot == memory.slot == _ACCOUNTS:
         newer, older = (memory, statement) if memory.said_at > statement.effective else (statement, memory)
-        return takes_place(newer.content, newer.value, older.value)
+        return _takes_place(newer.content, newer.value, older.value)
     if statement.slot in _LOVE and memory.slot in _LOVE and memory.said_at != statement.effective:
         newer, older = (memory, statement) if memory.said_at > statement.effective else (statement, memory)
         if _is_alone(newer, older) or _is_alone(older, newer):
@@ -258,3 +269,18 @@ def fills_same(memory: Memory, statement: Statement) -> bool:
         and memory.key == statement.key
         and (statement.value is None or holds(memory, statement.value))
     )
+
+
+def _takes_place(content: str, value: str | None, older: str | None) -> bool:
+    """Return whether a statement says that a number or address is now another one than `older`.
+
+    Both are values of `accounts`, such as `phone: 07700 900456`. Where nothing says that it changed, somebody has two.
+    """
+    if not value or not older or not _OTHER_CONTACT.search(content):
+        return False
+    return _contact(value) == _contact(older) and not same_value(value, older)
+
+
+def _contact(value: str) -> str:
+    name = name_and_date(value)[0].casefold()
+    return _CONTACTS.get(name, name)

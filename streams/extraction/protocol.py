@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from schemas.fast_init import fast_init
 from schemas.inputs.zone import local
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ Speaker: TypeAlias = Literal["user", "assistant", "screenshot", "article"]
 SourceType: TypeAlias = Literal["chat", "photo", "inferred"]
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """At most 6,000 characters of one observation; `piece_id` is `event_id#k`, k from 0."""
@@ -66,7 +64,6 @@ class Piece:
         return self.said_at.date()
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
     """A memory that a model is shown with a window: what is known already."""
@@ -81,7 +78,6 @@ class Known:
     """As of a Proposal."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """Pieces that are extracted together: turns of one session, one screenshot, or one article."""
@@ -107,7 +103,6 @@ class Window:
     """The user's turn before the window's first, where that asks only not to keep what was said before it."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
     """One thing that the extractor proposes to remember; every default is filled in."""
@@ -142,7 +137,6 @@ class Proposal:
     """Of a plan: the attribute that it gives its value from the day `occurred_on` on, in the place of `attribute`."""
 
 
-@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
     """An extractor's answer: the proposals, and the raw text that they were read from."""

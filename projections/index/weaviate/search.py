@@ -22,7 +22,7 @@ from schemas import telemetry
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from weaviate.collections.classes.filters import _Filters
+    from weaviate.classes.query import FilterReturn
     from weaviate.collections.collection import CollectionAsync
 
     from projections.index.protocol import Hit, IndexQuery
@@ -89,7 +89,7 @@ def _hit(properties: Mapping[str, Any], distance: float | None) -> Hit:
     return semantic_hit(properties["memory_id"], int(properties["version"]), 1.0 - (distance or 0.0))
 
 
-def _filters(query: IndexQuery, embedding_model: str) -> _Filters:
+def _filters(query: IndexQuery, embedding_model: str) -> FilterReturn:
     """Return the query's filters, the user's and the model's among them."""
     filters = Filter.by_property("owner").equal(owner_id(query.tenant, query.user_id).hex)
     filters &= Filter.by_property("embedding_model").equal(exactly(embedding_model))

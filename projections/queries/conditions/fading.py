@@ -1,7 +1,7 @@
 """Strengths: a user's memories in numbers, so that how strong each is at an instant is computed of all together.
 
-The arithmetic is that of `projections.state.lifetime.ebbinghaus`, in its order. NumPy's exponential may differ from
-Python's in the last bit; where that could round otherwise, the memory itself is asked.
+The formula is `projections.state.lifetime.retention`, as for one memory. NumPy's exponential may differ from Python's
+in the last bit; where that could round otherwise, the memory itself is asked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from projections.state.importance import DECIMALS, grade
-from projections.state.lifetime import MAX_STRENGTH, MIN_STRENGTH
+from projections.state.lifetime import MAX_STRENGTH, MIN_STRENGTH, retention
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ class Fading:
 
     def set(self, row: int, memory: Memory) -> None:
         """Note a memory; its row is known, or the next."""
-        begin = max(memory.formed_at, memory.restored_at or memory.formed_at).timestamp()
+        begin = memory.fades_from.timestamp()
         numbers = (begin, memory.initial_strength, grade(memory.importance), float(memory.recall_count))
         for column, number in zip((self._begins, self._initial, self._grades, self._recalls), numbers, strict=True):
             if row == len(column):
@@ -53,7 +53,7 @@ class Fading:
             np.frombuffer, (self._begins, self._initial, self._grades, self._recalls)
         )
         days = np.maximum(0.0, (at.timestamp() - begins) / _DAY_SECONDS)
-        value = initial * np.exp(-days / (grades * 30)) * (1 + 0.1 * recalls) * (0.2 + 0.8 * grades / 4)
+        value = retention(initial, days, grades, recalls, np.exp)
         steps = np.minimum(MAX_STRENGTH, np.maximum(MIN_STRENGTH, value)) * _STEPS
         found: NDArray[np.float64] = np.rint(steps) / _STEPS
         for row in np.flatnonzero(np.abs(steps - np.floor(steps) - 0.5) < _DOUBTFUL).tolist():

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from aiokafka import errors as kafka
-from aiokafka.conn import collect_hosts, create_conn
 
 from schemas.log import LogError, LogUnavailable, UnknownTopic
+from streams.transports.kafka.aiokafka_parts import collect_hosts, create_conn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

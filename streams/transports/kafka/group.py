@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
-from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
 from aiokafka.errors import KafkaError, UnknownMemberIdError, for_code
-from aiokafka.protocol.group import LeaveGroupRequest
+
+from streams.transports.kafka.aiokafka_parts import leave_group
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 GROUP: Final = "mnemolog"
 """The name of Faust's app, which is also that of the group."""
 PAUSE_SECONDS: Final = 0.2
+_VERSION_BYTES: Final = 2
+_COUNT, _LENGTH_OF_NAME = Struct(">i"), Struct(">h")
 _T = TypeVar("_T")
 
 
@@ -48,9 +51,8 @@ async def forget(admin: AIOKafkaAdminClient, member_id: str) -> bool:
     """Remove a member from the group, as if it had left; return whether it was in it. Raises KafkaError."""
 
     async def leave(coordinator: int) -> bool:
-        response = await admin._send_request(LeaveGroupRequest(GROUP, member_id), coordinator)  # noqa: SLF001 - no other way
         try:
-            _check(response.error_code)
+            _check(await leave_group(admin, GROUP, member_id, coordinator))
         except UnknownMemberIdError:
             return False
         return True
@@ -77,6 +79,18 @@ def _check(code: int) -> None:
 def _member(description: dict[str, Any]) -> Member:
     url = None
     if description["member_metadata"]:
-        user_data = ConsumerProtocolMemberMetadata.decode(description["member_metadata"]).user_data
+        user_data = _user_data(description["member_metadata"])
         url = orjson.loads(user_data).get("url") if user_data else None
     return Member(description["member_id"], description["client_host"].lstrip("/"), url)
+
+
+def _user_data(metadata: bytes) -> bytes:
+    """Return what a member says of itself: Kafka's protocol has a version and names of topics before it."""
+    (topics,) = _COUNT.unpack_from(metadata, _VERSION_BYTES)
+    at = _VERSION_BYTES + _COUNT.size
+    for _ in range(topics):
+        (length,) = _LENGTH_OF_NAME.unpack_from(metadata, at)
+        at += _LENGTH_OF_NAME.size + length
+    (length,) = _COUNT.unpack_from(metadata, at)
+    at += _COUNT.size
+    return metadata[at : at + max(length, 0)]  # -1 stands for none

@@ -13,6 +13,7 @@ from schemas.log import Appended, LogError, LogUnavailable, Position, UnknownTop
 from schemas.topics import check_size, max_record_bytes
 from streams.transports.batching import AppendBatcher
 from streams.transports.kafka import group, topics
+from streams.transports.kafka.aiokafka_parts import sender_of
 from streams.transports.kafka.clients import KafkaClients
 from streams.transports.kafka.errors import translated
 from streams.transports.kafka.producer import FLUSH_S, stop_producer
@@ -246,7 +247,8 @@ class KafkaLog:
                 raise LogUnavailable("the log is not started: call `start`")
             # The sender may have died, and its sequence numbers with it, or wait indefinitely for a broker that was
             # started again: aiokafka reports neither.
-            if self._producer._sender.sender_task.done() or self._producer is self._doubted:  # noqa: SLF001
+            sender = sender_of(self._producer)
+            if sender is None or sender.done() or self._producer is self._doubted:
                 fresh = await self._clients.producer(self._flush_s)
                 if self._producer is None:  # stopped while it connected
                     self._abandon(fresh)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from aiokafka.errors import KafkaError
 
+from streams.transports.kafka.aiokafka_parts import sender_of
+
 if TYPE_CHECKING:
     from aiokafka import AIOKafkaProducer
 
@@ -34,7 +36,7 @@ async def stop_producer(producer: AIOKafkaProducer, flush_s: float = FLUSH_S) ->
         pass  # `stop` does nothing a second time
     else:
         return
-    if (sender := producer._sender.sender_task) is not None:  # noqa: SLF001
+    if (sender := sender_of(producer)) is not None:
         sender.cancel()
     with suppress(KafkaError, TimeoutError):
         async with asyncio.timeout(flush_s):

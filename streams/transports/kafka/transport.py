@@ -11,11 +11,12 @@ from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
 from schemas.topics import partition_of
+from streams.transports.kafka.aiokafka_parts import coordinator_of, is_rebalancing, network_of, observe
 from streams.transports.kafka.topics import APPEND_TIME
 from streams.transports.safe_delivery import SafeDelivery
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
 
     from faust.types import ConsumerT, ProducerT
 
@@ -39,38 +40,45 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
     async def on_start(self) -> None:
         """Watch the heartbeats, and take the errors of commits that are given up."""
         await super().on_start()
-        coordinator = self._ensure_consumer()._coordinator  # noqa: SLF001 - aiokafka has no hook
-        beat = coordinator._do_heartbeat  # noqa: SLF001
+        consumer = self._ensure_consumer()
 
-        async def watched() -> bool:
-            sent = time.monotonic()
-            is_answered = bool(await beat())
-            # A group that rebalances answers a member that has not joined again, and then goes on without it.
-            if is_answered and not coordinator._rejoin_needed_fut.done():  # noqa: SLF001
-                self.renewed = sent
-            return is_answered
+        def watched(beat: Callable[[], Awaitable[bool]]) -> Callable[[], Awaitable[bool]]:
+            async def watch() -> bool:
+                sent = time.monotonic()
+                is_answered = bool(await beat())
+                # A group that rebalances answers a member that has not joined again, and then goes on without it.
+                if is_answered and not is_rebalancing(consumer):
+                    self.renewed = sent
+                return is_answered
 
-        coordinator._do_heartbeat = watched  # noqa: SLF001
-        commit = coordinator._do_commit_offsets  # noqa: SLF001
+            return watch
 
-        def observed(*arguments: Any) -> asyncio.Task[None]:  # noqa: ANN401 - passed on
-            task = asyncio.get_running_loop().create_task(commit(*arguments))
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())
-            return task
+        def spared(commit: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., asyncio.Task[None]]:
+            def spare(*arguments: Any) -> asyncio.Task[None]:  # noqa: ANN401 - passed on
+                task = asyncio.get_running_loop().create_task(commit(*arguments))
+                task.add_done_callback(lambda done: done.cancelled() or done.exception())
+                return task
 
-        coordinator._do_commit_offsets = observed  # noqa: SLF001
+            return spare
+
+        observe(consumer, watched, spared)
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
         """Begin a session now: the main loop may handle the assignment much later."""
         self.renewed = time.monotonic()
         await super().on_partitions_assigned(assigned, generation_id)
 
+    @property
+    def member_id(self) -> str | None:
+        """The id of this worker in the group; None before it has joined."""
+        return None if self._consumer is None else coordinator_of(self._consumer).member_id or None
+
     async def leave(self) -> None:
         """Leave the group if a broker answers in time. Nothing is committed from now on."""
         self.has_left = True
         if self._consumer is not None:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._consumer._coordinator.close(), LEAVE_SECONDS)  # noqa: SLF001 - aiokafka leaves when it stops only
+                await asyncio.wait_for(coordinator_of(self._consumer).close(), LEAVE_SECONDS)
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         """Return whether the group took the commit in time: aiokafka would retry until the broker is back."""
@@ -90,7 +98,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         except (TimeoutError, asyncio.CancelledError):  # aiokafka's fetcher, cancelled while it waits, raises that too
             if self._consumer is not None:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._consumer._client.close(), LEAVE_SECONDS)  # noqa: SLF001 - `stop` did not get that far
+                    await asyncio.wait_for(network_of(self._consumer).close(), LEAVE_SECONDS)
 
 
 class Consumer(SafeDelivery, driver.Consumer):
@@ -127,8 +135,7 @@ class Consumer(SafeDelivery, driver.Consumer):
     @property
     def member_id(self) -> str | None:
         """The id of this worker in the group; None before it has joined."""
-        consumer = self._thread._consumer  # noqa: SLF001 - aiokafka does not expose it
-        return (consumer._coordinator.member_id or None) if consumer is not None else None  # noqa: SLF001
+        return self._thread.member_id
 
     poll_timeout_s = 0.25
     """Shorter than the default: a partition whose queue has room again is not in the fetch that runs, and waits for

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections import defaultdict
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from faust.assignor.client_assignment import ClientAssignment
+from faust.assignor.client_assignment import ClientAssignment, ClientMetadata
 from faust.types import TP, ConsumerMessage
 
 from schemas.log import LogUnavailable
@@ -17,6 +19,8 @@ from streams.transports.sqlite.unread_records import UnreadRecords
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
+
+    from faust.types import AppT
 
     from schemas.log import Record
     from streams.transports.sqlite.log import SqliteLog
@@ -201,16 +205,19 @@ class Consumer(SafeDelivery):
         return TP(topic, partition)
 
 
-def _fill_assignor(app: Any, assigned: Collection[TP]) -> None:  # noqa: ANN401 - Faust's, whose assignor has no setters
+def _fill_assignor(app: AppT, assigned: Collection[TP]) -> None:
     """Give Faust's assignor what it would get from the group's leader."""
-    assignor = app.assignor
     actives: defaultdict[str, list[int]] = defaultdict(list)
     for tp in sorted(assigned):
         actives[tp.topic].append(tp.partition)
-    assignor._assignment = ClientAssignment(actives=dict(actives), standbys={})  # noqa: SLF001
-    assignor._active_tps = set(assigned)  # noqa: SLF001
-    assignor._standby_tps = set()  # noqa: SLF001
-    assignor._topic_groups = dict.fromkeys(actives, 0)  # noqa: SLF001
     url, changelogs = str(app.conf.canonical_url), app.tables.changelog_topics
-    assignor.changelog_distribution = {url: {t: p for t, p in actives.items() if t in changelogs}}
-    assignor.external_topic_distribution = {url: {t: p for t, p in actives.items() if t not in changelogs}}
+    metadata = ClientMetadata(
+        assignment=ClientAssignment(actives=dict(actives), standbys={}),
+        url=url,
+        changelog_distribution={url: {t: p for t, p in actives.items() if t in changelogs}},
+        external_topic_distribution={url: {t: p for t, p in actives.items() if t not in changelogs}},
+        topic_groups=dict.fromkeys(actives, 0),
+    )
+    answer: Any = SimpleNamespace(assignment=list(actives.items()), user_data=zlib.compress(metadata.dumps()))
+    assignor: Any = app.assignor
+    assignor.on_assignment(answer)

