@@ -1,4 +1,4 @@
-"""States of events: how far each has come from its acceptance to what it led to, read from log and shards."""
+"""States of events: the progress of each from its acceptance to its outcome, read from the log and the shards."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 FINAL: Final = ("remembered", "nothing", "rejected", "dead")
 UNDECIDED: Final = ("extracted", "dead")
-"""States about which a dead letter may say more than the ledger."""
+"""The states that a newer dead letter may change."""
 POLL_SECONDS: Final = 0.02
 LONGEST_POLL_SECONDS: Final = 0.2
-"""Pauses between looks double up to this: decisions are reported, and only events without one must be looked for."""
+"""The longest pause between looks; they double up to it, because only events without a decision need to be polled."""
 FEW_EVENTS: Final = 16
 PAUSE_FACTOR: Final = 9
-"""After a look at more events the pause is at least this many times as long as the look took."""
+"""The least pause after a look at more than FEW_EVENTS, as a multiple of the time that the look took."""
 
 
 REMINDER_ASKED: Final = "it asks for a reminder, which is no memory: schedule it by POST /v1/users/{user_id}/reminders"
@@ -46,12 +46,12 @@ ERASED: Final = "it was erased with a memory, and nothing that has its id is kep
 
 @contextmanager
 def untold(_owners: Collection[Owner]) -> Iterator[asyncio.Event]:
-    """Return an event that is never set."""
+    """Yield an event that is never set."""
     yield asyncio.Event()
 
 
 class EventStates:
-    """Reports how far the events of this worker's users have come."""
+    """Returns the states of the events of this worker's users."""
 
     def __init__(
         self,
@@ -63,10 +63,10 @@ class EventStates:
         settled: Callable[[Collection[Owner]], AbstractContextManager[asyncio.Event]] = untold,
         suspend_deadline: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
-        """Take what the states are read from; `redaction_of` returns what is redacted in words to an agent.
+        """Read states from the log and the shards; `redaction_of` returns the redaction of a tenant and an agent.
 
-        `settled` reports the decisions of users, as `Remember.settled` does. `suspend_deadline` is entered while a
-        caller waits for something other than the log.
+        `settled` reports the decisions of users, like `Remember.settled`. `suspend_deadline` is entered while a caller
+        waits for something other than the log.
         """
         self._settled = settled
         self._log = log
@@ -84,12 +84,12 @@ class EventStates:
         with_redactions: bool = True,
         with_erased: bool = False,
     ) -> dict[str, dict[str, Any]]:
-        """Return how far each event of an owner has come; those never accepted are left out. Raises NotHeld.
+        """Return the states of an owner's events, without those that were never accepted. Raises NotHeld.
 
-        Erased events are left out too, unless `with_erased`: a caller that has just sent one again must learn of it.
+        Erased events are left out too, unless `with_erased` is set for a caller that has just sent one again.
 
-        If some agents are given, events not said to one of them are left out. A caller that looks often has redactions
-        counted, and reasons read from the words, only for events in a final state.
+        With `agents`, only events of these agents are returned. Without `with_redactions`, for frequent calls, the
+        redactions and the reasons that depend on the text are computed only for final states.
         """
         partition = self._shards.partition(owner)
         for topic in INPUTS:
@@ -101,7 +101,7 @@ class EventStates:
             accepted = {event_id: seen for event_id, seen in accepted.items() if event_id in theirs}
         progresses = {event_id: observations.progress(owner, row) for event_id, row in accepted.items()}
         undecided = [event_id for event_id, progress in progresses.items() if progress.state in UNDECIDED]
-        if undecided:  # a dead letter says that an extraction was given up, another one that it was sent back
+        if undecided:  # dead letters record that an extraction was given up, or was sent back
             await self._fold(DEAD_LETTERS, partition)
             observations = self._shards.of(owner).observations  # a rebuild may have switched to another shard
             progresses |= {event_id: observations.progress(owner, accepted[event_id]) for event_id in undecided}
@@ -127,7 +127,7 @@ class EventStates:
                 "redacted": self._redacted(owner, accepted[event_id]) if is_told else {},
                 "position": str(accepted[event_id].position),
             }
-        if agents is None:  # it is not known to whom the others were said
+        if agents is None:  # the agents of the others are unknown
             without = [event_id for event_id in event_ids if event_id not in states]
             states |= self._without_record(owner, without, with_erased=with_erased)
         return states
@@ -135,7 +135,7 @@ class EventStates:
     def _without_record(
         self, owner: Owner, event_ids: Sequence[str], *, with_erased: bool
     ) -> dict[str, dict[str, Any]]:
-        """Return the states of events that are no observations: dead letters, and what was erased with a memory."""
+        """Return the states of events that have no observation: dead letters, and events erased with a memory."""
         shard = self._shards.of(owner)
         ended: dict[str, dict[str, Any]] = {}
         for event_id in event_ids:
@@ -146,26 +146,26 @@ class EventStates:
         return ended
 
     async def wait(self, events: Sequence[tuple[Owner, str]], seconds: float) -> bool:
-        """Wait until all events are in a final state, or the time is over; return whether they are."""
+        """Wait up to `seconds` until all events are in a final state; return whether they are."""
         return len(await self.finished(events, seconds)) == len(set(events))
 
     async def finished(
         self, events: Sequence[tuple[Owner, str]], seconds: float, *, is_just_begun: bool = False
     ) -> dict[tuple[Owner, str], dict[str, Any]]:
-        """Wait until all events are in a final state, or the time is over; return those states, as each was found.
+        """Wait up to `seconds` until all events are in a final state; return the final states, as first seen.
 
-        `is_just_begun`: they cannot all be in one yet, so the first look comes when something happens.
+        With `is_just_begun` they cannot all be final yet, so the first look waits for a decision or a pause.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         pending = list(dict.fromkeys(events))
         finished: dict[tuple[Owner, str], dict[str, Any]] = {}
-        # An event that has just begun ends with a decision, which is reported.
+        # An event that was just appended ends with a decision, which is reported.
         pause = LONGEST_POLL_SECONDS if is_just_begun and self._observe.memorizes else POLL_SECONDS
         with self._settled({owner for owner, _ in pending}) as settled:
             while True:
                 began = loop.time()
-                # While one is being extracted they are not all final, unless a decision is reported.
+                # While an event is being extracted, not all are final, unless a decision is reported.
                 is_all = settled.is_set() or began >= until
                 is_early = (is_just_begun and self._observe.memorizes) or any(
                     self._observe.is_pending(*event) for event in pending
@@ -179,7 +179,7 @@ class EventStates:
                     return finished
                 looked = loop.time() - began
                 with self._suspend_deadline():
-                    if len(pending) > FEW_EVENTS:  # a look takes time from the agents that work
+                    if len(pending) > FEW_EVENTS:  # a look takes time away from the agents
                         await asyncio.sleep(PAUSE_FACTOR * looked)
                     try:
                         async with asyncio.timeout(min(pause, max(0.0, until - loop.time()))):
@@ -188,7 +188,7 @@ class EventStates:
                         pause = min(LONGEST_POLL_SECONDS, 2 * pause)
 
     async def _final(self, events: Sequence[tuple[Owner, str]]) -> dict[tuple[Owner, str], dict[str, Any]]:
-        """Return the states of those events that are in a final one."""
+        """Return the states of the events whose state is final."""
         by_owner: defaultdict[Owner, list[str]] = defaultdict(list)
         for owner, event_id in events:
             by_owner[owner].append(event_id)
@@ -201,7 +201,7 @@ class EventStates:
         return final
 
     def _why_nothing(self, owner: Owner, event_id: str) -> str:
-        """Return why nothing of an event is worth remembering, as far as its words tell."""
+        """Return why an event led to no memory, as far as its text shows."""
         found = self._shards.of(owner).observations.turn(owner, event_id)
         if not self._is_kept(owner, event_id):
             return NOT_TO_KEEP
@@ -215,15 +215,15 @@ class EventStates:
         return NOT_WORTH_REMEMBERING if is_in_its_languages(said) else NOT_READ
 
     def _is_kept(self, owner: Owner, event_id: str) -> bool:
-        """Return whether the user lets a turn be kept as it was said."""
+        """Return whether the user allowed the whole text of a turn to be kept."""
         observations = self._shards.of(owner).observations
         said, kept = observations.turn(owner, event_id), observations.told(owner, event_id)
         return said is None or (kept is not None and kept.message.content == said.message.content)
 
     def _redacted(self, owner: Owner, seen: Seen) -> dict[str, int]:
-        """Return how often each kind of thing was redacted when an event came in, by its mark.
+        """Return the number of redactions by mark, as counted when the event was published.
 
-        For an event from Kafka: what the redaction in force now keeps from being extracted.
+        For an event from Kafka, returns what the current redaction keeps from extraction.
         """
         if seen.kind == SessionEnded.__name__:
             return {}
@@ -246,7 +246,7 @@ class EventStates:
 
 
 def _ended(event_id: str, state: str, reason: str) -> dict[str, Any]:
-    """Return the state of an event that led to nothing and has no known record."""
+    """Return the state of an event that led to no memory and has no known record."""
     return {
         "event_id": event_id,
         "state": state,
