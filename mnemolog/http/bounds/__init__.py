@@ -1,6 +1,6 @@
-"""Bounds on requests: each is checked before any more of the request is read.
+"""Bounds on requests, each checked before the next part of the request is read.
 
-`connections` bounds how many there are and how long a request's head may take. `paths` refuses what no route answers,
-before authentication; `bodies` bounds the bytes in memory and how long a body may take; `streams` the streams that are
-open; `json_body` how many values a text holds, how many lines, and how many faults are reported.
+`connections` bounds the number of connections and the time of a request's head. `paths` refuses requests that no route
+answers, before authentication. `bodies` bounds the bytes in memory and the time of a body, `streams` the open streams,
+and `json_body` the values in a text, the lines, and the faults reported. `redacted` redacts the texts of a body.
 """
