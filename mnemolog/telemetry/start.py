@@ -38,7 +38,7 @@ def telemetry(environment: Mapping[str, str]) -> Iterator[None]:
         yield
         return
     try:
-        from mnemolog.telemetry.listener import OpenTelemetry  # noqa: PLC0415 - only where it is asked for
+        from mnemolog.telemetry.listener import OpenTelemetry  # noqa: PLC0415 - only if it is enabled
 
         tracers, meters = _providers(choice, environment)
     except ImportError:
@@ -58,7 +58,7 @@ def _providers(choice: Choice, environment: Mapping[str, str]) -> tuple[TracerPr
 
     The SDK itself reads the variables of the exporters, the sampler, the batches and the resource.
     """
-    from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415 - only where it is asked for
+    from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415 - only if it is enabled
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
 
