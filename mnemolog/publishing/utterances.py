@@ -51,7 +51,7 @@ class Utterance:
     first: str
     """The id of the first utterance with these words in the session."""
     own: str
-    """The id for its place among the equal utterances of the request."""
+    """The id for its place within the equal utterances of the request."""
     former: str | None = None
     """Its id by the older rule, which did not include times and names."""
     is_exact: bool = False
@@ -133,7 +133,7 @@ def _matched(utterances: Sequence[Utterance], said: Mapping[str, Sequence[SaidTu
 
 
 def _begins(turns: Met, ends: SessionEnds) -> bool:
-    """Return whether several messages are the first turns of the session; turns with negative offsets do not count."""
+    """Return whether several messages are the first turns of the session; erased and expired turns do not count."""
     left = [turn and turn.event_id for turn in turns if turn is None or turn.offset >= 0]
     return len(turns) > 1 and left[: len(ends.first)] == list(ends.first[: len(left)])
 
