@@ -1,4 +1,4 @@
-"""Access: who sent a request, and what they may do.
+"""Access: the sender of a request, and the rights of that sender.
 
 A `Principal` (`principal`) is the identity that a key grants: a tenant, roles, and optionally a subset of users and
 agents. `key` defines the parts of a key, `key_file` stores the hashes of keys, `verifier` checks the key of a request

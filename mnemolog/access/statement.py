@@ -16,7 +16,7 @@ _ROLES: Final = frozenset(Role)
 
 
 class NoStatement(ValueError):
-    """The text is no statement, or has expired."""
+    """The text is not a statement, or has expired."""
 
 
 class _Stated(BaseModel):

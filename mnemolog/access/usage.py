@@ -1,8 +1,8 @@
 """Usage: the events that each key with a quota has published today, and their model tokens; kept across restarts.
 
 A worker counts the events that it accepts and adds the counts that the other workers last reported. Between two reports
-a key can therefore exceed its quota, at most by what the other workers accept in that time. Extraction runs later
-still: events that were accepted before the tokens of a day are spent are extracted even if they exceed them.
+a key can therefore exceed its quota, at most by the events that the other workers accept in that time. Extraction runs
+even later: events that were accepted before the tokens of a day were spent are still extracted.
 """
 
 from __future__ import annotations
