@@ -42,7 +42,7 @@ class PeerUnavailable(Exception):
 
 
 class PartitionMoved(PeerUnavailable):
-    """Another worker has the partition by now: what was asked of the former one can be asked of it."""
+    """Another worker holds the partition now, and can answer the request."""
 
 
 class WorkersDiffer(Exception):
