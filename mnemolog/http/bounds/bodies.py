@@ -51,7 +51,7 @@ class Gone(Exception):
 
 
 class NotRead(Exception):
-    """A body that is refused. What arrives of it after the answer is discarded, for as long as a head may take."""
+    """A body that is refused. The data that arrives after the answer is discarded, for as long as a head may take."""
 
     def __init__(self, status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)

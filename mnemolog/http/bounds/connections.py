@@ -133,7 +133,7 @@ class _Bounded(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.transport = JoinedWrites(transport, self.loop)  # type: ignore[assignment] # what uvicorn uses of a transport
+        self.transport = JoinedWrites(transport, self.loop)  # type: ignore[assignment] # the part that uvicorn uses
         self.logger = _OF_CALLERS
         self._next_look = self.loop.call_later(self.bounds.unread_seconds, self._look)
         if len(self.connections) > self.bounds.most:
