@@ -1,4 +1,4 @@
-"""Demo of the whole path on the bundled sample, for a person to watch: `python -m mnemolog.demo`."""
+"""A demo of the whole path with the bundled sample, for a person to watch: `python -m mnemolog.demo`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 DAYS: Final = 30
 START: Final = datetime(2026, 11, 2, tzinfo=UTC)
-"""The demo's present, just after the sample's last event: no rule reads the machine's clock."""
+"""The current time in the demo, just after the sample's last event; no rule reads the machine's clock."""
 BATCH: Final = 50
 ROWS: Final = 12
 DRAIN_SECONDS: Final = 120.0
@@ -45,10 +45,10 @@ class DemoFailed(Exception):
 
 
 class FixedClock:
-    """Stands still at an instant."""
+    """A clock that always returns the same instant."""
 
     def now(self) -> datetime:
-        """Return the demo's present."""
+        """Return START."""
         return START
 
 

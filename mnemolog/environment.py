@@ -1,6 +1,6 @@
-"""The environment's variables that are ours: what every command reads before it needs the settings.
+"""The environment variables of mnemolog: the part that every command reads before it needs the settings.
 
-`settings` takes a tenth of a second to import, and a command that is told its server needs none of them.
+`settings` takes a tenth of a second to import, and a command with the URL of a server does not need it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "MNEMOLOG_"
 URL_VARIABLE: Final = "MNEMOLOG_URL"
-"""Not a setting of the worker: whom commands talk to."""
+"""The URL of the server for commands; not a setting of the worker."""
 KEY_VARIABLE: Final = "MNEMOLOG_API_KEY"
-"""Not a setting of the worker: the key that commands send."""
+"""The key that commands send; not a setting of the worker."""
 OF_COMMANDS: Final = frozenset({URL_VARIABLE, KEY_VARIABLE})
 CA_FILE_VARIABLE: Final = "MNEMOLOG_CA_FILE"
 DATA_DIR_VARIABLE: Final = "MNEMOLOG_DATA_DIR"
@@ -25,7 +25,7 @@ DEFAULT_DATA_DIR: Final = "./var"
 _LINK: Final = re.compile(
     rf"{PREFIX}(?:\w{{1,200}}_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w{{1,100}})?|PORT_\d{{1,5}}_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)"
 )
-"""What Kubernetes sets in each pod for a Service whose name begins with `mnemolog`."""
+"""The variables that Kubernetes sets in each pod for a Service whose name begins with `mnemolog`."""
 _LINKED: Final = re.compile(r"(?:tcp|udp|sctp)://")
 
 
@@ -34,9 +34,9 @@ class SettingsError(ValueError):
 
 
 def named_settings(environment: Mapping[str, str]) -> list[str]:
-    """Return the names of the variables that are settings of the worker, or claim to be, in order.
+    """Return the sorted names of the variables that are settings of the worker, or look like one.
 
-    Kubernetes' service links are passed over, such as `MNEMOLOG_PORT=tcp://10.0.0.1:8420`.
+    The service links of Kubernetes are left out, such as `MNEMOLOG_PORT=tcp://10.0.0.1:8420`.
     """
     return sorted(
         name
@@ -46,5 +46,5 @@ def named_settings(environment: Mapping[str, str]) -> list[str]:
 
 
 def _is_link(name: str, text: str) -> bool:
-    """Return whether a variable is one of Kubernetes' service links: they are set unasked, and say nothing here."""
+    """Return whether a variable is a service link, which Kubernetes sets automatically and mnemolog ignores."""
     return _LINK.fullmatch(name) is not None or (name.endswith("PORT") and _LINKED.match(text) is not None)

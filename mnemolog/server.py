@@ -45,32 +45,32 @@ if TYPE_CHECKING:
     from schemas.instant import Clock
 
 GRACE_SECONDS: Final = 5
-"""How long requests in progress may go on after a signal."""
+"""How long requests in progress may continue after a signal."""
 HAND_OVER_SECONDS: Final = 1.0
-"""How long requests in progress may keep a worker from giving its partitions to others; then they get 503."""
+"""How long requests in progress may delay the hand-over of partitions to other workers; then they get 503."""
 STOP_SECONDS: Final = 30
-"""How long a worker may take to stop after a signal; half of what the chart gives it."""
+"""How long a worker may take to stop after a signal; half of the time that the chart allows."""
 WARN_SECONDS: Final = 1.0
-"""How long logging that it did not stop may take."""
+"""How long the warning that the worker has not stopped may take."""
 HANDSHAKE_SECONDS: Final = 10.0
-"""How long a connection may take until it speaks TLS; it holds a file all the while."""
+"""How long a TLS handshake may take, during which the connection occupies a file descriptor."""
 BACKLOG: Final = 2048
 PAUSE_SECONDS: Final = 1.0
-"""Before a new worker replaces one whose shard is damaged."""
+"""The pause before a new worker replaces one with a damaged shard."""
 EXPECTED: Final = (
     LogError, ShardUnavailable, UnknownSchema, RegistryRefused, SettingsError, KeyFileError, TlsFailed, OSError,
 )  # fmt: skip
-"""What an operator can mend: printed as a sentence, without a traceback."""
+"""The errors that an operator can fix, which are printed as a sentence without a traceback."""
 
 COLLECT_AFTER: Final = (5_000, 2, 200)
-"""When Python looks for cycles: at what was made since the last time, each fourth time also at what was left then.
+"""The thresholds of Python's cycle collector for its three generations.
 
-Each takes a few milliseconds. After 200 of those it looks at all: with two users of 10,000 memories that keeps the
-event loop for 100 to 200 ms. It is rare, because what serves requests leaves hardly any cycles
-(docs/decisions/processes-and-memory.md).
+A collection of the younger two takes a few milliseconds. After 200 of the middle one a full collection follows, which
+blocks the event loop for 100 to 200 ms with two users of 10,000 memories. It is rare, because serving requests creates
+hardly any cycles (docs/decisions/processes-and-memory.md).
 """
 SWITCH_SECONDS: Final = 0.0005
-"""How long the event loop may keep the interpreter lock from the log's writer and other threads, instead of 5 ms."""
+"""How long the event loop may hold the interpreter lock before the log's writer and other threads get it; not 5 ms."""
 DATE_SECONDS: Final = 1.0
 ANSWERS: Final = "mnemolog answers at %s (docs at /docs)"
 
@@ -82,9 +82,9 @@ class WorkerFailed(Exception):
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, without its own signal handlers: they would end the process before the worker has stopped.
+    """uvicorn without its own signal handlers, which would end the process before the worker has stopped.
 
-    And without its look ten times a second whether it is to end: a laptop's processor should sleep while nobody asks.
+    It also does not poll ten times a second whether to end, so that a laptop's processor can sleep without requests.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -92,12 +92,12 @@ class _Server(uvicorn.Server):
         self._ends = asyncio.Event()
 
     def end(self) -> None:
-        """Accept no more connections, and end when all requests are answered."""
+        """Stop accepting connections, and end when all requests are answered."""
         self.should_exit = True
         self._ends.set()
 
     async def main_loop(self) -> None:
-        """Wait for the end, and renew the date that answers carry once a second."""
+        """Wait for the end, and update the date in the headers of answers once a second."""
         while not await self.on_tick(0):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(DATE_SECONDS):
@@ -108,7 +108,7 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer at the sockets as uvicorn does, but wait HANDSHAKE_SECONDS for TLS to begin, not a minute."""
+        """Serve at the sockets like uvicorn, but with a TLS handshake time-out of HANDSHAKE_SECONDS, not a minute."""
         config, loop = self.config, asyncio.get_running_loop()
         await self.lifespan.startup()
 
@@ -134,11 +134,11 @@ async def serve(
 ) -> None:
     """Start a worker, answer HTTP, and stop both at SIGINT or SIGTERM; `ready` is set to the URL.
 
-    A clock given here takes the place of the machine's; `signalled` is called at each signal.
+    `clock` replaces the machine's clock; `signalled` is called at each signal.
 
-    Health answers from the beginning; everything else when the worker has started. A worker that finds a shard damaged
-    is replaced by a new one, which folds it anew. Raises WorkerFailed, and what EXPECTED lists, when the worker cannot
-    start or go on.
+    The health routes answer from the beginning, and all others once the worker has started. A worker that finds a
+    damaged shard is replaced by a new one, which folds the shard again. Raises WorkerFailed and the errors in EXPECTED
+    if the worker cannot start or continue.
     """
     check_serving(settings)
     sockets = Sockets(settings)
@@ -153,10 +153,10 @@ async def serve(
 
 @contextlib.contextmanager
 def handled_signals(stop: Callable[[], None], signalled: Callable[[], None]) -> Generator[None, None, None]:
-    """At SIGINT and SIGTERM call `signalled` at once, and then `stop` on the running event loop.
+    """Call `signalled` immediately at SIGINT and SIGTERM, and then `stop` on the running event loop.
 
-    The loop's own handlers would wait for the loop. Python's run between two of its steps, whatever it does, and within
-    a regular expression; only other C code that does not end keeps them waiting.
+    The handlers of the event loop would have to wait for the loop. Python's handlers run between any two bytecodes, and
+    within a regular expression; only other C code that does not return delays them.
     """
     loop = asyncio.get_running_loop()
 
@@ -179,7 +179,7 @@ async def _serve_until_damaged(
     ready: asyncio.Future[str] | None,
     clock: Clock | None,
 ) -> bool:
-    """Let one worker serve until it is to stop; return whether a new one is to replace it. Raises as `serve`."""
+    """Run one worker until it must stop; return whether a new one must replace it. Raises the errors of `serve`."""
     worker = Worker(settings, url=sockets.url, clock=clock)
     app = make_http(worker)
     limits = limits_of_process(len(sockets.all))
@@ -187,7 +187,7 @@ async def _serve_until_damaged(
     if sockets.for_workers is not None:
         door = PeerDoor(app, worker.url, worker.trust.proof, worker.trust.clock)
         servers.append(_server(door, certificate_files(settings, for_workers=True), limits))
-    # uvicorn closes the socket that it is given; callers of the next worker queue at the one that stays open
+    # uvicorn closes its socket; the original stays open, so that callers can queue for the next worker
     answering = asyncio.gather(
         *(server.serve(sockets=[listening.dup()]) for server, listening in zip(servers, sockets.all, strict=True))
     )
@@ -198,7 +198,7 @@ async def _serve_until_damaged(
             return not stopping.is_set()
         raise
     finally:
-        worker.begin_stop()  # streams of wakes would go on until the grace is over
+        worker.begin_stop()  # streams of wakes would otherwise last until the grace period ends
         for server in servers:
             server.end()
         await asyncio.wait({answering}, timeout=HAND_OVER_SECONDS)
@@ -209,14 +209,14 @@ async def _serve_until_damaged(
 
 
 def _server(app: ASGIApp, shown: CertificateFiles | None, limits: ConnectionLimits) -> _Server:
-    """Return what answers HTTP, by TLS where there is a certificate. Raises TlsFailed."""
+    """Return the HTTP server, with TLS if there is a certificate. Raises TlsFailed."""
     config = uvicorn.Config(
         app,
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # anybody may write one: who sent a request is at the other end of its connection
+        proxy_headers=False,  # anyone may send them: the sender is the peer of the connection
         **protocol_settings(limits),
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
@@ -232,7 +232,7 @@ async def _run(
     ready: asyncio.Future[str] | None,
     url: str,
 ) -> None:
-    """Start the worker and wait for what comes first: a signal, a failure, or the end of the HTTP server."""
+    """Start the worker and wait for the first of a signal, a failure, and the end of the HTTP server."""
     stop = asyncio.get_running_loop().create_task(stopping.wait())
     start = asyncio.get_running_loop().create_task(worker.start())
     try:
@@ -261,10 +261,10 @@ async def _run(
 
 
 class Sockets:
-    """Where a worker listens: for callers, and perhaps at a port of their own for the group's other workers."""
+    """The sockets at which a worker listens: for callers, and optionally for the other workers of the group."""
 
     def __init__(self, settings: Settings) -> None:
-        """Bind before anything else is done, so that a port in use is reported at once. Raises OSError."""
+        """Bind the ports, before anything else, so that a port in use is reported at once. Raises OSError."""
         self._settings = settings
         self.for_everybody = listen(settings.host, settings.port)
         self.for_workers: socket.socket | None = None
@@ -277,12 +277,12 @@ class Sockets:
 
     @property
     def all(self) -> list[socket.socket]:
-        """The sockets, the callers' first."""
+        """All sockets, with the one for callers first."""
         return [one for one in (self.for_everybody, self.for_workers) if one is not None]
 
     @property
     def url(self) -> str:
-        """Where callers reach the server, by a name that its certificate has if it has one."""
+        """The URL at which callers reach the server; with a certificate, by the advertised host name if possible."""
         here = url_of(self.for_everybody, "http" if self._settings.tls_cert_file is None else "https")
         advertised = urlsplit(self._settings.advertised_url or "")
         if self._settings.tls_cert_file is None or advertised.hostname is None:
@@ -290,13 +290,13 @@ class Sockets:
         return here if advertised.port not in (None, urlsplit(here).port) else str(self._settings.advertised_url)
 
     def close(self) -> None:
-        """Close them."""
+        """Close the sockets."""
         for one in self.all:
             one.close()
 
 
 def check_serving(settings: Settings) -> None:
-    """Refuse settings by which a worker would only seem to be protected, or reached. Raises SettingsError."""
+    """Refuse settings with which a worker would only seem to be protected or reachable. Raises SettingsError."""
     if settings.tls_client_ca_file is not None and settings.port_for_workers is None:
         raise SettingsError(
             "MNEMOLOG_TLS_CLIENT_CA_FILE is for the port of other workers, which is there on Kafka with "
@@ -310,9 +310,9 @@ def check_serving(settings: Settings) -> None:
 
 
 def listen(host: str, port: int, setting: str = "MNEMOLOG_PORT or --port") -> socket.socket:
-    """Return a socket that listens. Raises OSError, which names the setting that holds the port."""
+    """Return a listening socket. Raises OSError, whose message names the setting of the port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only where the protocol is named; without it each answer waits 40 ms.
+    # asyncio sets TCP_NODELAY only if the protocol is given; without it each answer is delayed by 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -326,29 +326,29 @@ def listen(host: str, port: int, setting: str = "MNEMOLOG_PORT or --port") -> so
 
 
 def url_of(listening: socket.socket, scheme: str = "http") -> str:
-    """Return the URL of a socket that listens, on this machine where it listens on all its addresses."""
+    """Return the URL of a listening socket, with the loopback address if it listens on all addresses."""
     host, port = listening.getsockname()[:2]
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - it is compared
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - only compared
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def tune_process() -> None:
-    """Set what only a process of its own may set: this one is a worker and nothing else."""
+    """Tune this process for a worker; call it only in a process that does nothing else."""
     raise_file_limit()
     gc.freeze()  # the modules
     gc.enable()
     gc.set_threshold(*COLLECT_AFTER)
     sys.setswitchinterval(SWITCH_SECONDS)
-    # A user's few thousand vectors are multiplied faster by one thread than two find each other; texts are embedded in
-    # another process.
+    # One thread multiplies a user's few thousand vectors faster than two threads can synchronise; texts are embedded
+    # in another process.
     threadpool_limits(limits=1, user_api="blas")
 
 
 def settle_memory() -> None:
-    """Have the collector pass over what a worker has for as long as it lives: modules, schemas and routes.
+    """Exempt the permanent objects of a worker from the collector: modules, schemas and routes.
 
-    It would go through them, which takes tens of milliseconds of the event loop, each time it looks at what is old.
-    What a worker had that this one replaces is collected: with its caches that may be gigabytes.
+    Otherwise each full collection would go through them, which blocks the event loop for tens of milliseconds. The
+    objects of a worker that this one replaces are collected first; with its caches they may take gigabytes.
     """
     gc.unfreeze()
     gc.collect()
@@ -381,10 +381,10 @@ def run(settings: Settings, messages: TextIO | None = None) -> int:
 
 
 def end_in_time(seconds: float = STOP_SECONDS) -> None:
-    """End this process when it has not stopped by itself in so many seconds.
+    """End this process if it has not stopped by itself after some seconds.
 
-    It is a thread that ends it, for the event loop may hang. Should that thread not get the interpreter's lock, one of
-    C ends the process a little later, says where it hung, and the exit code is 1.
+    A thread ends it, because the event loop may hang. If that thread cannot get the interpreter lock, a C thread ends
+    the process a little later with the exit code 1, and prints where it hung.
     """
     if sys.__stderr__ is not None:
         faulthandler.dump_traceback_later(seconds + 2 * WARN_SECONDS, exit=True, file=sys.__stderr__)
@@ -396,7 +396,7 @@ def end_in_time(seconds: float = STOP_SECONDS) -> None:
         )
 
     def end() -> None:
-        warning = threading.Thread(target=warn, daemon=True)  # it may block: perhaps nothing reads stderr any more
+        warning = threading.Thread(target=warn, daemon=True)  # it may block if stderr is no longer read
         warning.start()
         warning.join(WARN_SECONDS)
         os._exit(0)
@@ -407,6 +407,6 @@ def end_in_time(seconds: float = STOP_SECONDS) -> None:
 
 
 def _announce(done: asyncio.Future[str], messages: TextIO) -> None:
-    """Print where it answers, unless the log has it."""
+    """Print the URL of the server, unless the log shows it."""
     if not done.cancelled() and not log.isEnabledFor(logging.INFO):
         print(ANSWERS % done.result(), file=messages, flush=True)

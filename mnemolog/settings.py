@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
 SHARED: Final = {"llm_api_key": "OPENAI_API_KEY", "llm_base_url": "OPENAI_BASE_URL"}
-"""Settings that also have these names, which other programs know."""
+"""The settings that are also read from these variables, which other programs use."""
 MAX_INTIMACY: Final = 100.0
 MAX_PORT: Final = 65535
 LEAST_SECRET_BYTES: Final = 32
 MOST_SECRETS: Final = 2
-"""In CLUSTER_SECRET: the new and the old one, while it is changed."""
+"""The secrets in CLUSTER_SECRET: the new and the old one during a rotation."""
 _BROKER: Final = r"(?:\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::\d{1,5})?"
 _BROKERS: Final = re.compile(f"kafka://{_BROKER}(?:,{_BROKER})*")
 _HOST_ONLY: Final = re.compile(r"https?://[^/?#@\s]+/?")
 
 
 def _is_sendable(secret: SecretStr) -> SecretStr:
-    """Refuse a key that no HTTP header can hold."""
+    """Refuse a key that cannot be sent in an HTTP header."""
     text = secret.get_secret_value()
     if not (text.isascii() and text.isprintable()):
         raise ValueError("must be printable ASCII without line breaks: look how it was copied")
@@ -47,7 +47,7 @@ def _is_sendable(secret: SecretStr) -> SecretStr:
 
 
 def _is_text(secret: SecretStr) -> SecretStr:
-    """Refuse bytes of the environment that are no UTF-8."""
+    """Refuse a value that is not UTF-8."""
     try:
         secret.get_secret_value().encode()
     except UnicodeEncodeError:
@@ -72,7 +72,7 @@ Secret: TypeAlias = Annotated[SecretStr, AfterValidator(_is_text)]
 
 
 class Settings(BaseModel):
-    """Named as in the environment, without the prefix and in lower case. docs/reference/settings.md explains each."""
+    """The settings, named by their variables without the prefix, in lower case; see docs/reference/settings.md."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -161,48 +161,48 @@ class Settings(BaseModel):
     log_format: Literal["text", "json"] = "text"
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
-        """Show no secret: neither the fields that are one, nor the names and passwords in addresses."""
+        """Hide all secrets: secret fields, and the names and passwords in addresses."""
         for name, value in super().__repr_args__():
             yield name, masked(value) if isinstance(value, str) else value
 
     @property
     def decay_hours(self) -> float:
-        """The period of decay: as set, else the policy's own."""
+        """The period of decay in hours: as set, else the default of the policy."""
         return self.decay_every_hours or POLICIES[self.decay_policy].default_hours
 
     @property
     def extracts_with(self) -> Literal["model", "rules", "verbatim"]:
-        """The extractor: as forced, else the model where there is a key or a base URL, else the rules."""
+        """The extractor: as set, else the model if there is a key or a base URL, else the rules."""
         if self.extractor is not None:
             return self.extractor
         return "model" if self.has_model else "rules"
 
     @property
     def zone(self) -> tzinfo:
-        """The time zone of whoever names none."""
+        """The time zone for callers that name none."""
         return zone_named(self.timezone) or UTC
 
     @property
     def levels(self) -> tuple[float, float]:
-        """The intimacies from which on more than the name is shown, and everything."""
+        """The least intimacies at which more than the name is shown, and at which everything is."""
         name_only, discreet = self.intimacy_levels.split(",")
         return float(name_only), float(discreet)
 
     @property
     def makes_turn_vectors(self) -> bool:
-        """Whether turns get vectors for questions in another language: as set, else where it costs no endpoint."""
+        """Whether turns get vectors for queries in other languages: as set, else if no encoder uses an endpoint."""
         if self.turn_vectors is not None:
             return self.turn_vectors
         return all(one.kind != ENDPOINT for one in read_choice(self.embedding_model).values())
 
     @property
     def has_model(self) -> bool:
-        """Whether there is a language model to ask."""
+        """Whether a language model is configured."""
         return bool(self.llm_base_url or self.llm_api_key)
 
     @property
     def vision(self) -> VisionPolicy:
-        """Whether the model sees images, and the hosts that they may lie on."""
+        """Whether the model sees images, and the hosts that may serve them."""
         hosts = (host.strip().lower() for host in (self.image_hosts or "").split(","))
         return VisionPolicy(
             sees=self.llm_vision and self.extracts_with == "model", hosts=frozenset(filter(None, hosts))
@@ -210,7 +210,7 @@ class Settings(BaseModel):
 
     @property
     def private_receivers(self) -> frozenset[str]:
-        """The hosts of webhooks that may be private, and be spoken to without TLS."""
+        """The hosts of webhooks that may be private and be used without TLS."""
         hosts = (host.strip().lower().strip("[]") for host in (self.webhook_hosts or "").split(","))
         return frozenset(filter(None, hosts))
 
@@ -221,26 +221,26 @@ class Settings(BaseModel):
 
     @property
     def encrypts(self) -> bool:
-        """Whether what is written is encrypted; what was encrypted before is read in any case."""
+        """Whether new records are encrypted; earlier encrypted records are read in any case."""
         return self.encryption != "off"
 
     @property
     def has_proof(self) -> bool:
-        """Whether workers prove to each other who they are, by a secret or by certificates."""
+        """Whether workers prove their identity to each other, with a secret or with certificates."""
         return bool(self.cluster_secret or self.cluster_secret_file or self.tls_client_ca_file)
 
     @property
     def port_for_workers(self) -> int | None:
-        """The port where other workers are answered; None where they use the callers' port, or there are none."""
+        """The separate port for other workers; None if they use the callers' port or there are none."""
         if not self.has_proof or self.advertised_url is None or self.is_embedded:
             return None
         return self.internal_port or self.port + 1
 
     @property
     def url_for_workers(self) -> str | None:
-        """Where other workers reach this one, as it is announced in the group; None: where it listens.
+        """The URL for other workers, as announced in the group; None for the address at which the worker listens.
 
-        That is ADVERTISED_URL, with the port for workers in the place of PORT or of none.
+        It is ADVERTISED_URL, with the port for workers if it has PORT or no port.
         """
         if self.advertised_url is None or (inner := self.port_for_workers) is None:
             return self.advertised_url
@@ -252,12 +252,12 @@ class Settings(BaseModel):
 
 
 def revealed(secret: SecretStr | None) -> str | None:
-    """Return a secret as text, to be sent where it belongs and never shown."""
+    """Return a secret as text, which may be sent to its service but never shown."""
     return None if secret is None else secret.get_secret_value()
 
 
 def from_environment(environment: Mapping[str, str] | None = None, **overrides: object) -> Settings:
-    """Build the settings; overrides (from the command line) win, those that are None do not count.
+    """Build the settings. Overrides from the command line take precedence unless they are None.
 
     Raises SettingsError.
     """
@@ -276,16 +276,16 @@ def from_environment(environment: Mapping[str, str] | None = None, **overrides: 
 
 
 def _given(error: Mapping[str, Any]) -> str:
-    """Return what may be shown of a value: of a secret nothing, of an address the host."""
+    """Return the part of a value that may be shown: nothing of a secret, and only the host of an address."""
     field = Settings.model_fields.get(str(error["loc"][0])) if error["loc"] else None
-    if field is None or "SecretStr" in repr(field.annotation) or error["loc"][0] == "encryption":  # a key, by mistake
+    if field is None or "SecretStr" in repr(field.annotation) or error["loc"][0] == "encryption":  # maybe a key
         return ""
     given = error["input"]
     return f" (given: {masked(given) if isinstance(given, str) else given!r})"
 
 
 def check_names(environment: Mapping[str, str]) -> None:
-    """Refuse a variable with our prefix that means nothing: it would change nothing. Raises SettingsError."""
+    """Refuse an unknown variable with mnemolog's prefix, which would have no effect. Raises SettingsError."""
     for name in named_settings(environment):
         short = name.removeprefix(PREFIX)
         if short.lower() not in Settings.model_fields:
@@ -295,7 +295,7 @@ def check_names(environment: Mapping[str, str]) -> None:
 
 
 def _honour_shared_names(found: dict[str, object], given: Mapping[str, str]) -> None:
-    """Take OPENAI_API_KEY and OPENAI_BASE_URL where the own names are unset."""
+    """Use OPENAI_API_KEY and OPENAI_BASE_URL if mnemolog's own variables are unset."""
     shared = dict(SHARED)
     if found.get("embedding_model", "builtin") != "builtin":
         shared |= {"embedding_api_key": "OPENAI_API_KEY", "embedding_base_url": "OPENAI_BASE_URL"}
@@ -305,9 +305,9 @@ def _honour_shared_names(found: dict[str, object], given: Mapping[str, str]) -> 
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """Return the NAME=value lines of a file; blank lines and those beginning with # do not count.
+    """Return the NAME=value lines of a file, without blank lines and lines that begin with #.
 
-    Raises SettingsError, also for a name that is none of ours: it would change nothing.
+    Raises SettingsError, also for a name that is not a variable of mnemolog, which would have no effect.
     """
     found: dict[str, str] = {}
     try:
@@ -359,7 +359,7 @@ def _checked(settings: Settings) -> Settings:
 
 
 def _check_encryption(settings: Settings) -> None:
-    """Refuse two master keys, none where workers share a log, and an index that keeps vectors elsewhere in `strict`."""
+    """Refuse two master keys, none on Kafka, and with `strict` an index that stores vectors elsewhere."""
     if settings.master_key is not None and settings.master_key_file is not None:
         raise SettingsError(f"{PREFIX}MASTER_KEY and {PREFIX}MASTER_KEY_FILE are both set: unset one of them")
     has_key = settings.master_key is not None or settings.master_key_file is not None
@@ -375,7 +375,7 @@ def _check_encryption(settings: Settings) -> None:
 
 
 def _check_heads(settings: Settings) -> None:
-    """Refuse to keep heads where whoever has the data directory comes, and to post them where nobody can verify it."""
+    """Refuse a place for heads inside the data directory, and a URL whose server cannot be verified."""
     if (place := settings.heads_to) is None:
         return
     if "://" in place:
@@ -394,13 +394,13 @@ def _check_heads(settings: Settings) -> None:
 def _is_allowed(url: str, hosts: Collection[str]) -> bool:
     try:
         parts = urlsplit(url)
-    except ValueError:  # a bracket that is not closed
+    except ValueError:  # an unclosed bracket
         return False
     return parts.scheme == "http" and parts.hostname in hosts
 
 
 def _check_embedder(settings: Settings) -> None:
-    """Refuse an encoder that is misspelt, and one behind an endpoint without an endpoint."""
+    """Refuse an unknown encoder, and an encoder that needs an endpoint without one."""
     try:
         chosen = read_choice(settings.embedding_model)
     except EmbedderUnusable as error:
@@ -411,7 +411,7 @@ def _check_embedder(settings: Settings) -> None:
 
 
 def _check_listening(settings: Settings) -> None:
-    """Refuse to be reached from elsewhere without keys, or without saying where TLS is; and TLS that is half there."""
+    """Refuse to listen beyond loopback without keys or a setting for TLS, and refuse incomplete TLS settings."""
     files = f"{PREFIX}TLS_CERT_FILE and {PREFIX}TLS_KEY_FILE"
     if settings.tls_cert_file is None and (settings.tls_key_file or settings.tls_client_ca_file):
         raise SettingsError(f"{PREFIX}TLS_KEY_FILE and {PREFIX}TLS_CLIENT_CA_FILE need {PREFIX}TLS_CERT_FILE")
@@ -434,7 +434,7 @@ def _check_listening(settings: Settings) -> None:
 
 
 def _check_workers(settings: Settings) -> None:
-    """Refuse several workers with keys that could not tell each other from a stranger, and proofs that are none."""
+    """Refuse several workers with API keys but without proof of their identities, and refuse unusable proofs."""
     if settings.cluster_secret and settings.cluster_secret_file:
         raise SettingsError(f"{PREFIX}CLUSTER_SECRET and {PREFIX}CLUSTER_SECRET_FILE are both set: unset one of them")
     if settings.cluster_secret is not None:
@@ -456,7 +456,7 @@ def _check_workers(settings: Settings) -> None:
 
 
 def split_secrets(text: str, source: str) -> list[bytes]:
-    """Return the secrets of a text, newest first, with commas or line ends between them. Raises SettingsError."""
+    """Return the secrets in a text, newest first, separated by commas or line breaks. Raises SettingsError."""
     secrets = [part.strip().encode() for part in re.split(r"[,\n]", text) if part.strip()]
     if not secrets or min(map(len, secrets)) < LEAST_SECRET_BYTES:
         advice = "make one by `openssl rand -hex 32`"
@@ -467,7 +467,7 @@ def split_secrets(text: str, source: str) -> list[bytes]:
 
 
 def _check_index(settings: Settings) -> None:
-    """Refuse an index that cannot be used, and the key of another one than is used."""
+    """Refuse an unusable index, and the key of an index that is not used."""
     try:
         chosen = INDEXES.of(settings.index)
     except ValueError as error:
@@ -479,7 +479,7 @@ def _check_index(settings: Settings) -> None:
 
 
 def _check_model(settings: Settings) -> None:
-    """Refuse a model without key or URL, and vision without a model."""
+    """Refuse a model without a key or a URL, and refuse a second model or vision without a model."""
     if settings.extracts_with == "model" and not settings.has_model:
         raise SettingsError(f"{PREFIX}EXTRACTOR=model needs {PREFIX}LLM_API_KEY or {PREFIX}LLM_BASE_URL")
     if settings.llm_second_model and settings.extracts_with != "model":
@@ -489,7 +489,7 @@ def _check_model(settings: Settings) -> None:
 
 
 def _check_kafka(settings: Settings) -> None:
-    """Refuse settings that would be ignored, and missing ones: a protection that is not there must not seem to be."""
+    """Refuse settings that would be ignored, and missing ones, so that no connection only seems to be protected."""
     protocol = f"{PREFIX}KAFKA_SECURITY_PROTOCOL={settings.kafka_security_protocol}"
     user = (settings.kafka_sasl_username, settings.kafka_sasl_password)
     if settings.kafka_security_protocol.startswith("SASL_"):

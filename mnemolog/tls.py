@@ -1,6 +1,6 @@
 """TLS: a worker's certificate, and the authorities that it trusts. Renewed files are read again.
 
-A connection keeps what it was made with; the next one gets what the files hold then. Nothing is dropped.
+A connection keeps its certificates; the next connection uses the current files. No connection is dropped.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ class TlsFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CertificateFiles:
-    """The PEM files of a worker: its chain, its key, and the authority of those who may connect."""
+    """The PEM files of a worker: its chain, its key, and the authority of the clients that may connect."""
 
     certificate: Path
     key: Path | None = None
-    """None: in the same file as the certificate."""
+    """The file of the key; None if the certificate's file contains it."""
     client_authority: Path | None = None
-    """Clients must present a certificate of this authority. None: clients need no certificate."""
+    """The authority whose certificates clients must present; None if they need no certificate."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files, those that there are."""
+        """The files that are set."""
         return tuple(file for file in (self.certificate, self.key, self.client_authority) if file is not None)
 
 
 class Renewed:
-    """A TLS context that is created again when its files change; while they are unusable the former one stays."""
+    """A TLS context that is created again when its files change; the old one stays while they are unusable."""
 
     def __init__(self, files: Sequence[Path], make: Callable[[], ssl.SSLContext]) -> None:
-        """Make it. Raises TlsFailed."""
+        """Create the context. Raises TlsFailed."""
         self._files = files
         self._make = make
         self._states = [_state(file) for file in files]
@@ -64,7 +64,7 @@ class Renewed:
             self._looked = time.monotonic()
             states = [_state(file) for file in self._files]
             if states != self._states:
-                self._states = states  # what cannot be used is not tried again before it changes
+                self._states = states  # unusable files are not retried until they change
                 self._read_again()
         return self._context
 
@@ -78,7 +78,7 @@ class Renewed:
 
 
 def _state(file: Path) -> tuple[int, int, int] | None:
-    """Return a file's identity, size and time, which change with its content; None where there is no file."""
+    """Return a file's identity, time and size, which change with its content; None if there is no file."""
     try:
         found = file.stat()
     except OSError:
@@ -102,7 +102,7 @@ def server_context(files: CertificateFiles) -> ssl.SSLContext:
 def _server(files: CertificateFiles) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.options |= ssl.OP_NO_TICKET  # a session that goes on is not asked for its certificate again
+    context.options |= ssl.OP_NO_TICKET  # a resumed session would not be asked for its certificate again
     context.num_tickets = 0
     _load(context, files)
     if files.client_authority is not None:
@@ -112,7 +112,7 @@ def _server(files: CertificateFiles) -> ssl.SSLContext:
 
 
 def client_context(authority: Path | None, shown: CertificateFiles | None = None) -> ssl.SSLContext:
-    """Return the context of a client that trusts one authority, None: those of the system or of SSL_CERT_FILE.
+    """Return the context of a client that trusts one authority; None trusts the system's, or SSL_CERT_FILE's.
 
     `shown` is the client's own certificate. Raises TlsFailed.
     """
@@ -153,7 +153,7 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def ends_at(certificate: Path) -> datetime:
-    """Return when the first certificate of a file expires, in UTC. Raises TlsFailed."""
+    """Return the expiry of the first certificate in a file, in UTC. Raises TlsFailed."""
     try:
         return x509.load_pem_x509_certificate(certificate.read_bytes()).not_valid_after_utc.astimezone(UTC)
     except (OSError, ValueError) as error:

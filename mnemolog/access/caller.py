@@ -1,8 +1,8 @@
-"""The caller on whose behalf something is done.
+"""The caller on whose behalf the current code runs.
 
-Another worker is asked in its name, and what is published and commanded meanwhile names its key. It travels with the
-request as the deadline does, and not through every signature in between. What no request asked for (ticks, recalls, the
-settings' wake) is by nobody.
+Requests to other workers carry the caller, and the events and commands of its request name its key. A context variable
+carries it through the request, like the deadline, so that no signature in between needs it. Work that no request
+started (ticks, recalls, the wake of the settings) has no caller.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _CALLER: Final[ContextVar[Principal | None]] = ContextVar("mnemolog.caller", def
 
 
 def caller() -> Principal | None:
-    """Return the principal of the request at hand; None: the worker does something of its own."""
+    """Return the principal of the current request; None for the worker's own work."""
     return _CALLER.get()
 
 
 def callers_key() -> str | None:
-    """Return the id of the key of the request at hand; None without keys, and outside of requests."""
+    """Return the key id of the current request; None without keys, and outside of requests."""
     found = _CALLER.get()
     return None if found is None else found.key_id
 
 
 class _InNameOf:
-    """The part of a request that is done for a caller."""
+    """A context manager that sets the caller for its block."""
 
     _token: Token[Principal | None]
 
@@ -49,5 +49,5 @@ class _InNameOf:
 
 
 def in_name_of(principal: Principal | None) -> AbstractContextManager[None]:
-    """Have what is done meanwhile be done for this caller."""
+    """Return a context manager that makes this principal the caller of its block."""
     return _InNameOf(principal)

@@ -1,4 +1,4 @@
-"""Failed attempts by address and key: a caller who guesses is refused before any slow hash is computed."""
+"""Failed attempts by address and key, so that a guessing caller is refused before any slow hash is computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 AT_ONCE: Final = 10
-"""Failures that an address may have in a row with one key, before it has to wait."""
+"""Consecutive failures that an address may have with one key before it has to wait."""
 EVERY_SECONDS: Final = 6.0
 """The time after which one failure is forgiven."""
 MAX_COUNTED: Final = 10_000
@@ -21,13 +21,13 @@ _NETWORK_BITS: Final = 64
 class Failures:
     """The number of recent failures of each address with each key; an IPv6 caller counts as its /64 network.
 
-    By key as well, because behind a proxy all callers have one address.
+    Failures are counted by key as well, because all callers behind a proxy share one address.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._debts: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """Failures not yet forgiven, and when that was counted; the least recently seen first."""
+        """The failures not yet forgiven and the time of that count, by name; the least recently used first."""
 
     def seconds_to_wait(self, address: str, key_id: str) -> float:
         """Return how long an address has to wait before its next attempt with a key; 0 for none."""
@@ -38,7 +38,7 @@ class Failures:
         self._set(_name(address, key_id), +1.0)
 
     def forgive(self, address: str, key_id: str) -> None:
-        """Take back an attempt that succeeded."""
+        """Uncount an attempt, because it succeeded."""
         self._set(_name(address, key_id), -1.0)
 
     def _set(self, name: str, change: float) -> None:

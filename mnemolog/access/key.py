@@ -1,7 +1,7 @@
-"""API keys: their parts, what is stored of them, and how they are created.
+"""API keys: their parts, their stored form, and their creation.
 
-The text of a key is `mnl_<id>_<secret>`; the secret has 256 random bits in 43 characters of base64url. Kept is a scrypt
-hash of the whole text: whoever reads the file cannot use it.
+The text of a key is `mnl_<id>_<secret>`; the secret is 256 random bits in 43 characters of base64url. Only a scrypt
+hash of the whole text is stored, so a reader of the file cannot use the keys.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _TEXT: Final = re.compile(r"mnl_([0-9a-f]{12})_[A-Za-z0-9_-]{43}")
 _ID: Final = re.compile(r"[0-9a-f]{12}")
 _N, _R, _P, _HASH_BYTES, _SALT_BYTES = 2**14, 8, 1, 32, 16
-"""About 40 ms and 16 MiB for a hash."""
+"""The parameters of scrypt: a hash takes about 40 ms and 16 MiB."""
 
 
 class InvalidKey(ValueError):
@@ -68,11 +68,11 @@ class Key:
         return self.expires is not None and now >= self.expires
 
     def matches(self, text: str) -> bool:
-        """Return whether a text is this key's; computes the slow hash."""
+        """Return whether a text is the text of this key. Computes the slow hash."""
         return hmac.compare_digest(_hash(text, self.salt), self.digest)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the key as it stands in the file."""
+        """Return the key as the file stores it."""
         shown = self.public()
         shown["scrypt"] = {"salt": b64encode(self.salt).decode(), "hash": b64encode(self.digest).decode()}
         return shown
@@ -107,7 +107,7 @@ def new_key(
     agents: tuple[str, ...] | None = None,
     limits: Limits | None = None,
 ) -> tuple[Key, str]:
-    """Return a new key and its text, which is nowhere else. Raises InvalidKey."""
+    """Return a new key and its text, which is not stored anywhere. Raises InvalidKey."""
     key_id = secrets.token_hex(6)
     text = f"mnl_{key_id}_{secrets.token_urlsafe(32)}"
     salt = secrets.token_bytes(_SALT_BYTES)
@@ -134,13 +134,13 @@ def renewed(key: Key, now: datetime) -> tuple[Key, str]:
 
 
 def id_of(text: str) -> str | None:
-    """Return the id in the text of a key, None for a text that is none."""
+    """Return the id in the text of a key, or None if the text is not a key."""
     found = _TEXT.fullmatch(text)
     return found and found[1]
 
 
 def read_key(entry: Any) -> Key:  # noqa: ANN401 - any JSON
-    """Return a key of the file. Raises InvalidKey."""
+    """Return the key that an entry of the file describes. Raises InvalidKey."""
     try:
         given = dict(entry)
         hashed = given.pop("scrypt")
@@ -159,7 +159,7 @@ def read_key(entry: Any) -> Key:  # noqa: ANN401 - any JSON
         unknown = set(given) - {"expires", "users", "agents", "limits"}
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidKey(f"has no {error}" if isinstance(error, KeyError) else str(error)) from None
-    if unknown:  # a limit or a narrowing of a later version must not be overlooked
+    if unknown:  # a limit or restriction that a later version added must not be ignored
         raise InvalidKey(f"has {min(unknown)!r}, which this version does not know")
     if _ID.fullmatch(key.key_id) is None or len(key.digest) != _HASH_BYTES:
         raise InvalidKey("has an id or a hash that is none")

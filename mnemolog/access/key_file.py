@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 LOOK_SECONDS: Final = 1.0
 """The file is checked for changes at most this often."""
 WAIT_SECONDS: Final = 0.25
-"""A request waits at most so long for a file that is being read; 10,000 keys take less."""
+"""How long a request waits at most for a file that is being read; 10,000 keys take less."""
 UNKNOWN_SECONDS: Final = 5.0
-"""A request with a key that is not known waits so long for it: the key may have been made a moment ago."""
+"""How long a request with an unknown key waits for the file, because the key may have just been created."""
 MAX_FILE_BYTES: Final = 64 * 1024 * 1024
 _OF_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _MOUNTED: Final = stat.S_IWGRP | stat.S_IXGRP | stat.S_IRWXO
@@ -53,20 +53,19 @@ class KeyFile:
         self._reading: asyncio.Task[None] | None = None
 
     def find(self, key_id: str) -> Key | None:
-        """Return a key by its id, as the file was read last; None where there is none (any more)."""
+        """Return the key with this id from the last read of the file; None if it is unknown or was removed."""
         return self._keys.get(key_id)
 
     def __len__(self) -> int:
         return len(self._keys)
 
     async def look(self) -> None:
-        """Read the file again where it has changed.
+        """Read the file again if it has changed.
 
-        It is read in a thread. One that takes longer than WAIT_SECONDS counts when it has been read, and nobody waits
-        for it.
+        A thread reads it. This waits for at most WAIT_SECONDS; a slower read takes effect when it is done.
         """
         await self._wait()
-        for _ in range(2):  # what changed while it was read is seen too
+        for _ in range(2):  # a change during the first read is seen too
             if self._reading is not None or self._clock() - self._looked_at < LOOK_SECONDS:
                 return
             self._looked_at = self._clock()
@@ -81,10 +80,7 @@ class KeyFile:
             await self._wait()
 
     async def settle(self) -> None:
-        """Wait until a file that is being read has been read: for a key that is not among those known.
-
-        Waits UNKNOWN_SECONDS at most.
-        """
+        """Wait until a running read of the file is done, at most UNKNOWN_SECONDS. Call it before refusing a key."""
         await self._wait(UNKNOWN_SECONDS)
 
     async def _wait(self, seconds: float = WAIT_SECONDS) -> None:
@@ -139,11 +135,11 @@ def read_keys(path: Path) -> dict[str, Key]:
 
 @contextmanager
 def edited_keys(path: Path) -> Iterator[dict[str, Key]]:
-    """Yield the keys of a file (none if there is no file yet), and write them back at the end of the block.
+    """Yield the keys of a file (none if the file does not exist), and write them back at the end of the block.
 
-    Two who edit it at the same time wait for each other. Raises KeyFileError.
+    A lock makes concurrent editors wait for each other. Raises KeyFileError.
     """
-    path = path.resolve()  # a link stays one
+    path = path.resolve()  # so that a symbolic link is kept, and its target replaced
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = os.open(path.parent, os.O_RDONLY)
@@ -168,8 +164,8 @@ def write_keys(path: Path, keys: Iterable[Key]) -> None:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Replace a file atomically by one with mode 0600. Raises OSError."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # made with 0600
+    """Replace a file atomically with one of mode 0600. Raises OSError."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mkstemp creates it with 0600
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -183,9 +179,9 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def check_mode(path: Path, found: os.stat_result) -> None:
-    """Refuse a file that others may read or write; one of another owner, as Kubernetes mounts it, its group may read.
+    """Refuse a file that other accounts may use. Raises KeyFileError.
 
-    Raises KeyFileError.
+    If the file has another owner, as Kubernetes mounts it, its group may read it.
     """
     forbidden = _OF_OTHERS if found.st_uid == os.geteuid() else _MOUNTED
     if found.st_mode & forbidden:

@@ -1,4 +1,4 @@
-"""Rates: how many requests a second and how many open streams a key may have, of which each worker grants its share."""
+"""Rates: a key's limits of requests per second and of open streams. Each worker grants its share of them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 MAX_KEYS: Final = 10_000
 STREAM_SECONDS: Final = 5.0
-"""The Retry-After where too many streams are open."""
+"""The Retry-After of a refused stream."""
 
 
 class Rates:
-    """Counts each key's requests and open streams at this worker."""
+    """The requests and open streams of each key at this worker."""
 
     def __init__(self, workers: Callable[[], int] = lambda: 1, clock: Callable[[], float] = time.monotonic) -> None:
-        """`workers` returns the size of the group: each worker grants its share of a rate."""
+        """`workers` returns the number of workers in the group, which share the rate of a key."""
         self._workers = workers
         self._clock = clock
         self._used: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """The requests of each key that still count, and the time of that count; least recently seen first."""
+        """The requests of each key that still count, and the time of that count; the least recently used first."""
         self._streams: Counter[str] = Counter()
 
     def take_request(self, key: Key) -> None:
-        """Count a request. Raises TooMany beyond a second's share of its rate."""
+        """Count a request. Raises TooMany if the key exceeds this worker's share of its rate."""
         rate = self._share_of(key)
         if rate is None:
             return
@@ -43,13 +43,13 @@ class Rates:
         self._note(key, used + 1)
 
     def add_request(self, key: Key) -> None:
-        """Count a request that is part of one that was let in: it is not refused, and the next waits the longer."""
+        """Count a request that is part of an accepted one. It is never refused; the next one waits longer instead."""
         rate = self._share_of(key)
         if rate is not None:
             self._note(key, self._still_used(key, rate) + 1)
 
     def _share_of(self, key: Key) -> float | None:
-        """Return how many requests a second of a key this worker grants; None for any number."""
+        """Return the requests per second that this worker grants a key; None for no limit."""
         rate = key.limits.requests_per_second
         return None if rate is None else max(min(1.0, rate), rate / max(1, self._workers()))
 
@@ -65,7 +65,7 @@ class Rates:
 
     @contextmanager
     def stream(self, key: Key) -> Iterator[None]:
-        """Count a stream while it is open. Raises TooMany where the key has as many as it may."""
+        """Count a stream while it is open. Raises TooMany if the key has no stream left."""
         most = key.limits.streams
         if most is not None and self._streams[key.key_id] >= max(1, most // max(1, self._workers())):
             raise TooMany(f"the key {key.key_id} may have {most} open streams: close one", STREAM_SECONDS)

@@ -1,4 +1,4 @@
-"""Statements: a principal as text, which one worker sends to another beside a proof."""
+"""Statements: a principal as text, which one worker sends to another together with a proof."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from mnemolog.access.principal import Principal, Role
 
 VALID_SECONDS: Final = 60.0
-"""How long a statement is valid: each forwarded request carries a new one."""
+"""How long a statement is valid. Each forwarded request carries a new one."""
 _ROLES: Final = frozenset(Role)
 
 
 class NoStatement(ValueError):
-    """The text is no statement, or has expired."""
+    """The text is not a statement, or has expired."""
 
 
 class _Stated(BaseModel):
-    """The fields of a statement. A newer version's fields are ignored, so that they cannot widen a right here."""
+    """The fields of a statement. Fields of a newer version are ignored, so they cannot extend a right here."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -33,7 +33,7 @@ class _Stated(BaseModel):
 
 
 def write_statement(principal: Principal, now: float) -> str:
-    """Return a principal as URL-safe Base64, valid from `now` (seconds since 1970) on."""
+    """Return a principal as URL-safe Base64, valid for VALID_SECONDS from `now` (seconds since 1970)."""
     stated = _Stated(
         tenant=principal.tenant,
         roles=tuple(sorted(principal.roles)),

@@ -1,8 +1,8 @@
-"""Usage: how many events each key with a quota has published today, and what they cost; kept across restarts.
+"""Usage: the events that each key with a quota has published today, and their model tokens; kept across restarts.
 
-A worker counts what it accepts from callers, and adds what the other workers last reported: between two exchanges a
-key can have accepted more than its quota, at most what the others accept in that time. The model is asked later still:
-what is on its way when the tokens of a day are spent is extracted all the same.
+A worker counts the events that it accepts and adds the counts that the other workers last reported. Between two reports
+a key can therefore exceed its quota, at most by the events that the other workers accept in that time. Extraction runs
+even later: events that were accepted before the tokens of a day were spent are still extracted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from streams.extraction.protocol import Window
 
 SAVE_SECONDS: Final = 5.0
-"""How often the counts are written; a process that is killed loses at most those of this time."""
+"""How often the counts are written; a killed process loses at most the counts of this time."""
 
 log = logging.getLogger("mnemolog.access")
 
@@ -56,7 +56,7 @@ class Usage:
             log.warning("%s cannot be read: today's quotas of keys begin anew", path)
 
     def take(self, key: Key, events: int) -> None:
-        """Count events that a key publishes. Raises TooMany beyond a quota of the day, and then counts none."""
+        """Count events that a key publishes. Raises TooMany, and counts none, if a daily quota is exceeded."""
         quota, tokens = key.limits.events_per_day, key.limits.model_tokens_per_day
         if quota is None and tokens is None:
             return
@@ -69,9 +69,9 @@ class Usage:
         self._is_saved = False
 
     def spend(self, item: CandidatesExtracted | ExtractionRejected, window: Window) -> None:
-        """Count the tokens of an answer for the keys that sent its window, each its part of the characters.
+        """Charge the tokens of an extraction to the keys that sent its window, in proportion to their characters.
 
-        Each part is rounded up. What came without a key (from Kafka itself) counts for none.
+        Each share is rounded up. Pieces without a key (directly from Kafka) are charged to no key.
         """
         tokens = item.tokens_in + item.tokens_out
         sent: Counter[str | None] = Counter()
@@ -97,7 +97,7 @@ class Usage:
         return self._counted()
 
     def count_others(self, others: Iterable[Mapping[str, Any]]) -> None:
-        """Replace the counts of all other workers by what they report now."""
+        """Replace the counts of all other workers with their latest reports."""
         self._turn_day()
         events: Counter[str] = Counter()
         tokens: Counter[str] = Counter()
@@ -108,7 +108,7 @@ class Usage:
         self._others, self._others_tokens = events, tokens
 
     async def run(self) -> None:
-        """Write the counts every SAVE_SECONDS."""
+        """Write the counts every SAVE_SECONDS until cancelled."""
         while True:
             await asyncio.sleep(SAVE_SECONDS)
             self.save()
@@ -130,6 +130,6 @@ class Usage:
 
     def _turn_day(self) -> None:
         today = self._clock.now().date()
-        if today > self._day:  # a clock that is set back does not give a second quota
+        if today > self._day:  # setting the clock back does not grant a second quota
             self._day, self._own, self._others = today, Counter(), Counter()
             self._own_tokens, self._others_tokens = Counter(), Counter()

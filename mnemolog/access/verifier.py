@@ -1,4 +1,4 @@
-"""The verifier: finds the key of a text. After the slow hash a keyed digest of the text is remembered."""
+"""The verifier: finds the key that a text belongs to. It computes the slow hash once and caches a keyed digest."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from schemas.instant import Clock
 
 MAX_REMEMBERED: Final = 65_536
-"""Keys whose text is not hashed again for as long as the file has them as they were."""
+"""Keys whose digest is cached: their text is not hashed again as long as their entry in the file is unchanged."""
 HASHES_AT_ONCE: Final = 2
 HASH_SECONDS: Final = 0.05
-"""What a hash takes before one was made."""
+"""The assumed time of a hash until one was measured."""
 MAX_WAITING: Final = 256
-"""Requests that may wait for a hash at the same time; further ones are refused with a Retry-After."""
+"""Hashes that may be pending at the same time; further requests are refused with a Retry-After."""
 BUSY_SECONDS: Final = 1.0
 
 
@@ -71,13 +71,13 @@ class Verifier:
         self._comparing: dict[bytes, asyncio.Task[bool]] = {}
         self._threads = ThreadPoolExecutor(HASHES_AT_ONCE, "key-hash")
         self._decoy, _ = new_key(tenant="nobody", roles=[Role.READ], now=self._clock.now())
-        """A key that no text matches: unknown keys are compared with it, so that they take as long as known ones."""
+        """A key that no text matches. Unknown keys are compared with it, so that they take as long as known ones."""
         self._decoys = Failures(monotonic)
-        """How often an address had an unknown key compared: ids are free to invent, and each hash takes a thread."""
+        """Comparisons of unknown keys by address. Ids are free to invent, and each hash occupies a thread."""
         self._hash_seconds = HASH_SECONDS
 
     async def verify(self, text: str, address: str) -> Key:
-        """Return the key of a text that came from an address. Raises NoKey, TooMany."""
+        """Return the key that a text from an address belongs to. Raises NoKey, TooMany."""
         key_id = id_of(text)
         if key_id is None:
             raise NoKey("that is no key of mnemolog: it begins with mnl_ and has 60 characters")
@@ -97,7 +97,7 @@ class Verifier:
         return key
 
     async def is_valid(self, key: Key) -> bool:
-        """Return whether a key that was verified is still in the file as it was then, and has not expired."""
+        """Return whether a verified key is still in the file, unchanged, and has not expired."""
         await self._keys.look()
         return self._keys.find(key.key_id) == key and not key.is_expired(self._clock.now())
 
@@ -112,10 +112,10 @@ class Verifier:
             self._remembered.popitem(last=False)
 
     async def _hashed(self, key: Key | None, key_id: str, text: str, digest: bytes, address: str) -> bool:
-        """Return whether the text is the key's. Raises TooMany where the address has no attempts left with this id.
+        """Return whether the text belongs to the key. Raises TooMany if the address has no attempts left with this id.
 
-        Requests that come with one key at the same time share a hash. An id that no key has is answered as one that a
-        key has: it is counted by itself, and takes as long.
+        Concurrent requests with the same text share a hash. An unknown id is treated like a known one: its attempts are
+        counted, and a comparison takes as long.
         """
         comparing = self._comparing.get(digest)
         if comparing is None:
@@ -126,15 +126,15 @@ class Verifier:
                 )
             if len(self._comparing) >= MAX_WAITING:
                 raise TooMany("too many keys are being verified: ask again in a moment", BUSY_SECONDS)
-            self._failures.add(address, key_id)  # before the hash: many attempts at the same time are many
+            self._failures.add(address, key_id)  # counted before the hash, so that concurrent attempts all count
             comparing = asyncio.get_running_loop().create_task(self._compare(key, key_id, text, address))
             self._comparing[digest] = comparing
             comparing.add_done_callback(lambda _: self._comparing.pop(digest, None))
-        return await asyncio.shield(comparing)  # whoever hangs up does not end it for the others
+        return await asyncio.shield(comparing)  # a caller that disconnects does not cancel it for the others
 
     async def _compare(self, key: Key | None, key_id: str, text: str, address: str) -> bool:
         if key is None and self._decoys.seconds_to_wait(address, ""):
-            await asyncio.sleep(self._hash_seconds)  # as long as the last hash took, its place in the queue included
+            await asyncio.sleep(self._hash_seconds)  # as long as the last hash took, waiting included
             return False
         if key is None:
             self._decoys.add(address, "")

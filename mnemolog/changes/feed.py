@@ -1,8 +1,8 @@
-"""Changes of memories in the order of the ledger: one feed over all partitions, whichever workers have them.
+"""Changes of memories in the order of the ledger: one feed over all partitions, whichever workers hold them.
 
-Nothing is queued for anybody: a caller brings the cursor of the last answer, and the shards are asked for what follows.
-They keep every counted decision for as long as the ledger does, so a cursor does not grow old. What was erased is
-absent, but that it was erased is not.
+Nothing is queued. A caller sends the cursor of the last answer, and the shards return the changes after it. They keep
+every counted decision as long as the ledger does, so a cursor does not expire. The feed omits the events of erased
+memories, but contains their erasures.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 ASK_SECONDS: Final = 5.0
 DECISIONS_AT_ONCE: Final = 500
-"""Of one partition. Their owners are known only after reading, so a page may be empty without being the last."""
+"""The decisions of one partition that a page reads. All may belong to other owners, so any page may be empty."""
 NOW: Final = "now"
-"""In place of a cursor: after everything that exists."""
+"""A value in place of a cursor: the position after all existing changes."""
 ERASURES: Final = (MemoryErased, UserErased)
 CHANGES: Final = (*MEMORY_EVENTS, *ERASURES)
 TYPES: Final = tuple(sorted(event.__name__ for event in CHANGES))
@@ -53,13 +53,13 @@ class UnknownCursor(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesWanted:
-    """Which changes a caller asks for: of a tenant or one user, of memories that an agent knows, of some types."""
+    """The changes that a caller requests: by tenant or user, by an agent that can see the memory, and by type."""
 
     tenant: str
     user_id: str | None = None
     agent_id: str | None = None
     types: frozenset[str] = frozenset()
-    """None of them: all types."""
+    """The types of changes; empty for all."""
 
 
 class ChangeFeed:
@@ -74,9 +74,9 @@ class ChangeFeed:
         is_in_session: Callable[[], bool],
         fail: Callable[[BaseException], None],
     ) -> None:
-        """Take where changes are read.
+        """Read changes from these shards and peers.
 
-        `is_in_session` returns whether no other worker can have the partitions of this one; `fail` ends the worker.
+        `is_in_session` returns whether no other worker can hold this worker's partitions; `fail` ends the worker.
         """
         self._shards = shards
         self._peers = peers
@@ -84,13 +84,13 @@ class ChangeFeed:
         self._is_in_session = is_in_session
         self._fail = fail
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        """By tenant: many callers who catch up take turns, and the worker goes on with other things in between."""
+        """A lock for each tenant: its callers take turns, so that the worker can do other work in between."""
 
     async def page(self, wanted: ChangesWanted, after: str | None, limit: int) -> dict[str, Any]:
         """Return `{items, next, more}`: the changes after a cursor (None: all), and the next cursor.
 
-        Changes of a user come in their order. A decision is not divided, so there may be more items than `limit`.
-        Raises UnknownCursor, and PeerUnavailable while a partition moves: part of an answer would not say so.
+        The changes of a user are in order. A decision is never split, so there may be more items than `limit`. Raises
+        UnknownCursor, and PeerUnavailable while a partition moves, because a partial answer would not show the gap.
         """
         partitions = list(range(self._shards.partitions))
         if wanted.user_id is not None:
@@ -98,7 +98,7 @@ class ChangeFeed:
         since: dict[int, int | None] = dict.fromkeys(partitions, None if after == NOW else 0)
         if after not in (None, NOW):
             since |= _positions(after, partitions)
-        share = -(-limit // len(partitions))  # all of it from each would mostly be read for nothing
+        share = -(-limit // len(partitions))  # reading the whole limit from each partition would mostly be wasted
         parts = await self._ask(wanted, since, share)
         if missing := since.keys() - parts.keys():
             raise self._peers.unanswered(missing)
@@ -115,7 +115,7 @@ class ChangeFeed:
         return {"items": items, "next": _cursor(reached | left), "more": more}
 
     async def begin(self, wanted: ChangesWanted, after: str | None) -> str:
-        """Return the cursor that one stands for: itself, that of now for `now`, and of the first change for None.
+        """Return a checked cursor: the given one, the current position for `now`, and that of the start for None.
 
         Raises UnknownCursor, and PeerUnavailable while a partition moves.
         """
@@ -126,7 +126,7 @@ class ChangeFeed:
         return str(after)
 
     async def take_turn(self, wanted: ChangesWanted, since: Mapping[int, int | None], limit: int) -> dict[str, Any]:
-        """Return what `changes_here` does when it is this caller's turn among those of its tenant."""
+        """Return the result of `changes_here`, once it is this caller's turn among the callers of its tenant."""
         parts: dict[str, Any] = {}
         async with self._turns[wanted.tenant]:
             for partition, offset in since.items():
@@ -137,10 +137,10 @@ class ChangeFeed:
         return parts
 
     def changes_here(self, wanted: ChangesWanted, since: Mapping[int, int | None], limit: int) -> dict[str, Any]:
-        """Return what this worker's partitions have since an offset of each ledger, and how far that reaches.
+        """Return the changes in this worker's partitions since an offset of each ledger, and the offset reached.
 
-        `{partition: {"items": [{"offset", "change"}], "reached", "more"}}`; without an offset there are no items. A
-        partition that is not held is left out. Raises NotHeld, ShardUnavailable, ShardDamaged.
+        Returns `{partition: {"items": [{"offset", "change"}], "reached", "more"}}`; without an offset there are no
+        items. A partition that is not held is left out. Raises NotHeld, ShardUnavailable, ShardDamaged.
         """
         parts: dict[str, Any] = {}
         for partition, offset in since.items():
@@ -177,10 +177,10 @@ class ChangeFeed:
                 continue
             memory_id = None if isinstance(event, UserErased) else event.memory_id
             memory = None if memory_id is None else memories.get(memory_id)
-            # Erasures are for all agents: who could see what is gone is not known any more, and may hold a copy of it.
+            # Erasures are for all agents: it is no longer known which agents saw the memory and may hold a copy.
             if not isinstance(event, ERASURES):
                 if memory is None:
-                    continue  # erased, and what is left of its events says nothing
+                    continue  # erased: the remains of its events have no content
                 if wanted.agent_id is not None and not memory.visible_to(wanted.agent_id):
                     continue
             is_shown = memory is not None and memory.status_at(now) == ACTIVE
@@ -198,7 +198,7 @@ class ChangeFeed:
     async def _ask(
         self, wanted: ChangesWanted, since: Mapping[int, int | None], limit: int
     ) -> dict[int, dict[str, Any]]:
-        """Ask the workers that have the partitions; those that move are left out. Raises PeerUnavailable."""
+        """Return the changes from the workers that hold the partitions, except moving ones. Raises PeerUnavailable."""
         by_url: dict[str | None, dict[int, int | None]] = {}
         for partition, offset in since.items():
             try:
@@ -218,7 +218,7 @@ class ChangeFeed:
         except NotHeld:
             return {}
         except ShardDamaged as error:
-            self._fail(error)  # with its next start the shard is folded anew
+            self._fail(error)  # after a restart the shard is folded again
             return {}
         return parts if self._is_in_session() else {}
 
@@ -237,7 +237,7 @@ class ChangeFeed:
 
 
 def _merged(items: Mapping[int, list[dict[str, Any]]]) -> Iterator[tuple[int, int, list[dict[str, Any]]]]:
-    """Yield the changes of each decision with its partition and offset: each partition in order, roughly by time."""
+    """Yield the partition, offset and changes of each decision: in order within a partition, else roughly by time."""
     decisions = (
         [
             (partition, offset, [item["change"] for item in group])
@@ -249,13 +249,13 @@ def _merged(items: Mapping[int, list[dict[str, Any]]]) -> Iterator[tuple[int, in
 
 
 def _time_of(change: dict[str, Any]) -> str:
-    return str(change["recorded_at"])[:-1]  # with its Z a whole second would come behind its fractions
+    return str(change["recorded_at"])[:-1]  # with the Z, a whole second would sort after its fractions
 
 
 def _known_until(parts: Iterable[dict[str, Any]]) -> str:
-    """Return until when no partition has more than its part of an answer shows.
+    """Return the time up to which the parts of an answer contain all changes of their partitions.
 
-    It is never before everything of some partition, even where a log's clock went back: each page leads on.
+    Some partition always has a change up to it, even if the clock of a log went back, so each page makes progress.
     """
     ends = (max(_time_of(item["change"]) for item in part["items"]) for part in parts if part["more"] and part["items"])
     return min(ends, default=_EVER)
@@ -267,7 +267,7 @@ def _cursor(positions: Mapping[int, int]) -> str:
 
 
 def _positions(cursor: str, partitions: list[int]) -> dict[int, int]:
-    """Return the positions in these partitions that a cursor spells. Raises UnknownCursor."""
+    """Return the positions of a cursor in these partitions. Raises UnknownCursor."""
     found = _read(cursor)
     if not found.keys() >= set(partitions):
         detail = f"the cursor {cursor[:100]!r} is not of this feed: give the `next` of its last answer, or none"
@@ -276,7 +276,7 @@ def _positions(cursor: str, partitions: list[int]) -> dict[int, int]:
 
 
 def _read(cursor: str) -> dict[int, int]:
-    """Return the positions that a cursor spells, none for a text that is no cursor."""
+    """Return the positions of a cursor, or none if the text is not a cursor."""
     try:
         text = urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)).decode()
     except ValueError:
@@ -288,6 +288,6 @@ def _read(cursor: str) -> dict[int, int]:
 
 
 def earliest(one: str, other: str) -> str:
-    """Return the cursor that has, in each partition of the first, the earlier position of two cursors."""
+    """Return a cursor with the earlier position of two cursors, for each partition of the first."""
     positions, others = _read(one), _read(other)
     return _cursor({each: min(at, others.get(each, at)) for each, at in positions.items()})

@@ -1,7 +1,7 @@
 """Changes as they happen: server-sent events, which a client can resume after its connection broke.
 
-A stream asks the feed for the page after its cursor, again and again. So it holds nothing but that cursor, and goes on
-when partitions move between workers.
+A stream repeatedly reads the page after its cursor from the feed. Its only state is that cursor, so it continues when
+partitions move between workers.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ LOOK_EVERY_SECONDS: Final = 0.25
 HEARTBEAT_SECONDS: Final = 15.0
 CHANGES_AT_ONCE: Final = 500
 BYTES_AT_ONCE: Final = 512 * 1024
-"""What a stream holds for a caller who reads slowly, or little more where a single decision is larger."""
+"""The bytes that a stream holds for a slow reader; a single larger decision may exceed them."""
 RETRY_MILLISECONDS: Final = 1_000
-"""After which a client that lost the stream should reconnect."""
+"""The delay after which a disconnected client should reconnect."""
 
 
 class ChangeStreams:
@@ -39,7 +39,7 @@ class ChangeStreams:
         self._stopping = stopping
 
     async def begin(self, wanted: ChangesWanted, after: str | None) -> str:
-        """Return the cursor at which a stream begins: one that was given, else that of now.
+        """Return the cursor at which a stream starts: the given one, else the current position.
 
         Raises UnknownCursor, PeerUnavailable.
         """
@@ -53,12 +53,11 @@ class ChangeStreams:
         may_go_on: Callable[[], Awaitable[bool]],
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> AsyncGenerator[bytes]:
-        """Yield each change at least once, in the order of its user, as an event named by its type.
+        """Yield each change at least once, in order for each user, as an event named after its type.
 
-        The last event of a page has the cursor behind it as its id: events before it are told again to who comes back
-        from an earlier one. Blocks without data are no events, but their id is kept by the rules of server-sent events:
-        one stands at the beginning, and one with a heartbeat where changes were passed that are not wanted. It ends as
-        soon as it may not go on.
+        The id of a page's last event is the cursor after it, so a client that resumes from an earlier id receives the
+        events of the page again. Blocks without data are not events, but clients store their ids: one opens the stream,
+        and one follows a heartbeat if unwanted changes were skipped. The stream ends once `may_go_on` returns False.
         """
         yield b"retry: %d\n%s\n" % (RETRY_MILLISECONDS, _id(cursor))
         told, sent_at, limit = cursor, time.monotonic(), CHANGES_AT_ONCE
@@ -66,7 +65,7 @@ class ChangeStreams:
             try:
                 page = await self._feed.page(wanted, cursor, limit)
             except (PeerUnavailable, ShardUnavailable):
-                page = {"items": [], "next": cursor, "more": False}  # a partition moves: the next look asks again
+                page = {"items": [], "next": cursor, "more": False}  # a partition moves: retried with the next look
             if not await may_go_on():
                 return
             items, following, more = page.pop("items"), str(page["next"]), page["more"]
@@ -89,7 +88,7 @@ class ChangeStreams:
                 await self._pause()
 
     async def _pause(self) -> None:
-        """Wait for a moment, or until the worker stops."""
+        """Wait for LOOK_EVERY_SECONDS, or until the worker stops."""
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             await asyncio.wait({stopping}, timeout=LOOK_EVERY_SECONDS)

@@ -1,4 +1,4 @@
-"""Doubt: why the machine's clock is not believed, and when it is again without anybody's word."""
+"""Doubt: the reason why the machine's clock is not believed, and when it is believed again without confirmation."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Final
 JUMPED: Final = "jumped"
 """The clock was set while the worker ran."""
 GAP: Final = "gap"
-"""At the worker's start its log was much older than the clock."""
+"""At the start of the worker, the newest record of the log was much older than the clock."""
 DIFFERS: Final = "differs"
-"""The broker or the other workers have another time."""
+"""The clocks of the broker or of the other workers differ."""
 CAUSES: Final = (JUMPED, GAP, DIFFERS)
 STEP: Final = timedelta(minutes=5)
-"""What a clock may be corrected by, or differ from another, without being doubted: rules allow publishers as much."""
+"""The largest correction, or difference from another clock, without doubt; the rules allow publishers as much."""
 LONGEST_PROBATION: Final = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Why the machine's clock is not believed."""
+    """The reason why the machine's clock is not believed."""
 
     cause: str
     difference: timedelta
-    """By how much the machine's clock is ahead of the time that is gone by, or of that of others."""
+    """How far the machine's clock is ahead of the believed time, or of the clocks of others."""
     since: float
-    """When it began, in seconds of the steady clock."""
+    """The start of the doubt, in seconds of the steady clock."""
 
     def probation(self, longest_gap: timedelta) -> timedelta | None:
-        """Return how long the clock has to run steadily to be believed; None: somebody has to say that it is right.
+        """Return how long the clock must run steadily to be believed; None if an operator must confirm it.
 
-        A long stop is ordinary, and a clock that is set by so much while a worker runs is not. What is held for the
-        time of a small jump is late by no more than the jump itself.
+        A long stop of the worker is ordinary, but setting a clock by as much while the worker runs is not. After a
+        small jump, held actions are late by no more than the jump itself.
         """
         size = abs(self.difference)
         if size > longest_gap and self.cause != GAP:
@@ -41,7 +41,7 @@ class Doubt:
 
 
 def spelt(span: timedelta) -> str:
-    """Return a span as people say it, without its sign: `400 days`, `8 hours`, `12 minutes`."""
+    """Return a span in words, without its sign: `400 days`, `8 hours`, `12 minutes`."""
     seconds = abs(span).total_seconds()
     for unit, length in (("day", 86_400), ("hour", 3_600)):
         if seconds >= 2 * length:

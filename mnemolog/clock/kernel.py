@@ -1,4 +1,4 @@
-"""The kernel as a witness: Linux knows whether a time service keeps the machine's clock right."""
+"""The kernel as a witness: Linux knows whether a time service synchronises the machine's clock."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Final
 from mnemolog.clock.doubt import STEP
 
 _LONGS: Final = 64
-"""More than `struct timex` has, whatever the length of a long."""
+"""The size of the buffer in longs, larger than `struct timex` on every platform."""
 _STATUS: Final = 5
 _SECONDS: Final = 9
 _UNSYNCHRONISED: Final = 0x40
 _ERROR: Final = 5
-"""What adjtimex returns while the clock is not synchronised."""
+"""The return value of adjtimex while the clock is not synchronised."""
 
 
 def is_synchronised(machine_now: datetime) -> bool:
-    """Return whether the kernel says that a time service (NTP, PTP) keeps its clock right, which is the machine's.
+    """Return whether the kernel reports that a time service (NTP, PTP) synchronises the machine's clock.
 
-    What the machine's clock says now is asked for, and not the time that a worker goes by, which a doubt keeps apart.
-    The kernel takes that back when somebody sets the clock by hand. False where there is no saying: on other systems,
-    and where no service runs.
+    `machine_now` is the time of the machine's clock, not the time of the trusted clock, which differs during a doubt.
+    The kernel withdraws its report when the clock is set by hand. Returns False if the state is unknown: on other
+    systems, and without a time service.
     """
     if sys.platform != "linux" or ctypes.sizeof(ctypes.c_long) != ctypes.sizeof(ctypes.c_int64):
         return False
-    timex = (ctypes.c_long * _LONGS)()  # modes 0: it only reads
+    timex = (ctypes.c_long * _LONGS)()  # modes is 0, so the call only reads
     try:
         answer = ctypes.CDLL(None).adjtimex(ctypes.byref(timex))
     except (OSError, AttributeError):

@@ -1,4 +1,4 @@
-"""The clock that a worker goes by: the machine's, as long as the one that nobody can set agrees with it."""
+"""The trusted clock of a worker: the machine's, as long as the steady clock, which cannot be set, agrees with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LONGEST_GAP: Final = timedelta(days=30)
 BROKER: Final = "the broker"
-"""The witness whose word counts before that of all others: its time is that of the log."""
+"""The witness that overrides all others, because the log uses its time."""
 KERNEL: Final = "the kernel"
 HELD: Final = "ticks, expiry, retention and wakes wait"
 _STEADY: Final = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
@@ -28,27 +28,27 @@ log = logging.getLogger("mnemolog")
 
 
 def steady_seconds() -> float:
-    """Return the seconds of a clock that nobody sets, and that runs on while the machine is suspended, if it has one.
+    """Return the seconds of a clock that cannot be set, and that also runs while the machine is suspended if possible.
 
-    Linux's CLOCK_MONOTONIC stands still then, CLOCK_BOOTTIME does not; macOS's CLOCK_MONOTONIC does not.
+    Linux's CLOCK_MONOTONIC stops during suspension; its CLOCK_BOOTTIME and macOS's CLOCK_MONOTONIC do not.
     """
     return time.monotonic() if _STEADY is None else time.clock_gettime(_STEADY)
 
 
 class TrustedClock:
-    """The machine's clock while it is believed, and else the last time that was, plus what has passed since steadily.
+    """The machine's clock while it is believed; else the last believed time plus the steady time passed since.
 
-    It is doubted where it was set by more than STEP while it was watched (`now`), where the log's newest record is
-    much older (`look_back`), and where witnesses have another time (`hear`). It is believed again when it is back,
-    when a witness agrees with it, when somebody confirms it, or after its probation (`Doubt.probation`). Where only the
-    log spoke against it, a clock that is set back to a time at which a start would not doubt it is back: how long ago
-    the log ended, nobody knows. Any thread may call it.
+    The clock is doubted if it was set by more than STEP while it was watched (`now`), if the log's newest record is
+    much older (`look_back`), or if witnesses have another time (`hear`). It is believed again when it is set back, when
+    a witness agrees with it, when an operator confirms it, or after its probation (`Doubt.probation`). If only the log
+    contradicted it, any time that a start would not doubt counts as set back, because it is unknown how long ago the
+    log ended. Any thread may call it.
     """
 
     def __init__(
         self, machine: Clock | None = None, steady: Callable[[], float] = steady_seconds, *, watches: bool = True
     ) -> None:
-        """Believe the machine's clock, read now. One that is not watched is never doubted at a start."""
+        """Believe the current time of the machine's clock. Without `watches`, logs and witnesses are ignored."""
         self._machine = machine or SystemClock()
         self._steady = steady
         self._watches = watches
@@ -56,58 +56,58 @@ class TrustedClock:
         self._believed, self._believed_at = self._machine.now(), steady()
         self._longest_gap = LONGEST_GAP
         self._log_end: datetime | None = None
-        """The log's newest time at the start, where that lay ahead of the clock."""
+        """The time of the log's newest record at the start, if that was ahead of the clock."""
         self._ran = timedelta()
         """How long the clock had run steadily on probation before this start."""
         self._doubt: Doubt | None = None
         self._statements: dict[str, timedelta] = {}
-        """By how much the machine's clock is ahead of each witness's."""
+        """How far the machine's clock is ahead of each witness's clock."""
         self._accepted: dict[str, timedelta] = {}
-        """The same, as it was when the clock was believed in spite of them."""
+        """The statements at the time when the clock was last believed despite them."""
 
     @classmethod
     def of(cls, clock: Clock | None) -> TrustedClock:
-        """Return a clock that a caller has chosen, which is believed whatever it says, or the machine's, watched."""
+        """Return a trusted clock: a caller's clock, which is always believed, or the machine's clock, watched."""
         if clock is None or isinstance(clock, TrustedClock):
             return clock or cls()
         return cls(clock, lambda: clock.now().timestamp(), watches=False)
 
     def now(self) -> datetime:
-        """Return the time to go by, in UTC."""
+        """Return the trusted time, in UTC."""
         with self._lock:
             return self._look()
 
     def machine_now(self) -> datetime:
-        """Return what the machine's clock says, believed or not."""
+        """Return the time of the machine's clock, believed or not."""
         return self._machine.now()
 
     def seconds_of_peers(self) -> float:
-        """Return the seconds since 1970 that the clocks of other workers most probably say."""
+        """Return the seconds since 1970 that the clocks of other workers most probably show."""
         doubt = self.doubt
         at = self.now() if doubt is not None and doubt.cause == JUMPED else self.machine_now()
         return at.timestamp()
 
     @property
     def doubt(self) -> Doubt | None:
-        """Why the machine's clock is not believed now; None while it is."""
+        """The reason why the machine's clock is not believed now; None while it is."""
         with self._lock:
             self._look()
             return self._doubt
 
     def is_doubted(self) -> bool:
-        """Return whether nothing may be done now that cannot be undone and hangs on the time."""
+        """Return whether the clock is doubted, so that irreversible actions that depend on the time must wait."""
         return self.doubt is not None
 
     def ran_steadily(self) -> timedelta:
-        """Return how long the clock has run steadily since it is doubted; none while it is not."""
+        """Return how long the clock has run steadily since the doubt began; zero while it is believed."""
         with self._lock:
             self._look()
             return timedelta() if self._doubt is None else self._served(self._doubt)
 
     def look_back(self, newest: datetime, longest_gap: timedelta, ran: timedelta = timedelta()) -> None:
-        """Compare the clock, at a start, with the time of the log's newest record; a longest gap of 0 doubts no gap.
+        """Compare the clock, at a start, with the time of the log's newest record.
 
-        `ran` is how long the clock had run steadily at earlier starts since the same gap.
+        A `longest_gap` of 0 accepts any gap. `ran` is how long the clock had run steadily before, since the same gap.
         """
         if not self._watches:
             return
@@ -122,7 +122,7 @@ class TrustedClock:
                 self._begin(GAP, now - newest)
 
     def hear(self, witness: str, at: datetime) -> None:
-        """Take in what another clock says: the broker's decides; without it, the most of the others."""
+        """Record the time of another clock. The broker's clock decides; without it, the majority of the others does."""
         if not self._watches:
             return
         with self._lock:
@@ -143,7 +143,7 @@ class TrustedClock:
                 self._begin(DIFFERS, next(iter(new.values())))
 
     def hear_others(self, times: Mapping[str, datetime]) -> None:
-        """Take in what all other workers' clocks say; those that are not named any more are gone."""
+        """Record the times of all other workers' clocks, and drop the workers that are no longer listed."""
         with self._lock:
             for gone in [one for one in self._statements if one not in (BROKER, KERNEL, *times)]:
                 del self._statements[gone]
@@ -151,7 +151,7 @@ class TrustedClock:
                 self.hear(worker, at)
 
     def confirm(self, why: str) -> None:
-        """Believe the machine's clock from now on, as it is: somebody who knows says that it is right."""
+        """Believe the machine's clock from now on, for a reason such as an operator's confirmation."""
         with self._lock:
             self._look()
             self._log_end = None
@@ -193,7 +193,7 @@ class TrustedClock:
         return self._ran + timedelta(seconds=self._steady() - doubt.since)
 
     def _is_where_the_log_ends(self, machine: datetime) -> bool:
-        """Return whether the clock, which lay behind the log at the start, has been set to the time of the log."""
+        """Return whether the clock, which was behind the log at the start, has been set to the time of the log."""
         end = self._log_end
         return end is not None and end - STEP <= machine <= end + self._longest_gap
 
@@ -209,7 +209,7 @@ class TrustedClock:
         return self._believed
 
     def describe(self) -> str | None:
-        """Return what is wrong with the clock, what waits for it and until when, in a sentence; None: nothing."""
+        """Return a sentence about the doubt, the actions that wait and until when; None if there is no doubt."""
         doubt = self.doubt
         return None if doubt is None else self._described(doubt)
 

@@ -1,7 +1,7 @@
-"""Workers whose processes are gone: the group is told, so that nobody waits until their sessions end.
+"""Dead peers: removes workers whose processes have ended from the group, without waiting for their sessions to end.
 
-Where a process has ended, its machine refuses connections to its port: nothing else there does so for long. A worker
-that is frozen, cut off or on a machine that is gone answers nothing at all; those the group notices by itself.
+If a process has ended, its machine refuses connections to its port, and only then does it do so for long. A worker that
+is frozen, cut off or on a lost machine does not answer at all; the group notices those when their sessions end.
 """
 
 from __future__ import annotations
@@ -22,54 +22,54 @@ if TYPE_CHECKING:
     from streams.transports.kafka.group import Member
 
     class Group(Protocol):
-        """The group, as `KafkaLog` asks its coordinator."""
+        """The part of `KafkaLog` that talks to the coordinator of the group."""
 
         async def members(self) -> Sequence[Member]:
-            """Return the members, dead ones too."""
+            """Return all members, including dead ones."""
             ...
 
         async def forget_member(self, member_id: str) -> bool:
-            """Remove a member; return whether it was one."""
+            """Remove a member; return whether it was in the group."""
             ...
 
 
 REFUSED_SECONDS: Final = 1.0
-"""How long connections must be refused. A worker listens before it joins the group, and until it has left it."""
+"""How long connections must be refused. A live worker listens from before it joins the group until it has left it."""
 LOOK_SECONDS: Final = 0.25
 GIVE_UP_SECONDS: Final = 15.0
-"""While the group rebalances it does not say which member has a URL: so long it is asked again."""
+"""How long a refusing worker is looked up in the group, which does not list URLs while it rebalances."""
 CONNECT_SECONDS: Final = 1.0
 
 log = logging.getLogger("mnemolog")
 
 
 class DeadPeers:
-    """Has the group forget workers whose machines refuse connections.
+    """Removes workers from the group if their machines refuse connections.
 
-    A worker that lives after all, its port closed to others, joins again, as after a session that ended: what it
-    appended meanwhile does not count. It is not removed again before it was reached: until then nothing distinguishes
-    it from the one that was removed.
+    A worker that is alive, but whose port is closed to others, joins again as after an expired session; the records
+    that it appended meanwhile are void. It is not removed again until a request has reached it, because until then it
+    cannot be told apart from the worker that was removed.
     """
 
     def __init__(self, group: Group) -> None:
-        """Look at nobody yet."""
+        """Start without suspects."""
         self._group = group
         self._looking: dict[str, asyncio.Task[None]] = {}
         self._forgotten: set[str] = set()
         self._closed = False
 
     def suspect(self, url: str) -> None:
-        """Take in that a worker could not be connected to; it is looked at from now on."""
+        """Start checking a worker, because a connection to it failed."""
         if not self._closed and url not in self._looking and url not in self._forgotten:
             task = self._looking[url] = asyncio.create_task(self._look(url))
             task.add_done_callback(lambda _: self._looking.pop(url))
 
     def reached(self, url: str) -> None:
-        """Take in that a worker has answered."""
+        """Record that a worker has answered."""
         self._forgotten.discard(url)
 
     async def aclose(self) -> None:
-        """Look at nobody any more."""
+        """Stop all checks."""
         self._closed = True
         looking = list(self._looking.values())
         for task in looking:
@@ -85,7 +85,7 @@ class DeadPeers:
                 await asyncio.sleep(LOOK_SECONDS)
 
     async def _forget(self, url: str) -> bool:
-        """Have the group forget the worker at a URL; return whether it has."""
+        """Remove the worker at a URL from the group; return whether it was removed."""
         named = [m.member_id for m in await self._group.members() if m.url is not None and m.url.rstrip("/") == url]
         for member_id in named:
             if await self._group.forget_member(member_id):
@@ -96,7 +96,7 @@ class DeadPeers:
 
 
 async def _is_refused(url: str) -> bool:
-    """Return whether the machine of a URL says that nothing listens at its port."""
+    """Return whether the host of a URL refuses connections to its port."""
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:

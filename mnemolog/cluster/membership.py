@@ -1,4 +1,4 @@
-"""Membership: a worker's place in the Kafka group, which it takes over from its former process and keeps to itself."""
+"""Membership: the worker's member id and URL in the Kafka group, taken over from its former process and kept unique."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
 
 POLL_SECONDS: Final = 0.5
 MARGIN_SECONDS: Final = 5.0
-"""How long after a session's end a group may take to notice that a worker is dead."""
+"""How long the group may take, after a session has ended, to notice that a worker is dead."""
 FORGOTTEN: Final = "the group was still waiting for the former process of this data directory, and has forgotten it"
 log = logging.getLogger("mnemolog")
 
 
 def member_file(settings: Settings) -> Path:
-    """Return the file with the id under which the data directory's worker was last in the group."""
+    """Return the path of the file with the last member id of the data directory's worker."""
     return settings.data_dir.resolve() / "faust" / "member"
 
 
 class Membership:
-    """The member id under which the data directory's worker was last in the group, and the worker's URL there.
+    """The last member id of the data directory's worker, and the worker's URL in the group.
 
-    The holder of the directory's lock knows that the former process is dead. The group does not: until that session
-    ends it assigns no partitions at all.
+    The holder of the directory's lock knows that the former process is dead. The group does not, and assigns no
+    partitions at all until the session of that process ends.
     """
 
     def __init__(self, settings: Settings, kafka: KafkaLog, url: str) -> None:
-        """`url` is where the others reach this worker."""
+        """`url` is the address at which other workers reach this one."""
         self._file = member_file(settings)
         self._kafka = kafka
         self._url = url
         self._noticed_seconds = settings.session_seconds + MARGIN_SECONDS
 
     async def release_former_process(self) -> None:
-        """Have the group forget the former process, and wait until no other member has this worker's URL.
+        """Remove the former process from the group, and wait until no other member has this worker's URL.
 
-        Call it before joining the group. Raises SettingsError when the URL stays taken; LogError.
+        Call it before joining the group. Raises SettingsError if the URL stays taken, and LogError.
         """
         if self._file.exists() and await self._kafka.forget_member(self._file.read_text("utf-8")):
             log.info(FORGOTTEN)
@@ -62,11 +62,11 @@ class Membership:
         assigned: Callable[[], Collection[int] | None],
         owners: Callable[[], Mapping[int, str]],
     ) -> None:
-        """Save the id that this process has in the group, whenever it changes; runs until it is cancelled.
+        """Save this process's member id whenever it changes, until cancelled.
 
-        `assigned` returns this worker's partitions, None while they move, and `owners` the URL that the group names for
-        each partition. Raises LogError when these contradict each other for longer than a dead worker with the same URL
-        could be the reason.
+        `assigned` returns this worker's partitions, None while they move; `owners` returns the URL of each partition's
+        owner in the group. Raises LogError if the two contradict each other for longer than a dead worker with the same
+        URL could explain.
         """
         saved: str | None = None
         since: float | None = None
@@ -93,7 +93,7 @@ class Membership:
 
 
 def find_duplicate_url(url: str, assigned: Collection[int], owners: Mapping[int, str]) -> str | None:
-    """Return what is wrong when the group names this URL for other partitions than the worker's own; else None."""
+    """Return an error text if the group lists this URL for partitions other than the worker's own; else None."""
     named = {partition for partition, owner in owners.items() if owner.rstrip("/") == url.rstrip("/")}
     if named == set(assigned):
         return None

@@ -1,4 +1,4 @@
-"""Peer hosts: the hosts that another worker may have. The group's URLs come from whoever may join it."""
+"""Peer hosts: the hosts that peers may run on. The URLs in the group are set by its members and must be checked."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _NUMBER: Final = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class PeerHosts:
-    """Patterns of host names, and whether peers must be spoken to by TLS.
+    """Patterns of host names, and whether requests to peers must use TLS.
 
-    `*` and `?` stand for something within one label, so that `worker-*` is no `worker-1.example.com`.
+    `*` and `?` match within one label, so `worker-*` does not match `worker-1.example.com`.
     """
 
     patterns: tuple[str, ...]
@@ -29,10 +29,10 @@ class PeerHosts:
 
     @classmethod
     def beside(cls, url: str | None, *, needs_tls: bool = False) -> Self:
-        """Return the hosts that may be beside a worker that the others reach at `url`; None: on this machine alone.
+        """Return the hosts of a worker's peers, derived from its own URL; None allows this machine only.
 
-        They are named alike but for the numbers in the first label: `worker-*` beside `worker-1`, and
-        `mnemolog-*.mnemolog.default.svc` beside the pod `mnemolog-0` of a StatefulSet.
+        They differ from the worker's host in the numbers of the first label only: `worker-*` for `worker-1`, and
+        `mnemolog-*.mnemolog.default.svc` for the pod `mnemolog-0` of a StatefulSet.
         """
         host = _host(url) if url is not None else None
         if host is None or host in LOOPBACK:
@@ -48,7 +48,7 @@ class PeerHosts:
         return cls(tuple(pattern.strip().rstrip(".").lower() for pattern in patterns if pattern.strip()), needs_tls)
 
     def refusal(self, url: str) -> str | None:
-        """Return why a URL of the group is not asked, None where it is."""
+        """Return the reason not to send requests to a URL of the group, or None if it is allowed."""
         try:
             host, scheme = _host(url), httpx.URL(url).scheme
         except httpx.InvalidURL:

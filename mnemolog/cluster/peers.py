@@ -1,4 +1,4 @@
-"""Peers: the other workers of the group, which partitions they have, and how a request reaches them."""
+"""Peers: the other workers of the group, the partitions that they hold, and the requests to them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ LINES: Final = "application/x-ndjson"
 SHARD: Final = "application/vnd.sqlite3"
 CONNECT_SECONDS: Final = 2.0
 ANSWER_SECONDS: Final = 90.0
-"""How long a worker may take to answer a forwarded request; callers wait at most 60."""
+"""How long a worker may take to answer a forwarded request; callers wait at most 60 seconds."""
 PROBE_AFTER_SECONDS: Final = 2.0
-"""After so long without an answer the worker is probed, again and again."""
+"""The time without an answer after which a worker is probed, and the pause between two probes."""
 LOOK_SECONDS: Final = 0.1
-"""How often a caller who waits for a slow answer looks whether the partition is another worker's by now."""
+"""How often a request that waits for a slow answer checks whether the partition has moved to another worker."""
 LIVE_SECONDS: Final = 5.0
-"""A probe without an answer in this time means that the worker is frozen or cut off: the request fails."""
+"""The time-out of a probe. A worker that does not answer in time is frozen or cut off, and the request fails."""
 
 
 class PeerUnavailable(Exception):
@@ -42,7 +42,7 @@ class PeerUnavailable(Exception):
 
 
 class PartitionMoved(PeerUnavailable):
-    """Another worker has the partition by now: what was asked of the former one can be asked of it."""
+    """Another worker holds the partition now, and can answer the request."""
 
 
 class WorkersDiffer(Exception):
@@ -51,34 +51,34 @@ class WorkersDiffer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WorkerAnswer:
-    """What one worker answered for the partitions that it holds."""
+    """The answer of one worker for the partitions that it holds."""
 
     partitions: frozenset[int]
     body: dict[str, Any]
     url: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Those that all workers must share, by name; empty from a worker too old to say."""
+    """The settings that all workers must share, by name; empty from a worker of an older version."""
 
 
 class Connections:
-    """Connections to other workers, in one TLS context; never through a proxy that the environment names."""
+    """Connections to other workers with one TLS context; they ignore proxies of the environment."""
 
     def __init__(self, context: ssl.SSLContext | None) -> None:
         self.context = context
         verify = httpx.create_ssl_context() if context is None else context
-        unbounded = httpx.Limits(max_connections=None)  # requests to a slow worker must not hold up those to the others
+        unbounded = httpx.Limits(max_connections=None)  # a slow worker must not delay requests to the others
         timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
         self.http = httpx.AsyncClient(timeout=timeout, limits=unbounded, verify=verify, trust_env=False)
         self.probe = httpx.AsyncClient(timeout=LIVE_SECONDS, limits=unbounded, verify=verify, trust_env=False)
 
     async def aclose(self) -> None:
-        """Close them."""
+        """Close the connections of both clients."""
         await self.http.aclose()
         await self.probe.aclose()
 
 
 class Peers:
-    """Asks other workers, one hop: a worker that is asked answers for itself or refuses."""
+    """Sends requests to other workers, one hop only: the receiver answers them itself or refuses."""
 
     def __init__(
         self,
@@ -88,11 +88,11 @@ class Peers:
         own: str,
         trust: PeerTrust | None = None,
     ) -> None:
-        """`owners` returns the URL of each partition's worker, `urls` those of all, as the group last said."""
+        """`owners` returns the URL of each partition's worker, and `urls` those of all workers, as last known."""
         self.suspect: Callable[[str], None] = lambda _: None
-        """Is called with the URL of a worker that could not be connected to."""
+        """A callback for the URL of a worker to which a connection failed."""
         self.reached: Callable[[str], None] = lambda _: None
-        """Is called with the URL of a worker that has answered."""
+        """A callback for the URL of a worker that has answered."""
         self._shards = shards
         self._owners = owners
         self._urls = urls
@@ -110,7 +110,7 @@ class Peers:
         return None if self._trust.tls is None else self._trust.tls.context
 
     def _current(self) -> Connections:
-        """Return the connections, new ones after a certificate was renewed; running requests keep the old ones."""
+        """Return the connections, or new ones after the certificate was renewed. Running requests keep the old."""
         if self._connections.context is not (context := self._context()):
             self._former.append(self._connections)
             self._connections = Connections(context)
@@ -126,13 +126,13 @@ class Peers:
         return url
 
     def unanswered(self, partitions: Iterable[int]) -> PeerUnavailable:
-        """Return the error that says why nobody answers for partitions."""
+        """Return the error that explains why no worker answers for partitions."""
         if (hindered := first_hindered(partitions, self._shards.assignment.hindrances)) is not None:
             return PeerUnavailable(str(hindered))
         return PeerUnavailable("partitions are moving between workers: ask again in a moment")
 
     def unowned(self) -> list[int]:
-        """Return the partitions that move: neither held here nor known to be another worker's."""
+        """Return the partitions that are moving: neither held here nor known to be held by another worker."""
         owners, held = self._owners(), set(self._shards.held())
         elsewhere = {partition for partition, url in owners.items() if url.rstrip("/") != self._own}
         return sorted(set(range(self._shards.partitions)) - held - elsewhere)
@@ -142,7 +142,7 @@ class Peers:
         return [url for each in self._urls() if (url := each.rstrip("/")) != self._own]
 
     def knows(self, url: str) -> bool:
-        """Return whether another worker of the group is reached by a URL."""
+        """Return whether a URL is that of another worker of the group."""
         return url.rstrip("/") in self.others()
 
     async def send(
@@ -158,9 +158,9 @@ class Peers:
     ) -> httpx.Response:
         """Forward a request and return the response, whatever its status. Raises PeerUnavailable.
 
-        A response of lines, or a shard's file, is not read yet: the caller reads it as it comes, and closes it.
-        A frozen worker is given up after PROBE_AFTER_SECONDS + LIVE_SECONDS, however long answers may take. A request
-        about a partition is given up with PartitionMoved as soon as the group has given the partition to another one.
+        The body of a response of lines, or of a shard file, is not read: the caller streams it and closes the response.
+        A request to a frozen worker fails after PROBE_AFTER_SECONDS + LIVE_SECONDS, whatever `seconds` allows. A
+        request about a partition raises PartitionMoved as soon as the group assigns the partition to another worker.
         """
         if (refusal := self._trust.refusal(url)) is not None:
             raise PeerUnavailable(refusal)
@@ -174,7 +174,7 @@ class Peers:
         try:
             if not (await asyncio.wait({sending}, timeout=PROBE_AFTER_SECONDS))[0]:
                 probing = asyncio.ensure_future(self._probe(connections, url))
-                probing.add_done_callback(lambda done: done.cancelled() or done.exception())  # perhaps nobody asks it
+                probing.add_done_callback(lambda done: done.cancelled() or done.exception())  # perhaps unused
                 either: set[asyncio.Future[Any]] = {sending, probing}
                 while not (await asyncio.wait(either, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED))[0]:
                     if partition is not None and self._owners().get(partition, url).rstrip("/") != url:
@@ -196,7 +196,7 @@ class Peers:
                 probing.cancel()
 
     async def _probe(self, connections: Connections, url: str) -> NoReturn:
-        """Ask a worker again and again whether it lives. Raises httpx.TransportError when it does not say so."""
+        """Probe a worker until it fails to answer, and raise httpx.TransportError then."""
         while True:
             probe = connections.probe.build_request("GET", f"{url}/health/live")
             self._trust.mark(probe, url, self._own)
@@ -204,9 +204,9 @@ class Peers:
             await asyncio.sleep(PROBE_AFTER_SECONDS)
 
     async def ask(self, url: str, target: str, body: object, seconds: float | None = ANSWER_SECONDS) -> dict[str, Any]:
-        """Ask a worker for JSON. Raises PeerUnavailable, also when it refuses, with its own words.
+        """Send a worker a request and return its JSON. Raises PeerUnavailable, also with the text of a refusal.
 
-        Raises RecordTooLarge where it does: a repeat would be refused again.
+        Raises RecordTooLarge if the worker does, because a retry would be refused again.
         """
         headers = {"content-type": "application/json"}
         response = await self.send(url, "POST", target, body=orjson.dumps(body), headers=headers, seconds=seconds)
@@ -218,7 +218,7 @@ class Peers:
         return answer
 
     async def ask_all(self, target: str, body: object, seconds: float | None) -> list[WorkerAnswer]:
-        """Ask all others for their answers about the partitions that they hold. Raises PeerUnavailable."""
+        """Return the answers of all other workers for the partitions that they hold. Raises PeerUnavailable."""
         others = self.others()
         asking = [self.ask(url, target, body, seconds) for url in others]
         answers = zip(others, await asyncio.gather(*asking), strict=True)
@@ -229,17 +229,17 @@ class Peers:
 
 
 def is_of_lines(response: httpx.Response) -> bool:
-    """Return whether a response is one JSON object a line, of any length."""
+    """Return whether a response is a stream of JSON lines."""
     return str(response.headers.get("content-type", "")).startswith(LINES)
 
 
 @asynccontextmanager
 async def released(response: httpx.Response) -> AsyncGenerator[None, None]:
-    """Close a response at the end, and take its stream from it, which knows it: neither is left to the collector."""
+    """Close a response at the end, and break its reference cycle with its stream to spare the garbage collector."""
     try:
         yield
     finally:
-        if "stream" in vars(response):  # else it was released before
+        if "stream" in vars(response):  # else it is already released
             await response.aclose()
             del response.stream
 

@@ -1,8 +1,8 @@
-"""Proof: a request between workers carries a signature that only a worker with the group's secret can make.
+"""Proofs: signatures of requests between workers, which only a worker with the secret of the group can create.
 
-HMAC-SHA256 by a key that HKDF derives from CLUSTER_SECRET, over method, target, receiver, sender, principal, headers,
-body, time and a number that is used once. While a secret is changed there are two: a request is signed with both, and
-one that the receiver knows is enough.
+A signature is the HMAC-SHA256, with a key that HKDF derives from CLUSTER_SECRET, of the method, target, receiver,
+sender, principal, headers, body, time and nonce. During a rotation a request is signed with both secrets, and one
+signature that the receiver can verify is enough.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 PROOF: Final = "mnemolog-proof"
-"""Header of the signature, with what it covers beside the request's own parts."""
+"""The header with the signatures, and with the time, nonce and body hash that they cover."""
 SKEW_SECONDS: Final = 30.0
-"""The allowed difference between two workers' clocks, the time on the network included."""
+"""The allowed difference between the clocks of two workers, including the time on the network."""
 MOST_NONCES: Final = 200_000
-"""Kept for 2 * SKEW_SECONDS. When there are more, what was signed before the oldest of them is refused."""
+"""The nonces kept, each for at most 2 * SKEW_SECONDS. Beyond it, requests older than the oldest kept are refused."""
 SIGNED_HEADERS: Final = ("accept", "content-type", "idempotency-key", "last-event-id")
-"""Headers of a caller's request that routes read: another worker gets them, and nobody changes them on the way."""
+"""The headers of a caller's request that routes read; they are forwarded to other workers and signed."""
 _PURPOSE: Final = b"mnemolog: requests between workers, 1"
 _HEADER: Final = re.compile(r"2;(\d{1,15});([0-9a-f]{32});([0-9a-f]{64});([0-9a-f]{64})(?:;([0-9a-f]{64}))?")
 
@@ -40,28 +40,28 @@ class NotProven(Exception):
 
 
 class Covered(NamedTuple):
-    """What is signed of a request besides its body; no worker but the receiver accepts the signature."""
+    """The signed parts of a request except its body. No worker but the receiver accepts the signature."""
 
     method: str
     target: str
-    """Path and query, as they are sent."""
+    """The path and the query as sent."""
     receiver: str
     sender: str
     principal: str
-    """As it is stated, "" where the request is the worker's own."""
+    """The caller's statement, or "" for the worker's own requests."""
     headers: str
-    """Those of SIGNED_HEADERS that it has, as `signed_headers` returns them."""
+    """The headers of SIGNED_HEADERS in the request, as `signed_headers` returns them."""
 
 
 class Proof:
     """Signs requests to other workers, and verifies requests from them. Each signature is accepted once."""
 
     def __init__(self, secrets: Sequence[bytes], clock: Callable[[], float] = time.time) -> None:
-        """Take one secret, or two during a rotation; the first signs. `clock` returns seconds since 1970."""
+        """`secrets` are one secret, or two during a rotation. `clock` returns seconds since 1970."""
         self._keys = [_derived(secret) for secret in secrets]
         self._clock = clock
         self._seen: OrderedDict[str, float] = OrderedDict()
-        # What an earlier process may have seen is not taken again. Times are signed in whole milliseconds.
+        # A request that an earlier process may have seen is refused. Times are signed in whole milliseconds.
         self._floor = clock() - 0.002
 
     def sign(self, covered: Covered, body: bytes) -> str:
@@ -70,7 +70,7 @@ class Proof:
         return ";".join(["2", *map(str, parameters), *self._signatures(covered, *parameters)])
 
     def verify(self, covered: Covered, header: str | None) -> str:
-        """Return the SHA-256 that the body must have, in hexadecimal. Raises NotProven; the second time too."""
+        """Return the hexadecimal SHA-256 that the body must have. Raises NotProven, also for a repeated header."""
         found = _HEADER.fullmatch(header or "")
         if found is None:
             raise NotProven("it is not signed")
@@ -105,7 +105,7 @@ class Proof:
 
 
 def signed_headers(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """Return the headers of a request that are signed, as both sides spell them. Raises NotProven for one twice."""
+    """Return the signed headers of a request in canonical form. Raises NotProven if one occurs twice."""
     found: dict[str, str] = {}
     for raw, value in headers:
         name = raw.decode("latin-1").lower()
@@ -117,7 +117,7 @@ def signed_headers(headers: Iterable[tuple[bytes, bytes]]) -> str:
 
 
 def normalised(url: str) -> str:
-    """Return a worker's URL in the one form in which both sides sign it."""
+    """Return a worker's URL in the canonical form that both sides sign."""
     return str(httpx.URL(url)).rstrip("/")
 
 

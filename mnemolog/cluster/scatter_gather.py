@@ -1,6 +1,6 @@
-"""Scatter-gather: an operation over all partitions, each worker doing its own, and one of them adding the answers up.
+"""Scatter-gather: an operation over all partitions. Each worker does its own part, and one of them adds up the answers.
 
-An answer that is missing, because a worker is gone or partitions move, fails the whole operation: never a partial one.
+If an answer is missing, because a worker is gone or partitions move, the whole operation fails; it is never partial.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ SHARED_SETTINGS: Final = ("index", "embedding_model")
 
 
 class ScatterGather:
-    """A worker and its peers as one: all do their part at the same time."""
+    """Runs operations at this worker and all its peers at the same time."""
 
     def __init__(self, shards: Shards, peers: Peers, url: str, settings: Settings) -> None:
-        """`url` is where the peers reach this worker."""
+        """`url` is the address at which the peers reach this worker."""
         self._shards = shards
         self._peers = peers
         self._url = url
@@ -39,9 +39,9 @@ class ScatterGather:
         return bool(self._peers.others())
 
     async def local_answer(self, work: Awaitable[dict[str, Any]]) -> WorkerAnswer:
-        """Do this worker's work and return its answer, with the partitions that it is about.
+        """Do this worker's part and return its answer with the partitions that it covers.
 
-        Raises PeerUnavailable when these changed meanwhile.
+        Raises PeerUnavailable if the partitions changed meanwhile.
         """
         before = self._shards.assignment.leases()
         body = await work
@@ -52,10 +52,10 @@ class ScatterGather:
     async def gather(
         self, work: Awaitable[dict[str, Any]], operation: str, request: object, seconds: float | None
     ) -> list[dict[str, Any]]:
-        """Do the work here and ask all others for theirs; return the answers, of this worker first.
+        """Do this worker's part, request the others' parts, and return all answers, this worker's first.
 
-        Together they cover each partition once. `seconds` is how long each of the others may take, None without end.
-        Raises PeerUnavailable, and what the work raises.
+        Together they cover each partition once. `seconds` is the time-out for each of the others, None for no limit.
+        Raises PeerUnavailable, and any error of the work.
         """
         here = asyncio.ensure_future(self.local_answer(work))
         try:
@@ -66,28 +66,28 @@ class ScatterGather:
         return collect([await here, *others], self._shards.partitions, self._shards.assignment.hindrances)
 
     async def ask_others(self, operation: str, request: object, seconds: float | None) -> list[WorkerAnswer]:
-        """Ask all other workers for their answers. Raises PeerUnavailable."""
+        """Return the answers of all other workers. Raises PeerUnavailable."""
         return await self._peers.ask_all(_target(operation), request, seconds)
 
     async def notify_others(self, operation: str, request: object) -> None:
-        """Have each other worker that can be reached do something whose answer does not matter."""
+        """Send a request to every other worker that can be reached, and ignore the answers."""
         asking = [self._peers.ask(url, _target(operation), request) for url in self._peers.others()]
         for failed in await asyncio.gather(*asking, return_exceptions=True):
             if isinstance(failed, BaseException) and not isinstance(failed, PeerUnavailable):
                 raise failed
 
     async def check_settings(self) -> None:
-        """Raise WorkersDiffer when another worker has other settings of those that all must share; PeerUnavailable."""
-        others = await self.ask_others("generations", {}, None)  # every answer brings the settings along
+        """Raise WorkersDiffer if a shared setting differs at another worker. Raises PeerUnavailable."""
+        others = await self.ask_others("generations", {}, None)  # every answer contains the settings
         check_settings([await self.local_answer(_nothing()), *others])
 
 
 def collect(
     answers: Sequence[WorkerAnswer], partitions: int, hindrances: Mapping[int, str] = MappingProxyType({})
 ) -> list[dict[str, Any]]:
-    """Return the bodies of answers that cover each partition once. Raises PeerUnavailable when they do not.
+    """Return the bodies of the answers. Raises PeerUnavailable unless they cover each partition exactly once.
 
-    `hindrances` are what is known to keep a partition from being held.
+    `hindrances` are the known reasons why a partition is not held.
     """
     covered = [partition for answer in answers for partition in answer.partitions]
     if sorted(covered) != list(range(partitions)):
@@ -100,7 +100,7 @@ def collect(
 
 
 def check_settings(answers: Sequence[WorkerAnswer]) -> None:
-    """Raise WorkersDiffer when the workers that answered have not the settings in common that they must have."""
+    """Raise WorkersDiffer if a shared setting differs between the workers that answered."""
     for name in SHARED_SETTINGS:
         urls = {answer.settings[name]: answer.url for answer in answers if name in answer.settings}
         if len(urls) > 1:

@@ -1,4 +1,4 @@
-"""Shard source: the shard files of the other workers, what they offer of a partition and how a file comes over."""
+"""Shard source: the offers of other workers for a partition's shard file, and the transfer of the file."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 ROUTE: Final = "/v1/internal/shard"
 OFFERS_SECONDS: Final = 5.0
-"""How long workers that cannot answer yet are asked: the former owner may still be closing the shard."""
+"""How long workers that cannot answer yet are retried; the former owner may still be closing the shard."""
 ASK_AGAIN_SECONDS: Final = 0.25
 PART_SECONDS: Final = 20.0
-"""A copy that brings nothing for so long is given up: the shard is folded instead."""
+"""The time without data after which a copy is given up and the shard folded instead."""
 
 log = logging.getLogger("mnemolog.shard")
 
 
 class PeerShardSource:
-    """The peers' files of a partition, as the shard receiver sees them."""
+    """The shard files of the peers, as the source of the shard receiver."""
 
     def __init__(self, peers: Peers, seconds: float = OFFERS_SECONDS) -> None:
-        """Wait at most so many seconds for peers that cannot say yet what they have."""
+        """`seconds` is how long to wait at most for peers that cannot answer yet."""
         self._peers = peers
         self._seconds = seconds
 
     async def offers(self, partition: int) -> list[Offer]:
-        """Return what all others offer; those that cannot say it yet are asked again and again."""
+        """Return the offers of all other workers; workers that cannot answer yet are retried."""
         offers: list[Offer] = []
         asking = [asyncio.create_task(self._add_offer(url, partition, offers)) for url in self._peers.others()]
         try:
@@ -60,7 +60,7 @@ class PeerShardSource:
             return
 
     async def content(self, offer: Offer) -> AsyncGenerator[bytes, None]:
-        """Yield a file in parts, then its checksum. Raises NotCopied."""
+        """Yield the parts of the file, then its checksum. Raises NotCopied."""
         body, headers = orjson.dumps({"partition": offer.partition}), {"content-type": "application/json"}
         try:
             answer = await self._peers.send(

@@ -1,6 +1,7 @@
-"""The memories of all users of a tenant: each worker orders its own, and the one that was asked merges them.
+"""The memories of all users of a tenant. Each worker sorts its own, and the worker with the request merges them.
 
-Two rounds: first the places of as many memories as the page reaches, which are short, then the page's memories alone.
+A page takes two rounds: the first gathers the short places of all memories up to the end of the page, and the second
+the memories of the page.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _SCANS: Final = ThreadPoolExecutor(1, "tenant-memories")
-"""One scan at a time: more of them would keep the machine from everything else."""
+"""The thread for scans: one at a time, because more would starve everything else on the machine."""
 REACH: Final = 100_000
-"""How far pages over all users go, in memories: so many places are gathered from every worker."""
+"""The memories that pages over all users can reach; this many places are gathered from every worker."""
 
 
 class TenantMemories:
@@ -42,8 +43,8 @@ class TenantMemories:
     async def page(self, wanted: Wanted, number: int, size: int) -> dict[str, Any]:
         """Return a page over all users, the most important first, and the total. Raises PeerUnavailable.
 
-        `{items, total, page, page_size}`. A memory that goes while the page is gathered is left out. `number * size` is
-        at most REACH.
+        The page is `{items, total, page, page_size}`. A memory that is removed while the page is gathered is left out.
+        `number * size` is at most REACH.
         """
         request = _as_json(wanted)
         first = number * size
@@ -68,7 +69,8 @@ class TenantMemories:
     async def by_name(self, wanted: Wanted, counted: Counted) -> dict[str, Any]:
         """Count the memories by user, agent, session or application, in the order of the names. Raises PeerUnavailable.
 
-        `{items: [{name, memories, first_at, last_at}], next}`; `next` is the name to go on after, None at the end.
+        Returns `{items: [{name, memories, first_at, last_at}], next}`. The next page starts after the name `next`,
+        which is None at the end.
         """
         request = _as_json(wanted) | asdict(counted)
         answers = await self._cluster.gather(self.local_names(wanted, counted), "tenant/names", request, None)
@@ -77,13 +79,13 @@ class TenantMemories:
             one = found.setdefault(name, {"name": name, "memories": 0, "first_at": first_at, "last_at": last_at})
             one["memories"] += number
             one["first_at"], one["last_at"] = min(one["first_at"], first_at), max(one["last_at"], last_at)
-        names = sorted(found)  # each worker has told its first ones, so the first of all are complete
+        names = sorted(found)  # each worker has sent its first names, so the first of all are complete
         items = [found[name] for name in names[: counted.limit]]
         is_full = len(items) == counted.limit
         return {"items": items, "next": names[counted.limit - 1] if is_full else None}
 
     async def local_names(self, wanted: Wanted, counted: Counted) -> dict[str, Any]:
-        """Return the first names that this worker's users' memories have, in order, each with its numbers."""
+        """Return the first names in the memories of this worker's users, sorted, each with its count and dates."""
         rows = await self._read_shards(wanted.tenant, lambda path: named_counts(path, wanted, counted))
         return {
             "names": [
@@ -94,27 +96,27 @@ class TenantMemories:
         }
 
     async def local_places(self, wanted: Wanted, first: int) -> dict[str, Any]:
-        """Return the places of the first so many memories of this worker's users, in order, and how many there are."""
+        """Return the places of the `first` first memories of this worker's users, sorted, and the total."""
         rows = await self._read_shards(wanted.tenant, lambda path: places(path, wanted, first))
         total = sum(map(len, rows))
-        if any(len(each) == first for each in rows):  # there may be more of them than were asked for
+        if any(len(each) == first for each in rows):  # there may be more than the limit
             total = sum(number for _, _, number in (await self.local_counts(wanted))["counts"])
         return {"places": [[*place] for place in islice(heapq.merge(*rows), first)], "total": total}
 
     async def local_counts(self, wanted: Wanted) -> dict[str, Any]:
-        """Return how many memories of each type and category this worker's users have."""
+        """Return the number of memories of this worker's users by type and category."""
         rows = await self._read_shards(wanted.tenant, lambda path: counts(path, wanted))
         return {"counts": [row for each in rows for row in each]}
 
     async def local_items(self, wanted: Wanted, memory_ids: list[str]) -> dict[str, Any]:
-        """Return those of the memories that this worker's users have, as Evatar shows them."""
+        """Return the memories with these ids that belong to this worker's users, in Evatar's format."""
         rows = await self._read_shards(wanted.tenant, lambda path: named(path, wanted, memory_ids))
         return {"items": [evatar_view(owner, memory) for each in rows for owner, memory in each]}
 
     async def _read_shards(self, tenant: str, read: Callable[[Path], T]) -> list[T]:
-        """Read every shard that this worker answers for, beside the event loop; global memories are one worker's.
+        """Read every shard of this worker in a thread, including the shard of global memories on its one worker.
 
-        Raises ShardUnavailable where one cannot be written, and has something of the tenant that is not committed.
+        Raises ShardUnavailable if a shard cannot be written and holds uncommitted changes of the tenant.
         """
         self._shards.users.require_whole(tenant)
         answers_for_globals = self._shards.counts(Owner(tenant, GLOBAL_USER))
@@ -124,7 +126,7 @@ class TenantMemories:
 
 
 def summed(rows: Iterable[tuple[str, str, int]]) -> dict[str, Any]:
-    """Return counts of (type, category, number) as stats."""
+    """Sum rows of (type, category, number) to `{total, by_type, by_category}`."""
     by_type: Counter[str] = Counter()
     by_category: Counter[str] = Counter()
     for memory_type, category, number in rows:

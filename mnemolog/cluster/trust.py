@@ -19,32 +19,32 @@ if TYPE_CHECKING:
     from mnemolog.tls import Renewed
 
 FORWARDED: Final = "mnemolog-forwarded-by"
-"""Header of a request that another worker has forwarded, with that worker's URL: it is not forwarded again."""
+"""The header of a forwarded request, with the URL of the worker that forwarded it. It is not forwarded again."""
 STATED: Final = "mnemolog-principal"
-"""Header with the statement of the caller on whose behalf another worker asks."""
+"""The header with the statement of the caller on whose behalf a worker sends a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeerTrust:
-    """How requests to other workers are authenticated; without a proof by their URL alone, on one machine."""
+    """How requests to other workers are authenticated. Without proofs only their URL is checked, on one machine."""
 
     hosts: PeerHosts = field(default_factory=lambda: PeerHosts.beside(None))
     is_proven: bool = False
-    """Whether workers prove who they are: by `proof`, by the certificates of `tls`, or by both."""
+    """Whether workers prove their identity: with `proof`, with the certificates of `tls`, or with both."""
     proof: Proof | None = None
     tls: Renewed | None = None
-    """The context for connections to others; None: as for any server."""
+    """The TLS context for connections to other workers; None for the default one."""
     why_none: str | None = None
-    """Why no other worker may be asked; None where they may."""
+    """The reason why requests to other workers are forbidden; None if they are allowed."""
     clock: Callable[[], float] = time.time
-    """Returns seconds since 1970, as other workers have them."""
+    """Returns seconds since 1970, by a clock that the workers share."""
 
     def refusal(self, url: str) -> str | None:
-        """Return why a URL of the group must not be asked, or None."""
+        """Return the reason not to send requests to a URL of the group, or None."""
         return self.why_none or self.hosts.refusal(url)
 
     def mark(self, request: httpx.Request, receiver: str, sender: str) -> None:
-        """Add the headers with the sender, the caller and the proof to a request."""
+        """Add the sender, the caller's statement and the proof to the headers of a request."""
         request.headers[FORWARDED] = sender
         if not self.is_proven:
             return

@@ -1,4 +1,4 @@
-"""Commands: appends what callers ask for to the inbox, and waits for the remember agent's decision."""
+"""Commands: appends the commands of callers to the inbox, and waits for the remember agent's decisions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DECISION_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """What to remember as is; defaults are those of `POST /v1/memories`."""
+    """A fact to remember as is; the defaults are those of `POST /v1/memories`."""
 
     content: str
     agent_id: str | None = None
@@ -58,26 +58,26 @@ class Fact:
     category: str = "fact"
     importance: float = 0.5
     about: str | None = None
-    """Whom or what it is about; None: the user."""
+    """The person or thing that the fact is about; None for the user."""
     attribute: str | None = None
     value: str | None = None
     session_id: str | None = None
     metadata: dict[str, Any] | None = None
     expires_at: datetime | None = None
-    """None: that of the memory type."""
+    """The expiry; None for that of the memory type."""
     occurred_at: datetime | None = None
-    """When it was true; None, or a time in the future, means now."""
+    """The time at which the fact was true; None, or a time in the future, means now."""
     read: bool = True
-    """Whether its key, its day and what it ends are read in the content, as far as they are not given."""
+    """Whether the key, the day and the ended facts are extracted from the content if they are not given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What to change of a memory; None leaves a field as it is."""
+    """The changes of a memory; None leaves a field unchanged."""
 
     content: str | None = None
     about: str | None = None
-    """Empty: the user."""
+    """The new subject; an empty text means the user."""
     category: str | None = None
     importance: float | None = None
     memory_type: str | None = None
@@ -87,22 +87,22 @@ class Changes:
     emotion_intensity: float | None = None
     key_dialogue: list[str] | None = None
     metadata: dict[str, Any] | None = None
-    """Its members are set; those that are None are removed."""
+    """The members to set; a member with None is removed."""
     expires_at: datetime | None = None
     sets_expiry: bool = False
-    """Whether `expires_at` counts: None then means that the memory does not expire."""
+    """Whether to apply `expires_at`, whose None then means that the memory does not expire."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A command's outcomes, or None while it is not decided."""
+    """The outcomes of a command, or None while it is not decided."""
 
     command_id: str
     outcomes: tuple[Outcome, ...] | None
 
     @property
     def outcome(self) -> Outcome | None:
-        """The first outcome, that of the command itself."""
+        """The first outcome, which is that of the command itself."""
         return self.outcomes[0] if self.outcomes else None
 
 
@@ -112,7 +112,7 @@ class AnotherCommand(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickAnswer:
-    """What a tick changed over all partitions; `applied` is False when not all were done in time."""
+    """The changes of a tick over all partitions; `applied` is False if it was not applied everywhere in time."""
 
     tick_id: str
     policy: str
@@ -122,7 +122,7 @@ class TickAnswer:
     raised: int
     applied: bool
     repeated: bool
-    """It was applied everywhere before: the counts are those of then."""
+    """Whether it was applied everywhere before; the counts are those of the first time."""
 
 
 class Commands:
@@ -140,11 +140,11 @@ class Commands:
         suspend_deadline: Callable[[], AbstractContextManager[object]] = nullcontext,
         facts: FactReader | None = None,
     ) -> None:
-        """Take what commands are appended to, decided by and embedded with.
+        """Append commands to the log, which `remember` decides.
 
-        `immediate` decides those that need no delivery; None where other processes append to the same inboxes.
-        `suspend_deadline` is entered while a caller waits for the embedder or the rules, which are not the log.
-        `facts` reads what is remembered as it is; None where there are no rules.
+        `immediate` decides commands that need no delivery; None if other processes append to the same inboxes.
+        `suspend_deadline` is entered while a caller waits for the embedder or the rules instead of the log. `facts`
+        extracts fields from facts that are remembered as is; None if there are no rules.
         """
         self._log = log
         self._shards = shards
@@ -155,15 +155,15 @@ class Commands:
         self._suspend_deadline = suspend_deadline
         self._facts = facts
         self._last: dict[int, tuple[int, datetime]] = {}
-        """The end of each inbox after our last append to it, and when that was."""
+        """The end of each inbox after this worker's last append to it, and the time of that append."""
 
     @property
     def embedding_model(self) -> str:
-        """The model that texts are embedded with."""
+        """The model that embeds texts."""
         return self._embedder.model
 
     async def remember(self, owner: Owner, fact: Fact, command_id: str) -> Answer:
-        """Remember a fact as is; global ones belong to the tenant's reserved user."""
+        """Remember a fact as is; a global fact belongs to the tenant's reserved user."""
         agent_id = fact.agent_id
         if fact.scope == "global":
             owner, agent_id = Owner(owner.tenant, GLOBAL_USER), None
@@ -196,7 +196,7 @@ class Commands:
         return await self.submit(item)
 
     async def _read(self, owner: Owner, fact: Fact, envelope: Envelope) -> FactRead:
-        """Return what a fact says beside what the caller gives. What has a key, or is everyone's, is not read."""
+        """Extract the fields that the caller has not given from a fact, unless it has a key or is global."""
         is_given = fact.attribute is not None or fact.value is not None or fact.kind == DOCUMENT
         if self._facts is None or not fact.read or is_given or owner.is_global:
             return NOTHING
@@ -239,28 +239,28 @@ class Commands:
         return await self.submit(ReviseMemory(envelope=envelope, memory_id=memory_id))
 
     async def forget(self, owner: Owner, memory_id: str, command_id: str, session_id: str | None = None) -> Answer:
-        """Forget a memory; with a session only there, where it was told elsewhere too."""
+        """Forget a memory; with a session, only in that session if it was said in others too."""
         envelope = await self.envelope(owner, command_id)
         return await self.submit(ForgetMemory(envelope=envelope, memory_id=memory_id, session_id=session_id))
 
     async def restore(self, owner: Owner, memory_id: str, command_id: str) -> Answer:
-        """Bring a memory back."""
+        """Restore a forgotten memory."""
         return await self.wish(RestoreMemory, owner, memory_id, command_id)
 
     async def wish(self, kind: type[MemoryWish], owner: Owner, memory_id: str, command_id: str) -> Answer:
-        """Submit a command that names a memory and says nothing else."""
+        """Submit a command that has no fields except a memory's id."""
         return await self.submit(kind(envelope=await self.envelope(owner, command_id), memory_id=memory_id))
 
     async def recall(self, owner: Owner, memory_ids: Sequence[str], at: datetime, command_id: str) -> None:
-        """Report that an agent was shown memories; return when the log has it."""
+        """Report that memories were shown to an agent; return when the log has the report."""
         envelope = Envelope(event_id=command_id, tenant=owner.tenant, user_id=owner.user_id, occurred_at=at)
         await self.append([RecordRecall(envelope=envelope, memory_ids=list(memory_ids))])
 
     async def submit(self, item: UserItem) -> Answer:
-        """Append an item and wait up to 5 s for its decision. Raises AnotherCommand, and NotHeld before appending."""
+        """Append an item and wait up to 5 s for its decision. Raises AnotherCommand, and NotHeld if not appended."""
         owner, command_id = item.envelope.owner, item.envelope.event_id
         self._shards.require(owner)
-        if not isinstance(item, EraseUser):  # which ends a damaged history
+        if not isinstance(item, EraseUser):  # an erasure must also work on a damaged history
             await self._shards.load(owner)
             self._shards.state(owner)
         state = self._shards.folded_state(owner)
@@ -276,25 +276,25 @@ class Commands:
             async with asyncio.timeout(DECISION_SECONDS):
                 await self._remember.decided(owner, command_id)
             decisions = self._decisions(item)
-            await self._check_repeat(item, decisions, appended.position)  # one sent meanwhile may have come first
-        except (TimeoutError, NotHeld):  # it is in the log: the worker that has the partition now decides it
+            await self._check_repeat(item, decisions, appended.position)  # another may have come first
+        except (TimeoutError, NotHeld):  # it is in the log, and the worker that now holds the partition decides it
             return Answer(command_id, None)
         return Answer(command_id, tuple(o for d in decisions for o in d.outcomes))
 
     async def append(self, items: Sequence[UserItem]) -> list[Appended]:
-        """Append commands to the inboxes of their users; return when the log has them. Raises LogUnavailable."""
+        """Append commands to the inboxes of their users; return when the log has stored them. Raises LogUnavailable."""
         appended = await self._log.append([self._record(item) for item in items])
         for one in appended:
             self._note(one)
         return appended
 
     def _note(self, appended: Appended) -> None:
-        """Take in where an inbox ends after an append of ours."""
+        """Record the end of an inbox after an append of this worker."""
         partition, end = appended.position.partition, appended.position.offset + 1
         self._last[partition] = max((end, appended.recorded_at), self._last.get(partition, (0, appended.recorded_at)))
 
     async def wait_until_decided(self, commands: Sequence[tuple[Owner, str]], until: float) -> None:
-        """Wait for the decisions of commands, at most until a moment of the monotonic clock."""
+        """Wait for the decisions of commands, at most until a time of the monotonic clock."""
         seconds = until - time.monotonic()
         if seconds <= 0 or not commands:
             return
@@ -309,9 +309,9 @@ class Commands:
     async def tick(
         self, policy: str, as_of: datetime, seconds: float, make: Callable[[int, datetime], Tick] | None = None
     ) -> TickAnswer:
-        """Emit a tick in every partition held and wait, at most so long, until all are applied.
+        """Emit a tick in every partition held and wait, at most `seconds`, until all are applied.
 
-        Without `make` it is one of decay.
+        `make` builds the tick of a partition; the default is a decay tick.
         """
         ticks = {p: make(p, as_of) if make else decay_due(p, policy, as_of) for p in self._shards.held()}
         repeated = all(
@@ -343,14 +343,14 @@ class Commands:
         )
 
     def _decisions(self, item: UserItem) -> list[Decision]:
-        """Return what was decided about a command. Raises NotHeld."""
+        """Return the decisions about a command. Raises NotHeld."""
         owner = item.envelope.owner
         return self._shards.of(owner).ledger.decided(owner, item.envelope.event_id)
 
     async def _check_repeat(self, item: UserItem, decisions: Iterable[Decision], own: Position | None = None) -> None:
-        """Raise AnotherCommand where the decisions about the command's id are about another one.
+        """Raise AnotherCommand if a decision with the command's id is about a different command.
 
-        Those of the position where this one was appended are its own.
+        Decisions about the position `own`, where this command was appended, are its own.
         """
         command_id = item.envelope.event_id
         for decision in decisions:
@@ -364,7 +364,7 @@ class Commands:
     def _record(self, item: UserItem) -> NewRecord:
         owner = item.envelope.owner
         partition = self._shards.partition(owner)
-        outlives = isinstance(item, EraseUser)  # it is delivered again until the keys that it names are destroyed
+        outlives = isinstance(item, EraseUser)  # it is redelivered until the keys that it names are destroyed
         return NewRecord(
             topic=INBOX.name,
             partition=partition,
@@ -374,9 +374,9 @@ class Commands:
         )
 
     async def vector(self, text: str, *, urgent: bool = False) -> Sealed:
-        """Return a text's embedding as messages carry it. Raises EmbedderUnavailable, EmbedderRefused.
+        """Return the embedding of a text in the form of messages. Raises EmbedderUnavailable, EmbedderRefused.
 
-        `urgent` as for an Embedder: the text is a question.
+        `urgent` marks the text as a query, as for an Embedder.
         """
         with self._suspend_deadline():
             vectors = await self._embedder.embed([text], urgent=urgent)
@@ -395,9 +395,9 @@ class Commands:
         )
 
     async def _now(self, owner: Owner) -> datetime:
-        """Return the time of a command: now, but not before an earlier command's, should the clock be set back.
+        """Return the time of a command: now, or the time of the last command in the inbox if the clock was set back.
 
-        An earlier one that lies far ahead was dated by a wrong clock, and counts for nothing.
+        The last time is ignored if it is far in the future, because a wrong clock set it.
         """
         partition, now = self._shards.partition(owner), self._clock.now()
         end = await self._log.end(INBOX.name, partition)
@@ -410,14 +410,14 @@ class Commands:
 
 
 def _request_of(item: UserItem) -> object:
-    """Return what a command asks for, without when and by whom it was sent, and what its text was embedded with.
+    """Return the request in a command, without its times, its sender and its vector, for comparison with a repeat.
 
-    Whatever else an erasure names is what it found when it was asked for.
+    Fields of an erasure that depend on the state at its time are dropped as well.
     """
     envelope = replace(item.envelope, occurred_at=datetime.min.replace(tzinfo=UTC), recorded_at=None, by=None)
     if isinstance(item, RememberFact):
         given = replace(item, attribute=None, value=None, read=False) if item.read else item
-        item = replace(given, occurred_on=None, ends=[])  # what was known may be another by now
+        item = replace(given, occurred_on=None, ends=[])  # these depend on the memories known at the time
     if isinstance(item, (RememberFact, ReviseMemory, ImportMemory)):
         return replace(item, envelope=envelope, vector=Sealed.clear(b""), embedding_model="")
     if isinstance(item, (ScheduleReminder, ConfigureWake)):

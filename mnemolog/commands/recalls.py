@@ -1,6 +1,6 @@
-"""Recalls: which memories searches have shown to agents, gathered by user and minute, and reported to the inbox.
+"""Recalls: the memories that searches have shown to agents, gathered by user and minute and reported to the inbox.
 
-A kill may lose those of the last few seconds, and nothing else.
+A killed process loses the recalls of the last few seconds, and nothing else.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog")
 FLUSH_EVERY_SECONDS: Final = 10.0
 LAST_SECONDS: Final = 5.0
-"""How long a worker that stops waits until the log has the last recalls."""
+"""How long a stopping worker waits until the log has stored the last recalls."""
 MAX_IDS: Final = 1_000
 """The most memories in one report."""
 
 
 class Recalls:
-    """Gathers recalls until they are reported, those of one user and minute in one command."""
+    """Gathers recalls and reports those of one user and minute in one command."""
 
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
         self._pending: dict[tuple[Owner, datetime], dict[str, None]] = {}
 
     def note(self, owner: Owner, memory_ids: Iterable[str], at: datetime) -> None:
-        """Keep in mind that an agent was shown memories of a user."""
+        """Add memories of a user that were shown to an agent."""
         minute = at.replace(second=0, microsecond=0)
         self._pending.setdefault((owner, minute), {}).update(dict.fromkeys(memory_ids))
 
     async def flush(self) -> None:
-        """Report everything that is pending. What the log does not take stays pending."""
+        """Report all pending recalls. Recalls that the log does not accept stay pending."""
         for (owner, minute), ids in list(self._pending.items()):
             reported, known = list(ids), set(ids)
             for begin in range(0, len(reported), MAX_IDS):
@@ -58,7 +58,7 @@ class Recalls:
                     del self._pending[owner, minute]
 
     async def flush_last(self) -> None:
-        """Report what is pending before a stop; what the log has not taken after LAST_SECONDS is lost."""
+        """Report the pending recalls before a stop; those not stored within LAST_SECONDS are lost."""
         try:
             await asyncio.wait_for(self.flush(), LAST_SECONDS)
         except (LogError, TimeoutError) as error:

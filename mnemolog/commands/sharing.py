@@ -1,4 +1,4 @@
-"""Sharing a memory with another user, or with everyone: a snapshot that names its source goes to the other's inbox."""
+"""Sharing a memory with another user, or with everyone: a snapshot that names its source goes to the target's inbox."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What sharing led to: the memory as the other user has it, or None while the command is not decided."""
+    """The result of sharing: the memory as the other user has it, or None while the command is not decided."""
 
     command_id: str
     is_new: bool
@@ -42,12 +42,12 @@ class Shared:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The same as JSON."""
+        """The result as JSON."""
         return {"command_id": self.command_id, "is_new": self.is_new, "memory": self.memory}
 
 
 class Sharer:
-    """Shares memories of this worker's users, and receives what users of other workers share with its own."""
+    """Shares memories of this worker's users, and imports memories that users of other workers share with them."""
 
     def __init__(self, shards: Shards, commands: Commands, peers: Peers, clock: Clock) -> None:
         self._shards = shards
@@ -56,9 +56,9 @@ class Sharer:
         self._clock = clock
 
     async def share(self, source: Owner, memory: Memory, target: Owner, agent_id: str | None) -> Shared:
-        """Share an active memory of a user of this worker; each target imports it once, whatever becomes of it here.
+        """Share an active memory of a user of this worker; each target imports it only once, even if it changes here.
 
-        The worker that has the target appends and decides. Raises PeerUnavailable, LogUnavailable.
+        The worker that holds the target appends and decides. Raises PeerUnavailable, LogUnavailable.
         """
         vector = self._shards.of(source).ledger.vectors(source)[memory.memory_id]
         item = snapshot(source, memory, vector=vector, target=target, agent_id=agent_id, at=self._clock.now())
@@ -66,16 +66,16 @@ class Sharer:
             url = self._peers.owner(self._shards.partition(target))
             if url is None:
                 return await self.receive(item)
-        except NotHeld as moving:  # of the target: this worker has the source
+        except NotHeld as moving:  # about the target: this worker holds the source
             raise PeerUnavailable(str(moving)) from moving
         body = {"message": b64encode(codec.encode(item)).decode()}
         answer = await self._peers.ask(url, "/v1/internal/share", body, DECISION_SECONDS + ANSWER_SECONDS)
         return Shared(**answer)
 
     async def receive(self, item: ImportMemory) -> Shared:
-        """Have a user of this worker import a snapshot, and wait for the decision. Raises NotHeld, LogUnavailable.
+        """Import a snapshot for a user of this worker, and wait for the decision. Raises NotHeld, LogUnavailable.
 
-        The copy is made once, whichever agent it is for; an agent that does not know it is made to know it.
+        The copy is created once for all agents; if the agent cannot see it yet, it is shared with that agent.
         """
         owner, command_id = item.envelope.owner, item.envelope.event_id
         self._shards.require(owner)
@@ -90,7 +90,7 @@ class Sharer:
             return Shared(command_id=command_id, is_new=is_new, memory=None)
         now, agent_id = self._clock.now(), item.envelope.agent_id
         memory = self._shards.state(owner).memories[outcome.memory_id]
-        if memory.status_at(now) == ACTIVE and not memory.visible_to(agent_id):  # it came for another agent of the user
+        if memory.status_at(now) == ACTIVE and not memory.visible_to(agent_id):  # it was imported for another agent
             agents_id = derived_id("shared", command_id, agent_id, memory.memory_id)
             answer = await self._commands.share(owner, memory.memory_id, cast("str", agent_id), agents_id)
             if answer.outcome is None:
@@ -103,9 +103,9 @@ class Sharer:
 def snapshot(
     source: Owner, memory: Memory, *, vector: bytes, target: Owner, agent_id: str | None, at: datetime
 ) -> ImportMemory:
-    """Return the command by which another user imports a memory at an instant.
+    """Return the command with which another user imports a memory at an instant.
 
-    It fills no slot there, because it is about somebody else; nor was it recalled, said or seen there.
+    The copy fills no slot of the other user, because it is about someone else, and it has no recalls or sources there.
     """
     metadata = {
         **orjson.loads(memory.metadata),

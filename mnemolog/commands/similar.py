@@ -1,4 +1,4 @@
-"""Similar memories: those that say nearly the same as another one, as whoever remembers something wants to know."""
+"""Similar memories: those that say nearly the same as another one, which the answer to a new memory lists."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ BUILTIN_COSINE: Final = 0.5
 0.64, "User lives in Berlin." and "User likes tea." 0.32.
 """
 OTHER_COSINE: Final = 0.7
-"""By encoders that were not measured here, whose texts lie nearer to each other."""
+"""The least cosine by other encoders, which were not measured here and place texts nearer to each other."""
 _LOOKED_AT: Final = 50
-"""The nearest among which are those that may be shown."""
+"""The nearest memories that are filtered for those that may be shown."""
 
 
 def least_cosine(model: str) -> float:
@@ -42,14 +42,14 @@ class SimilarMemories:
     """Finds the memories of a user that say nearly the same as one of them."""
 
     def __init__(self, shards: Shards, index: SearchedIndex) -> None:
-        """Take where memories are kept, and where they are found."""
+        """Read memories from the shards, and find the nearest with the index."""
         self._shards = shards
         self._index = index
 
     async def of(self, owner: Owner, memory: Memory, now: datetime, is_shown: Callable[[Memory], bool]) -> list[Memory]:
         """Return up to MOST active memories of the same encoder that may be shown, the nearest first. Raises NotHeld.
 
-        None where the index or the shard's file is away: what was remembered is answered all the same.
+        Returns an empty list if the index or the shard's file is unavailable, so that the caller can answer anyway.
         """
         vector = self._shards.of(owner).ledger.vectors(owner).get(memory.memory_id)
         if vector is None:

@@ -1,4 +1,4 @@
-"""Commands about wakes: what callers ask the remember agent to do about a user's reminders and periodic wake."""
+"""Commands about the reminders and the periodic wake of a user, which the remember agent decides."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WakeCommand = TypeVar("WakeCommand", bound=ScheduleReminder | ConfigureWake)
 
 
 def fits_a_reminder(text: str) -> str:
-    """Return the text of a reminder. Raises ValueError when it is too long."""
+    """Return the text of a reminder unchanged. Raises ValueError if it is too long."""
     if len(text.encode()) > MAX_REMINDER_BYTES:
         raise ValueError(f"has {len(text.encode())} bytes: a reminder has at most {MAX_REMINDER_BYTES}")
     return text
@@ -34,7 +34,7 @@ def fits_a_reminder(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Periodic:
-    """How to wake an agent periodically."""
+    """The configuration of a periodic wake."""
 
     every_seconds: float
     text: str
@@ -44,7 +44,7 @@ class Periodic:
 
 
 class WakeCommands:
-    """Builds commands about wakes, embeds the query that a wake will search memories with, and submits."""
+    """Builds and submits commands about wakes, and embeds the queries with which wakes will search memories."""
 
     def __init__(self, commands: Commands, settings: Settings) -> None:
         self._commands = commands
@@ -61,7 +61,7 @@ class WakeCommands:
         agent_id: str | None,
         command_id: str,
     ) -> Answer:
-        """Schedule one reminder. Where reminders show no memories, no embedder is asked."""
+        """Schedule one reminder. If reminders show no memories, nothing is embedded."""
         envelope = await self._commands.envelope(owner, command_id, agent_id)
         return await self._submit(self.reminder(envelope, due_at, content, channel))
 
@@ -73,7 +73,7 @@ class WakeCommands:
     async def configure(
         self, owner: Owner, periodic: Periodic | None, command_id: str, settings_id: str | None = None
     ) -> Answer:
-        """Set how the user's agent is woken periodically from now on; None: not at all."""
+        """Set the periodic wake of the user's agent from now on; None ends it."""
         agent_id = periodic.agent_id if periodic else None
         envelope = await self._commands.envelope(owner, command_id, agent_id)
         if periodic is None:
@@ -81,7 +81,7 @@ class WakeCommands:
         return await self._submit(replace(self.periodic(envelope, periodic), settings_id=settings_id))
 
     def reminder(self, envelope: Envelope, due_at: datetime, content: str, channel: str) -> ScheduleReminder:
-        """Return the command, with the text of the template, and without a vector."""
+        """Return the command of a reminder, with the text of the template, and without a vector."""
         text = reminder_text(self._template, user_id=envelope.user_id, channel=channel, content=content)
         return ScheduleReminder(
             envelope=envelope,
@@ -92,7 +92,7 @@ class WakeCommands:
         )
 
     def periodic(self, envelope: Envelope, periodic: Periodic) -> ConfigureWake:
-        """Return the command without a vector."""
+        """Return the command of a periodic wake, without a vector."""
         return ConfigureWake(
             envelope=envelope,
             every_seconds=periodic.every_seconds,
@@ -102,7 +102,7 @@ class WakeCommands:
         )
 
     def query_of(self, item: ScheduleReminder | ConfigureWake) -> str | None:
-        """Return the text that the wake will search memories with, None when it shows none."""
+        """Return the text with which the wake will search memories, None if it shows none."""
         if isinstance(item, ScheduleReminder):
             return item.text.text if self._shows_memories else None
         query = item.query or item.text

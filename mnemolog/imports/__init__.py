@@ -1,7 +1,7 @@
-"""Imports: memories, reminders and periodic wakes from elsewhere, or from an export of ours, as lines.
+"""Imports: lines with memories, reminders and periodic wakes from other systems, or from an export of mnemolog.
 
 `importer.parse_line` checks a line: `snapshot` a memory, `wake_lines` a wake. The routes call `importer.Importer`,
-which sends each line to the worker that has its user. There `memories.MemoryImporter` and `wakes.WakeImporter` embed
-what is new, append commands, wait for the decisions and say what each line led to (`results`). A line that comes again
-changes nothing: its command has the same id.
+which sends each line to the worker that holds its user. There `memories.MemoryImporter` and `wakes.WakeImporter` embed
+new content, append commands, wait for the decisions and return the result of each line (`results`). Importing a line
+again changes nothing, because its command has the same id.
 """

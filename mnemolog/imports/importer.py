@@ -1,4 +1,4 @@
-"""The importer: checks lines of an export, and has each imported by the worker that has its user."""
+"""The importer: checks lines of an export, and sends each to the worker that holds its user."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from schemas.instant import Clock
 
 MARGIN_SECONDS: Final = 30.0
-"""How much longer than the caller's wait another worker is waited for."""
+"""The extra time-out of a request to another worker, beyond the caller's wait."""
 
 
 def parse_line(
     raw: object, *, tenant: str, user_id: str | None, accepted_at: datetime, ids: WordIds
 ) -> Importable | ImportableWake:
-    """Check one line of an export that is imported. Raises InvalidEvent."""
+    """Check one line of an export, and return it for import. Raises InvalidEvent."""
     if isinstance(raw, dict) and raw.get("type") in WAKE_LINES:
         return parse_wake_line(raw, tenant=tenant, user_id=user_id, hide=ids.hide)
     return parse_snapshot(raw, tenant=tenant, user_id=user_id, accepted_at=accepted_at, hide=ids.hide)
 
 
 class Importer:
-    """Imports lines of any users; those of users of other workers are imported there."""
+    """Imports lines of all users, on the workers that hold the users."""
 
     def __init__(
         self,
@@ -59,10 +59,10 @@ class Importer:
     async def import_all(
         self, tenant: str, raws: Sequence[dict[str, Any]], user_id: str | None, wait: float
     ) -> list[Result]:
-        """Import checked lines and wait at most `wait` seconds; return what each led to, in their order.
+        """Import lines and wait at most `wait` seconds for the decisions; return the results in the lines' order.
 
-        Raises NotHeld, PeerUnavailable, LogUnavailable, EmbedderUnavailable, and then some may have been imported: sent
-        again, each is still once.
+        Raises NotHeld, PeerUnavailable, LogUnavailable, EmbedderUnavailable; some lines may have been imported then,
+        and a retry does not import them twice.
         """
         now = self._clock.now()
         lines = [

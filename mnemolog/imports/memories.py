@@ -1,4 +1,4 @@
-"""Importing memories: what is new is embedded, appended and waited for; what came before changes nothing."""
+"""The import of memories: embeds and appends new ones and awaits the decisions; known ones change nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from schemas.messages.inbox import UserItem
 
     Source: TypeAlias = tuple[Owner, str, str, str | None]
-    """What names a memory in the system that it comes from, and whose it becomes here."""
+    """The new owner of a memory, and its source system, source user and source id."""
 
 EMBEDDED_AT_ONCE: Final = 64
 OTHER_CONTENT: Final = (
@@ -48,10 +48,10 @@ class MemoryImporter:
         self._clock = clock
 
     async def import_all(self, lines: Sequence[Importable], until: float) -> list[Result]:
-        """Import memories and wait for the decisions, at most until a moment of the monotonic clock.
+        """Import memories and wait for the decisions, at most until a time of the monotonic clock.
 
-        Returns what each line led to, in their order. Raises NotHeld, LogUnavailable, EmbedderUnavailable: some may
-        have been imported then.
+        Returns the results in the order of the lines. Raises NotHeld, LogUnavailable, EmbedderUnavailable; some lines
+        may have been imported then.
         """
         new = self._select_new(lines)
         successors = {_source_of(line, line.snapshot.memory_id): line.memory_id for line in lines}
@@ -64,7 +64,7 @@ class MemoryImporter:
         return [await self._result(line, new.get(line.command_id)) for line in lines]
 
     def _select_new(self, lines: Sequence[Importable]) -> dict[str, Importable]:
-        """Return the lines that were not imported before, by their command ids; of several with one id the first."""
+        """Return the lines that were not imported before, by command id; the first of several with the same id."""
         states = {line.owner: self._shards.state(line.owner) for line in lines}
         new: dict[str, Importable] = {}
         for line in lines:
@@ -73,9 +73,9 @@ class MemoryImporter:
         return new
 
     async def _append(self, lines: Sequence[Importable], successors: Mapping[Source, str]) -> dict[str, str]:
-        """Embed and append a batch; return for each line's command id that of its command which is decided last.
+        """Embed and append a batch; return the id of each line's last command, by the line's command id.
 
-        Where a line was shared with agents, commands that share the imported memory follow its import.
+        If a line was shared with agents, its import is followed by commands that share the imported memory.
         """
         vectors = await self._embedder.embed([line.snapshot.content for line in lines])
         now = self._clock.now()
@@ -91,21 +91,21 @@ class MemoryImporter:
         return last_ids
 
     async def _share_existing(self, lines: Sequence[Importable], until: float) -> None:
-        """Share memories that were here already, and that lines with the same text therefore were not formed beside.
+        """Share existing memories whose text a line repeats, because such a line forms no memory of its own.
 
-        The commands that follow an import (`_append`) name the memory that it would have formed.
+        The sharing commands of `_append` name the memory that the line would have formed, and so do not apply.
         """
         items: list[UserItem] = []
         now = self._clock.now()
         for line in lines:
             if not line.snapshot.shared_with:
                 continue
-            with suppress(NotHeld):  # the next import of the line asks the worker that has the user then
+            with suppress(NotHeld):  # the next import of the line reaches the worker that holds the user then
                 outcome = outcome_of(self._decisions(line))
                 memory = self._shards.state(line.owner).memories.get(outcome.memory_id or "") if outcome else None
                 if memory is None or memory.memory_id == line.memory_id or memory.status_at(now) != ACTIVE:
                     continue
-                if _differ(memory.content, line.snapshot.content):  # it is not what the agents were to know
+                if _differ(memory.content, line.snapshot.content):  # the agents should not know this text
                     continue
                 shares = line.shares(now, memory.memory_id)
                 items.extend(share for share in shares if not memory.known_to(share.envelope.agent_id))
@@ -115,16 +115,16 @@ class MemoryImporter:
             await self._commands.wait_until_decided(commands, until)
 
     async def _result(self, line: Importable, first: Importable | None) -> Result:
-        """Return what a line led to.
+        """Return the result of a line.
 
-        `first` is the line of this request whose command was appended for its id: this one, or one before it; None when
+        `first` is the line of this request whose command was appended for the id: this line or an earlier one; None if
         the command was decided before the request.
         """
         try:
             decisions = self._decisions(line)
             outcome = outcome_of(decisions)
             is_other = outcome is not None and await self._has_other_content(line, decisions[0], outcome.memory_id)
-        except NotHeld:  # it is in the log: the worker that has the partition now decides it
+        except NotHeld:  # it is in the log, and the worker that now holds the partition decides it
             outcome, is_other = None, False
         memory_id = outcome.memory_id if outcome else line.memory_id
         if is_other or (first is not None and _differ(first.snapshot.content, line.snapshot.content)):
@@ -136,11 +136,11 @@ class MemoryImporter:
         return result(memory_id, outcome.action, outcome.reason)
 
     async def _has_other_content(self, line: Importable, decision: Decision, memory_id: str | None) -> bool:
-        """Return whether the line's command was imported before with another text. Raises NotHeld."""
+        """Return whether the line's command was decided with another text. Raises NotHeld."""
         memory = self._shards.state(line.owner).memories.get(memory_id or "")
         if memory is not None and not _differ(memory.content, line.snapshot.content):
             return False
-        # The memory may have been revised since. What was imported is in the inbox, unless retention has removed it.
+        # The memory may have been revised since. The imported text is in the inbox, unless retention has removed it.
         record = await self._shards.record(Position(INBOX.name, decision.item_partition, decision.item_offset))
         item = None if record is None else codec.decode(record.value)
         return isinstance(item, ImportMemory) and _differ(item.content.text, line.snapshot.content)
@@ -150,10 +150,10 @@ class MemoryImporter:
 
 
 def _differ(text: str, other: str) -> bool:
-    """Return whether two texts are different memories; texts with one digest are the same."""
+    """Return whether two texts differ in their digests, and so are different memories."""
     return text != other and digest(text) != digest(other)
 
 
 def _source_of(line: Importable, memory_id: str | None) -> Source:
-    """Return the source of a memory that the line's system has under an id."""
+    """Return the source of the memory with this id in the line's source system."""
     return line.owner, line.snapshot.source_system, line.snapshot.user_id, memory_id

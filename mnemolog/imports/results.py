@@ -1,4 +1,4 @@
-"""Results of an import: what each line led to, as the answer shows it."""
+"""Results of an import: the outcome of each line, as the answer shows it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from schemas.messages.decision import Decision, Outcome
 
 Result: TypeAlias = dict[str, Any]
-"""`{memory_id, action, reason}` of one line."""
+"""The result of one line: `{memory_id, action, reason}`."""
 
 WAITING: Final = "waiting"
-"""The action of a line that the log has and that is not decided yet."""
+"""The action of a line whose command is in the log but not decided yet."""
 WAITING_REASON: Final = "the log has it; it will be decided"
 BEFORE: Final = "imported before"
 
 
 def result(memory_id: str | None, action: str, reason: str) -> Result:
-    """Return what a line led to."""
+    """Return the result of a line."""
     return {"memory_id": memory_id, "action": action, "reason": reason}
 
 
 def outcome_of(decisions: Iterable[Decision]) -> Outcome | None:
-    """Return the first outcome of a command's decisions, None while it has none."""
+    """Return the first outcome in the decisions of a command; None if there is none yet."""
     return next((outcome for decision in decisions for outcome in decision.outcomes), None)

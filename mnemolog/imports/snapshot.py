@@ -1,4 +1,4 @@
-"""Snapshots: memories as an export spells them, checked field by field, and made commands."""
+"""Snapshots: memories in the format of an export, checked field by field and turned into commands."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -34,15 +34,15 @@ from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
 from streams.extraction.model.answer import MAX_VALUE
 
 MEMORY: Final = "Memory"
-"""The type of an export's line that is a memory."""
+"""The type of a line with a memory."""
 END: Final = "Exported"
-"""The type of its last line."""
+"""The type of the last line of an export."""
 BESIDES: Final = frozenset({END, *(event.__name__ for event in get_args(MemoryEvent))})
-"""The types of an export's other lines: they are history, and are not imported."""
+"""The types of the other lines of an export, which are history and are not imported."""
 ANYWHERE: Final = "elsewhere"
-"""The source system of a memory whose line names none."""
+"""The source system of a line that names none."""
 AHEAD: Final = timedelta(minutes=5)
-"""How far a clock elsewhere may be ahead of ours."""
+"""How far the clock of another system may be ahead."""
 
 _Time = Annotated[datetime, BeforeValidator(read_instant)]
 _Word = Annotated[str, Field(min_length=1, max_length=64)]
@@ -53,7 +53,7 @@ _Count = Annotated[int, Field(ge=0, le=1 << 53)]
 
 
 class Snapshot(StrictObject):
-    """One memory of an export, with an export's defaults; what is computed anew is read over."""
+    """One memory of an export, with the defaults of an export; computed fields are accepted and ignored."""
 
     type: Literal["Memory"] = "Memory"
     source_system: _Word = ANYWHERE
@@ -131,34 +131,34 @@ class Snapshot(StrictObject):
 _IMPORTS_OWN: Final = frozenset(
     {"envelope", "source_user", "source_memory", "vector", "embedding_model", "happened_at"}
 )
-"""Fields of an ImportMemory that no export spells so."""
+"""The fields of an ImportMemory that do not occur in exports."""
 _LATER: Final[dict[str, Any]] = {
     field.name: (field_types(ImportMemory)[field.name], field.default)
     for field in fields(ImportMemory)
     if field.name not in _IMPORTS_OWN and field.name not in Snapshot.model_fields
 }
 _Snapshot: Final = create_model("Snapshot", __base__=Snapshot, **_LATER)
-"""A snapshot with the fields that an ImportMemory got since, which stand there alone: read as their types say."""
+"""A snapshot with the newer fields of ImportMemory, which are validated by their types there."""
 _OTHERWISE: Final = frozenset(
     {
         *("content", "about", "speaker", "value", "key_dialogue", "metadata", "met_in"),
         *("formed_at", "last_accessed_at", "superseded_by"),
     }
 )
-"""Fields of a snapshot that an ImportMemory spells in its own way."""
+"""The fields of a snapshot that an ImportMemory represents differently."""
 _as_it_is: Final = copier(
     tuple(f.name for f in fields(ImportMemory) if f.name in _Snapshot.model_fields and f.name not in _OTHERWISE)
 )
-"""Reads the others that both have."""
+"""Copies the other common fields."""
 
 
 class Importable:
-    """A snapshot and the user whose it becomes: everything of an ImportMemory but its vector and its time."""
+    """A snapshot and its new owner: everything in an ImportMemory except its vector and its time."""
 
     def __init__(self, snapshot: Snapshot, tenant: str, user_id: str | None, hide: Callable[[str], str] = str) -> None:
         """`user_id` is the new owner; None keeps the exported one. Raises ValueError.
 
-        `hide` is given the names that a memory has elsewhere, which may be words or be derived from some.
+        `hide` obscures the ids of memories in other systems, which may be words or be derived from words.
         """
         self.snapshot = snapshot
         self._hide = str if snapshot.source_system == OURS and snapshot.memory_id is not None else hide
@@ -167,7 +167,7 @@ class Importable:
         named = snapshot.memory_id or _derived(snapshot)
         self.source_memory = self._hide(named)
         if snapshot.source_system == ANYWHERE and snapshot.memory_id is not None:
-            named = f"{named}#{digest(snapshot.content).hex()}"  # two systems that are not named may both have a "1"
+            named = f"{named}#{digest(snapshot.content).hex()}"  # two unnamed systems may both have an id "1"
         self.command_id = self._command_of(named)
         self.memory_id = commanded_memory_id(self.owner, self.command_id)
 
@@ -176,7 +176,7 @@ class Importable:
         return import_id(self.owner, source, self.snapshot.user_id, self._hide(source_memory))
 
     def shares(self, at: datetime, memory_id: str) -> list[ReviseMemory]:
-        """Return the commands that share a memory of the user with the agents that the snapshot was shared with."""
+        """Return the commands that share a memory with the agents with which the snapshot was shared."""
         if self.owner.is_global:
             return []
         return [
@@ -195,10 +195,10 @@ class Importable:
         ]
 
     def item(self, at: datetime, vector: bytes, model: str, successor: str | None = None) -> ImportMemory:
-        """Return the command, given at an instant; `successor` is what superseded it, if that is imported with it."""
+        """Return the command, sent at `at`; `successor` is the memory that superseded it, if also imported."""
         its = self.snapshot
         formed = its.formed_at or its.occurred_at or at
-        formed = min(formed, at)  # a plan's day may lie ahead, and a clock elsewhere go before ours
+        formed = min(formed, at)  # a plan's day may be in the future, and another system's clock ahead
         by = its.superseded_by
         return ImportMemory(
             **_as_it_is(its),
@@ -231,7 +231,7 @@ class Importable:
 def parse_snapshot(
     raw: object, *, tenant: str, user_id: str | None, accepted_at: datetime, hide: Callable[[str], str] = str
 ) -> Importable:
-    """Check one line of an export and return what to import; for `hide` see Importable. Raises InvalidEvent."""
+    """Check one line of an export and return it for import; for `hide` see Importable. Raises InvalidEvent."""
     if not isinstance(raw, dict):
         raise InvalidEvent([Fault("$", "a memory must be a JSON object")])
     try:
@@ -256,6 +256,6 @@ def _short_enough(text: str) -> str:
 
 
 def _derived(snapshot: Snapshot) -> str:
-    """Return an id for a memory that has none, from what it says: the same line is the same memory."""
+    """Derive an id for a memory without one from its fields, so that the same line is the same memory."""
     given = snapshot.model_dump(mode="json", exclude_defaults=True)
     return derived_id("snapshot", orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode())

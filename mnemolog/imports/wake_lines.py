@@ -1,4 +1,4 @@
-"""Lines of an export that are reminders and periodic wakes: checked field by field, and made commands."""
+"""Lines of an export with reminders and periodic wakes, checked field by field and turned into commands."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _Id = Annotated[str, Field(min_length=1, max_length=256)]
 
 
 class _Line(StrictObject):
-    """The fields of both kinds of lines."""
+    """The common fields of both kinds of lines."""
 
     source_system: Annotated[str, Field(min_length=1, max_length=64)] = "elsewhere"
     user_id: Annotated[str, Field(min_length=1, max_length=MAX_USER_ID_CHARACTERS)] = DEFAULT_USER
@@ -75,12 +75,12 @@ _LINES: Final[TypeAdapter[_WakeLine]] = TypeAdapter(Annotated[_WakeLine, Field(d
 
 
 class ImportableWake:
-    """A line, the user whose it becomes, and the id of its command, which is the same each time the line comes."""
+    """A line, its new owner, and the id of its command, which is the same whenever the line is imported."""
 
     def __init__(self, line: _WakeLine, tenant: str, user_id: str | None, hide: Callable[[str], str] = str) -> None:
         """`user_id` is the new owner; None keeps the exported one. Raises InvalidOwner.
 
-        `hide` is given the name that the line has elsewhere, or its words where it has none.
+        `hide` obscures the line's id in its source system, or its content if it has no id.
         """
         self.line = line
         self.owner = Owner(tenant, check_user_id(user_id or line.user_id))
@@ -88,14 +88,14 @@ class ImportableWake:
 
     @property
     def key(self) -> tuple[Owner, str]:
-        """What names the command: its id, of its owner."""
+        """The key of the command: its owner and its id."""
         return self.owner, self.command_id
 
     def reason_to_skip(self, state: UserState, earlier: int) -> tuple[str, str] | None:
-        """Return the action and the reason when the line becomes no command, None when it does.
+        """Return the action and the reason if the line does not become a command, None if it does.
 
-        `earlier` counts the owner's new lines of the same type before it. A command that would only be refused is not
-        appended: its id would be used up.
+        `earlier` counts the owner's new lines of the same type before this one. A command that would only be refused is
+        not appended, because that would use up its id.
         """
         if isinstance(self.line, _PeriodicWake):
             is_woken = state.wakes.configured is not None or earlier > 0
@@ -103,7 +103,7 @@ class ImportableWake:
         return ("refused", TOO_MANY) if len(state.wakes.reminders) + earlier >= MAX_REMINDERS else None
 
     def item(self, at: datetime, commands: WakeCommands) -> ScheduleReminder | ConfigureWake:
-        """Return the line's command at an instant, without a vector."""
+        """Return the line's command, sent at `at`, without a vector."""
         line = self.line
         envelope = Envelope(
             event_id=self.command_id,
@@ -125,10 +125,10 @@ class ImportableWake:
         return commands.periodic(envelope, periodic)
 
     def _command_id(self, hide: Callable[[str], str]) -> str:
-        """Return the same id whichever user's it becomes: a line that comes back to its own system is known there."""
+        """Return the command id, which does not depend on the new owner, so that the source system knows its own."""
         line = self.line
         if line.source_system == OURS and line.command_id is not None:
-            return line.command_id  # here it was a command already, whether raised or cancelled since
+            return line.command_id  # it was a command here before, raised or cancelled since or not
         source_id = line.reminder_id if isinstance(line, _Reminder) else line.command_id
         source_id = source_id or line.model_dump_json(exclude_defaults=True)
         return derived_id("import-wake", line.type, line.source_system, line.user_id, hide(source_id))
@@ -137,7 +137,7 @@ class ImportableWake:
 def parse_wake_line(
     raw: dict[str, Any], *, tenant: str, user_id: str | None, hide: Callable[[str], str] = str
 ) -> ImportableWake:
-    """Check one line of an export whose type is of WAKE_LINES; for `hide` see ImportableWake. Raises InvalidEvent."""
+    """Check a line whose type is in WAKE_LINES; for `hide` see ImportableWake. Raises InvalidEvent."""
     try:
         return ImportableWake(_LINES.validate_python(raw), tenant, user_id, hide)
     except ValidationError as error:

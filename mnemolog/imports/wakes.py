@@ -1,4 +1,4 @@
-"""Importing reminders and periodic wakes: each becomes a command once, whatever has become of it since."""
+"""The import of reminders and periodic wakes: each becomes a command once, even if it was raised or cancelled since."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ EMBEDDED_AT_ONCE: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class _Selection:
-    """Which lines become commands, and why others do not; both by owner and command id."""
+    """The lines that become commands, and the reasons why others do not; both by owner and command id."""
 
     new: dict[tuple[Owner, str], ImportableWake]
     unwanted: dict[tuple[Owner, str], tuple[str, str]]
-    """Action and reason."""
+    """The action and the reason of each skipped line."""
 
 
 class WakeImporter:
@@ -50,10 +50,10 @@ class WakeImporter:
         self._clock = clock
 
     async def import_all(self, lines: Sequence[ImportableWake], until: float) -> list[Result]:
-        """Import lines and wait for the decisions, at most until a moment of the monotonic clock.
+        """Import lines and wait for the decisions, at most until a time of the monotonic clock.
 
-        Returns what each line led to, in their order. Raises NotHeld, LogUnavailable, EmbedderUnavailable: some may
-        have been imported then.
+        Returns the results in the order of the lines. Raises NotHeld, LogUnavailable, EmbedderUnavailable; some lines
+        may have been imported then.
         """
         selection = self._select(lines)
         new = list(selection.new.values())
@@ -63,7 +63,7 @@ class WakeImporter:
         return [self._result(line, selection) for line in lines]
 
     def _select(self, lines: Sequence[ImportableWake]) -> _Selection:
-        """Choose the lines that become commands: not decided before, not in the request before, and wanted here."""
+        """Select the lines that become commands: neither decided before, nor repeats in the request, nor skipped."""
         selection = _Selection({}, {})
         chosen: Counter[tuple[Owner, str]] = Counter()
         for line in lines:
@@ -79,7 +79,7 @@ class WakeImporter:
         return selection
 
     async def _append(self, lines: Sequence[ImportableWake]) -> None:
-        """Embed the queries of those that search memories, and append the commands of all."""
+        """Append the commands of the lines, with vectors for the queries that search memories."""
         now = self._clock.now()
         commands = [line.item(now, self._wake_commands) for line in lines]
         queries = [query for item in commands if (query := self._wake_commands.query_of(item)) is not None]
@@ -95,10 +95,10 @@ class WakeImporter:
         await self._commands.append(items)
 
     def _result(self, line: ImportableWake, selection: _Selection) -> Result:
-        """Return what a line led to."""
+        """Return the result of a line."""
         try:
             outcome = outcome_of(self._shards.of(line.owner).ledger.decided(line.owner, line.command_id))
-        except NotHeld:  # it is in the log: the worker that has the partition now decides it
+        except NotHeld:  # it is in the log, and the worker that now holds the partition decides it
             outcome = None
         if (unwanted := selection.unwanted.get(line.key)) is not None:
             return result(None, *unwanted)

@@ -1,6 +1,6 @@
-"""Memory of other frameworks, stored in mnemolog: one module for each framework, which an extra installs.
+"""Integrations with other frameworks, whose memory mnemolog stores: one module for each, installed by an extra.
 
 `langgraph` is a store for LangGraph, and `langgraph_items` maps its items to documents; `langchain` has tools and a
-retriever, and `openai_agents` has tools. They reach a server through the client. Importing a module imports its
-framework; nothing else here does.
+retriever, and `openai_agents` has tools. They reach a server through the client. Only the module of a framework imports
+that framework.
 """

@@ -1,4 +1,4 @@
-"""Answers of the two memory tools as a model reads them: a line for each memory instead of all its fields."""
+"""Answers of the two memory tools as text for a model: a line for each memory instead of all its fields."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def as_text(answer: Mapping[str, Any]) -> str:
-    """Return what memory_search found, best first, or what memory_add has remembered, and what is similar to it."""
+    """Return the answer of memory_search or memory_add as text: results, best first, or the memory and similar ones."""
     if "results" in answer:
         return "\n".join(map(_line, answer["results"])) or "Nothing was found."
     if "memory_id" not in answer:

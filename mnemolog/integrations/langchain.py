@@ -1,4 +1,4 @@
-"""LangChain: the two memory tools, and a retriever of memories. The extra `langchain` installs what it needs."""
+"""LangChain: the two memory tools, and a retriever of memories. The extra `langchain` installs their dependencies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def memory_tools(
 ) -> list[StructuredTool]:
     """Return memory_add and memory_search as the server defines them, for one user.
 
-    The model receives the reason of a failed call as its answer. Calls with await need `async_client`. Raises
+    If a call fails, the model receives the reason as the answer. Calls with await need `async_client`. Raises
     MnemologError.
     """
     functions = [tool["function"] for tool in client.tools()["tools"]]
@@ -59,9 +59,9 @@ def _tool(
 
 
 class MemoryRetriever(BaseRetriever):
-    """Finds a user's memories and turns that are relevant, best first.
+    """Finds a user's relevant memories and turns, best first.
 
-    The text is the page content, the other fields are its metadata.
+    The text of a result is the page content of its document, and the other fields are the metadata.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -72,7 +72,7 @@ class MemoryRetriever(BaseRetriever):
     limit: int = 5
     filters: dict[str, Any] | None = None
     async_client: AsyncClient | None = None
-    """Used by `ainvoke`; without it, `client` is called in a thread."""
+    """The client for `ainvoke`; without it, `client` is called in a thread."""
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:  # noqa: ARG002
         found = self.client.search(self.user_id, self.agent_id, query, limit=self.limit, filters=self.filters)

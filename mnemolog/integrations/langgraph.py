@@ -41,30 +41,29 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[Call[Json] | Texts, Any, T]"
-"""The calls of an operation, and the texts to embed, one after the other: the generator receives each answer, and
-returns the result."""
+"""A generator of an operation's calls and texts to embed, which receives each answer and returns the result."""
 PAGE: Final = 200
 SWEEP_MINUTES: Final = 5.0
 MOST_FOUND: Final = 100
-"""Results of a search that have a score; later ones come without."""
+"""The results of a search that have a score; later ones have none."""
 MOST_COMPARED: Final = 10_000
-"""Items whose vectors a search with the caller's own embedder compares."""
+"""The items that a search with the caller's own embedder compares at most."""
 DECISIONS_AWAITED: Final = 6
-"""How often an undecided command is sent; each time waits 5 s."""
+"""How often a command is sent until it is decided; each attempt waits 5 s."""
 NOBODYS: Final = "langgraph"
 """The default user of items whose namespace is too short to name one.
 
-No namespace begins with it: LangGraph reserves it.
+No namespace begins with this name, because LangGraph reserves it.
 """
 DIRECTORY: Final = "langgraph.directory"
-"""The user that holds the names of the others. No namespace names it: LangGraph allows no dot in one."""
+"""The user whose documents list the other users. No namespace contains it, because LangGraph allows no dots there."""
 
 
 class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph is an extra
     """Stores items as documents of users: exactly, under a key, and exempt from decay.
 
-    `user_part` says which part of a namespace names the user: 0 is the first, so that `("alice", "notes")` belongs to
-    alice, and 1 fits `("memories", "alice")`. Erasing alice erases her items. With None all items belong to `user_id`.
+    `user_part` is the index of the namespace part that names the user: with 0, `("alice", "notes")` belongs to alice,
+    and with 1, `("memories", "alice")` does. Erasing alice erases her items. With None all items belong to `user_id`.
     Puts, deletions and refreshing reads have taken effect when they return. Raises MnemologError.
     """
 
@@ -87,11 +86,11 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
         ttl: TTLConfig | None = None,
         **connection: Any,  # noqa: ANN401 - what both clients take
     ) -> None:
-        """Take the server's address and a key. `fields` are the paths whose text is searched; `$` is the whole value.
+        """Connect to a server with a key. `fields` are the paths whose text is searched; `$` is the whole value.
 
-        `index` is an embedder of your own, as LangGraph's stores take it; its `fields` go before. Without it the server
-        embeds, and searches. With it vectors are kept with the items, and compared here: a search fetches all items
-        that its prefix and its filter leave, at most 10,000.
+        `index` configures your own embedder, as for LangGraph's stores; its `fields` take precedence. Without it the
+        server embeds and searches. With it the vectors are stored with the items and compared in the client: a search
+        fetches all items that match its prefix and its filter, at most 10,000.
 
         `connection` holds the client's other arguments: `timeout_seconds`, `retries`, `ca_file`. Raises ValueError.
         """
@@ -107,24 +106,24 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
         self._known: set[str] = set()
         self.ttl_config = ttl
 
-    # -- how operations are carried
+    # -- execution of operations
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute operations in order; reads see the puts before them."""
         return [self._run(self._steps(op)) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Execute them without blocking; all calls of a store belong to one event loop."""
+        """Execute operations like `batch`, without blocking; use a store in one event loop only."""
         return [await self._arun(self._steps(op)) for op in ops]
 
     def sweep_ttl(self) -> int:
-        """Delete the expired items of all users; return how many. Until then they are only hidden."""
+        """Delete the expired items of all users, which are only hidden until then; return their number."""
         return self._run(self._sweep())
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
-        """Sweep periodically in a thread; return a future that is done once it was stopped.
+        """Sweep periodically in a thread; return a future that is done when the thread has stopped.
 
-        The default interval is that of the store's `ttl`, else 5 minutes. A failed sweep is logged and repeated.
+        The default interval is that of the store's `ttl`, else 5 minutes. A failed sweep is logged and retried.
         """
         if self._sweeper is None:
             minutes = sweep_interval_minutes or (self.ttl_config or {}).get("sweep_interval_minutes") or SWEEP_MINUTES
@@ -132,7 +131,7 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
         return self._sweeper.done
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Stop it, waiting at most `timeout` seconds for a sweep to end; return whether it has stopped."""
+        """Stop the sweeper, waiting at most `timeout` seconds for a sweep to end; return whether it has stopped."""
         if self._sweeper is None or self._sweeper.stop(timeout):
             self._sweeper = None
         return self._sweeper is None
@@ -310,12 +309,12 @@ class MnemologStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph
             entries = yield from _listed(DIRECTORY, filters, None)
         except Refused as error:
             raise Refused(f"{error}: begin the prefix with a user, or take a key for {DIRECTORY!r} too") from None
-        with suppress(Refused):  # where the names were once; the key need not be for it
+        with suppress(Refused):  # an older version listed users there; the key may lack access
             entries += yield from _listed(NOBODYS, filters, None)
         return sorted({self._place.user_id, *(str(entry["metadata"]["user"]) for entry in entries)})
 
     def _register(self, user_id: str) -> Steps[None]:
-        """Put a user into the directory, once; the item is stored even if the key may not write there."""
+        """Add a user to the directory, once. If the key may not write there, the item is stored nevertheless."""
         if user_id in self._known or user_id == self._place.user_id:
             return
         attribute = key_of((), user_id)
@@ -332,7 +331,7 @@ def _now() -> datetime:
 
 
 def _asked(call: Call[Json]) -> Steps[Json]:
-    """Ask, and return the answer. Raises Refused."""
+    """Make a call and return its answer. Raises Refused."""
     answer: Json = yield call
     if "refused" in answer:
         raise answer["refused"]
@@ -340,9 +339,9 @@ def _asked(call: Call[Json]) -> Steps[Json]:
 
 
 def _decided(call: Call[Json]) -> Steps[Json]:
-    """Send a command, again if needed, and return its decision. Raises MnemologError."""
+    """Send a command until it is decided, and return the decision. Raises MnemologError."""
     for _ in range(DECISIONS_AWAITED):
-        answer = yield from _asked(call)  # with the same key it is the same command
+        answer = yield from _asked(call)  # a repeat has the same key, and so is the same command
         if "memory_id" in answer:
             return answer
     raise Unavailable("the command is in the log and not decided yet: it will be")
@@ -366,7 +365,7 @@ def _listed(user_id: str, filters: Mapping[str, Any], most: int | None) -> Steps
 
 
 def _compared(query: str, users: Sequence[str], filters: Mapping[str, Any]) -> Steps[list[tuple[Json, float | None]]]:
-    """Return the matching items that have vectors of the caller's embedder, the likest first. Raises Refused."""
+    """Return the matching items with vectors of the caller's embedder, the most similar first. Raises Refused."""
     [asked] = yield Texts((query,), is_query=True)
     found: list[Json] = []
     for user_id in users:
@@ -378,7 +377,7 @@ def _compared(query: str, users: Sequence[str], filters: Mapping[str, Any]) -> S
 
 
 def _refresh(memory: Json) -> Steps[None]:
-    """Restart an item's time to live; one that was put again meanwhile stays as it is."""
+    """Restart an item's time to live, unless it was put again meanwhile."""
     until = end_of(memory["metadata"]["ttl"], _now())
     answer = yield revise(memory["memory_id"], user_id=memory["user_id"], value=until)
     if isinstance(answer.get("refused"), Refused) and not isinstance(answer["refused"], Conflict):

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 DOCUMENT: Final = "document"
 FOREVER: Final = "forever"
-"""Takes the place of an expiry; compares greater than any of these as text."""
+"""A value in place of an expiry, which sorts after every expiry as text."""
 _ITEM: Final = "metadata.item."
 MAX_WORDS_BYTES: Final = 8 * 1024
-"""Of the text by which an item is found; more would hardly change its vector."""
+"""The part of an item's text that is searched; more would hardly change its vector."""
 _MOST_NUMBER: Final = sys.float_info.max
 _INTEGERS: Final = range(-(2**63), 2**64)
-"""Integers that JSON carries unchanged here."""
+"""The integers that mnemolog's JSON preserves exactly."""
 _OPERATORS: Final = {"$eq": "eq", "$ne": "ne", "$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Who owns the items of a store: the part of a namespace that names the user, or one user for all."""
+    """The rule for the owners of items: the part of a namespace that names the user, or one user for all."""
 
     user_part: int | None
     user_id: str
@@ -54,18 +54,18 @@ class Place:
 
 
 def key_of(namespace: Sequence[str], key: str) -> str:
-    """Return one key of 32 hexadecimal digits for a namespace and a key."""
+    """Return a hash of a namespace and a key: 32 hexadecimal digits."""
     return blake2b(json.dumps([list(namespace), key]).encode(), digest_size=16).hexdigest()
 
 
 def indexed_paths(op: PutOp, fields: Sequence[str]) -> Sequence[str]:
-    """Return the paths whose texts an item is found by."""
+    """Return the paths of an item's value whose texts are searched."""
     if op.index is False:
         return ()
     return fields if op.index is None else op.index
 
 
-def put_call(  # noqa: PLR0917 - what an item is made of
+def put_call(  # noqa: PLR0917 - the parts of an item
     op: PutOp,
     user_id: str,
     created_at: str | None,
@@ -73,9 +73,9 @@ def put_call(  # noqa: PLR0917 - what an item is made of
     now: datetime,
     vectors: Sequence[str] | None = None,
 ) -> Call[Json]:
-    """Return the command that stores an item, with the vectors of the caller's embedder where there is one.
+    """Return the command that stores an item, with the vectors of the caller's embedder if there is one.
 
-    Raises Refused for a value that JSON cannot carry.
+    Raises Refused for a value that JSON cannot represent.
     """
     try:
         value = json.loads(json.dumps(op.value, allow_nan=False), parse_int=_integer)
@@ -120,7 +120,7 @@ def within(prefix: Sequence[str]) -> str:
 
 
 def end_of(minutes: float | None, now: datetime) -> str:
-    """Return when an item that is touched now expires, as text that sorts by time."""
+    """Return the expiry of an item that is refreshed now, as text that sorts by time."""
     return FOREVER if minutes is None else _instant(now + timedelta(minutes=minutes))
 
 
@@ -154,7 +154,7 @@ def _comparisons(path: str, wanted: Any) -> list[dict[str, Any]]:  # noqa: ANN40
 
 
 def _compared(operator: str, wanted: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
-    """Return a comparison of our filters; for a number that JSON does not have, an equivalent one."""
+    """Return a comparison in mnemolog's filter syntax; for a number that JSON lacks, an equivalent one."""
     if not isinstance(wanted, int | float) or isinstance(wanted, bool):
         return {operator: wanted}
     if -_MOST_NUMBER <= wanted <= _MOST_NUMBER:
@@ -179,12 +179,12 @@ def is_refreshed(memory: Json, op: GetOp | SearchOp) -> bool:
 
 
 def item_of(memory: Json) -> Item:
-    """Return the item that a document is."""
+    """Return the item that a document represents."""
     return Item(**_fields(memory))
 
 
 def found_item(memory: Json, score: float | None) -> SearchItem:
-    """Return the item as a search result; without a score if the query did not find it."""
+    """Return the item of a document as a search result; its score is None if the query did not find it."""
     return SearchItem(**_fields(memory), score=score)
 
 

@@ -1,4 +1,4 @@
-"""OpenAI Agents: the two memory tools of one user. The extra `openai-agents` installs what it needs."""
+"""OpenAI Agents: the two memory tools for one user. The extra `openai-agents` installs their dependencies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 async def memory_tools(client: AsyncClient, user_id: str, agent_id: str | None = None) -> list[FunctionTool]:
     """Return memory_add and memory_search as the server defines them, as the tools of an Agent.
 
-    The model receives the reason of a failed call as its answer. Raises MnemologError.
+    If a call fails, the model receives the reason as the answer. Raises MnemologError.
     """
     functions = [tool["function"] for tool in (await client.tools())["tools"]]
     return [
@@ -27,7 +27,7 @@ async def memory_tools(client: AsyncClient, user_id: str, agent_id: str | None =
             description=function["description"],
             params_json_schema=function["parameters"],
             on_invoke_tool=_caller(client, function["name"], user_id, agent_id),
-            strict_json_schema=False,  # what has a default may be left out
+            strict_json_schema=False,  # parameters with defaults are optional
         )
         for function in functions
     ]

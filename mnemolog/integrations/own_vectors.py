@@ -1,4 +1,4 @@
-"""Vectors of a caller's own embedder: kept with the items of a LangGraph store, and compared in the client."""
+"""Vectors of a caller's own embedder, stored with the items of a LangGraph store and compared in the client."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Texts of which vectors are wanted: those of items, or one query."""
+    """Texts to embed: those of items, or one query."""
 
     texts: tuple[str, ...]
     is_query: bool = False
 
 
 class OwnVectors:
-    """An embedder of the caller's, as LangGraph's `IndexConfig` has it."""
+    """The caller's own embedder, configured by LangGraph's `IndexConfig`."""
 
     def __init__(self, index: IndexConfig) -> None:
-        """Take `embed`, a function, an Embeddings or its name, and `dims`, the length of its vectors."""
+        """Use `embed` of the config (a function, an Embeddings or its name) and `dims`, the length of its vectors."""
         self.embeddings = ensure_embeddings(index["embed"])
         self._dims = index["dims"]
 
     def of(self, wanted: Texts) -> list[str]:
-        """Return the vectors of texts, spelt as they are kept. Raises what the embedder raises, and ValueError."""
+        """Return the vectors of texts in their stored form. Raises any error of the embedder, and ValueError."""
         if wanted.is_query:
             return self._spelt([self.embeddings.embed_query(wanted.texts[0])])
         return self._spelt(self.embeddings.embed_documents(list(wanted.texts)))
 
     async def aof(self, wanted: Texts) -> list[str]:
-        """Return them without blocking."""
+        """Return the vectors like `of`, without blocking."""
         if wanted.is_query:
             return self._spelt([await self.embeddings.aembed_query(wanted.texts[0])])
         return self._spelt(await self.embeddings.aembed_documents(list(wanted.texts)))
 
     def _spelt(self, vectors: Iterable[Sequence[float]]) -> list[str]:
-        """Return vectors as base64 of little-endian floats of 4 bytes, each of length 1 or 0."""
+        """Return vectors as base64 of little-endian 4-byte floats, each normalised to length 1, or all zeros."""
         spelt = []
         for vector in vectors:
             numbers = np.asarray(vector, dtype=np.float64)
@@ -59,13 +59,13 @@ class OwnVectors:
 
 
 def texts_at(value: Mapping[str, Any], paths: Sequence[str]) -> tuple[str, ...]:
-    """Return the texts at the paths of an item's value that are not blank, each once."""
+    """Return the distinct texts at paths of an item's value, without blank ones."""
     found = (text for path in paths for text in get_text_at_path(dict(value), path) if text.strip())
     return tuple(dict.fromkeys(found))
 
 
 def likeness(query: str, kept: Sequence[str] | None) -> float | None:
-    """Return the cosine of a query and the nearest of an item's vectors; None without one of the query's length."""
+    """Return the cosine of a query and the nearest vector of an item; None if no vector has the query's length."""
     asked = _read(query)
     cosines = [float(asked @ one) for one in map(_read, kept or ()) if len(one) == len(asked)]
     return max(cosines, default=None)

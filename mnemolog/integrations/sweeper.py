@@ -23,12 +23,12 @@ class Sweeper:
         self._every_seconds = every_seconds
         self._stopping = Event()
         self.done: Future[None] = Future()
-        """Done when the thread has ended."""
+        """A future that is done when the thread has ended."""
         self._thread = Thread(target=self._run, name="mnemolog-sweeper", daemon=True)
         self._thread.start()
 
     def stop(self, timeout: float | None = None) -> bool:
-        """Stop it, and wait for at most `timeout` seconds (None: without limit); return whether it has ended."""
+        """Stop the thread and wait at most `timeout` seconds (None: no limit); return whether it has ended."""
         self._stopping.set()
         self._thread.join(timeout)
         return not self._thread.is_alive()

@@ -1,6 +1,7 @@
-"""The log as this worker uses it: how it is opened, and what happens when it is silent.
+"""The log as this worker uses it: its opening, its encryption and its health.
 
-`connection` opens the log that the settings name and creates its topics. `health.LogWatch` checks regularly whether it
+`connection` opens the log of the settings and creates its topics. `health.LogWatch` checks regularly whether it
 answers, and `deadline.RequestDeadlines` ends the requests that wait for a silent one. `sealing` sets up its encryption,
-and `clear_records` finds unencrypted records in it.
+`word_ids` derives ids from words, and `clear_records` finds unencrypted records. `newest_time` reads the time of its
+newest record, and `private_files` closes its files to others.
 """

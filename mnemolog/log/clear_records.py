@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from schemas.log import TrimmedLog
 
 WRITTEN_HERE: Final = (INBOX.name, LEDGER.name, DEAD_LETTERS.name)
-"""The topics with users' words to which mnemolog alone writes, so that they are in clear only without encryption."""
+"""The topics with users' words to which only mnemolog writes; they are unencrypted only if encryption was off."""
 _READ_RECORDS: Final = 1_000
 
 
 class ClearRecords:
-    """Reads each partition whole once, and after that only where unencrypted records are, and what is new."""
+    """Reads each partition completely once; later only new records, and the range that has unencrypted ones."""
 
     def __init__(self, log: TrimmedLog) -> None:
-        """Take the unsealed log."""
+        """`log` is the unsealed log."""
         self._log = log
         self._known: dict[tuple[str, int], tuple[int, int]] = {}
-        """For each topic and partition the offset it was read up to, and the end of the last unencrypted record."""
+        """By topic and partition, the offset read up to, and the end of the last unencrypted record."""
         self._reading = asyncio.Lock()
-        """Held while the log is read: whoever asks at the same time finds it read."""
+        """Held while the log is read, so that a concurrent caller does not read it again."""
 
     async def topics_of(self, owner: Owner, partition: int) -> list[str]:
         """Return the topics in which an owner's records are unencrypted. Raises LogUnavailable."""

@@ -1,4 +1,4 @@
-"""Opens, closes and prepares the log that the settings name."""
+"""Opens, closes and prepares the log of the settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 async def open_log(settings: Settings, now: Callable[[], datetime] | None = None) -> SqliteLog | KafkaLog:
-    """Open the log; on the embedded engine `now` gives the log's time. Raises LogError."""
+    """Open the log; `now` returns the times that the embedded log records. Raises LogError."""
     if settings.is_embedded:
         _make(settings.data_dir)
         return SqliteLog.open(settings.data_dir.resolve() / "log", now)
@@ -38,19 +38,19 @@ async def open_log(settings: Settings, now: Callable[[], datetime] | None = None
 
 
 def brokers(settings: Settings) -> list[str]:
-    """Return Kafka's brokers as `host:port`."""
+    """Return the addresses of the Kafka brokers as `host:port`."""
     return settings.broker.removeprefix("kafka://").split(",")
 
 
 def broker_url(settings: Settings) -> str:
-    """Return the log's address as Faust spells it."""
+    """Return the URL of the log in Faust's format."""
     if settings.is_embedded:
         return f"sqlite://{quote(str(settings.data_dir.resolve() / 'log'))}"
     return settings.broker.replace(",", ";kafka://")
 
 
 def kafka_security(settings: Settings) -> KafkaSecurity:
-    """Return how to speak to the brokers."""
+    """Return the TLS and SASL options for the Kafka clients."""
     password = settings.kafka_sasl_password
     return KafkaSecurity(
         protocol=settings.kafka_security_protocol,
@@ -71,7 +71,7 @@ def lock_directory(settings: Settings) -> DirectoryLock:
 
 
 def _make(folder: Path) -> None:
-    """Make a folder where there is none. Raises OSError with a sentence."""
+    """Create a folder if it does not exist. Raises OSError with a full sentence."""
     try:
         folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     except OSError as error:
@@ -98,9 +98,9 @@ async def opened_log(settings: Settings) -> AsyncIterator[SqliteLog | KafkaLog]:
 
 
 async def create_topics(log: SqliteLog | KafkaLog, settings: Settings) -> dict[str, int]:
-    """Create the topics that are missing; return how many partitions each has.
+    """Create the missing topics; return the number of partitions of each topic.
 
-    Raises LogError when one has another number of partitions than it should have.
+    Raises LogError if a topic has another number of partitions.
     """
     created = {}
     for topic in TOPICS:
@@ -111,6 +111,6 @@ async def create_topics(log: SqliteLog | KafkaLog, settings: Settings) -> dict[s
 
 
 def retention_of(topic: Topic, settings: Settings) -> timedelta | None:
-    """Return how long a topic's records are kept; None: indefinitely."""
+    """Return how long the records of a topic are kept; None for indefinitely."""
     days = settings.retention_days
     return timedelta(days=days) if topic.expires and days else None

@@ -1,8 +1,8 @@
-"""Deadlines of requests: one that waits for the log is ended soon after the log has fallen silent.
+"""Deadlines of requests: a request that waits for the log ends soon after the log has fallen silent.
 
 The edge gives every request a deadline. It runs only while the log is silent, and is suspended while the request waits
-for something else, such as an embedder or a pause. What is deep inside a request is handed `suspend_deadline` by the
-composition root and knows nothing of requests.
+for something else, such as an embedder or a pause. Code deep inside a request receives `suspend_deadline` from the
+composition root and needs no knowledge of requests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 SILENT_SECONDS: Final = 3.0
-"""How long a request may wait for a log that is silent."""
+"""How long a request may wait for a silent log."""
 
 
 class _Deadline:
@@ -33,19 +33,19 @@ class _Deadline:
         self._waits_since = asyncio.get_running_loop().time()
 
     def update(self, *, log_is_silent: bool) -> None:
-        """Set when the request ends, unless it is ending already."""
+        """Reschedule the end of the request, unless it is already ending."""
         self._log_is_silent = log_is_silent
         runs = log_is_silent and not self._suspensions
         if (runs or self.timeout.when() is not None) and not self.timeout.expired():
             self.timeout.reschedule(self._waits_since + self._seconds if runs else None)
 
     def suspend(self) -> None:
-        """Stop the deadline until `resume`; several may suspend it at the same time."""
+        """Stop the deadline until `resume`. Suspensions may overlap."""
         self._suspensions += 1
         self.update(log_is_silent=self._log_is_silent)
 
     def resume(self) -> None:
-        """Let the deadline run again, from now on."""
+        """End a suspension; after the last one the deadline starts again from now."""
         self._suspensions -= 1
         self._waits_since = asyncio.get_running_loop().time()
         self.update(log_is_silent=self._log_is_silent)
@@ -55,7 +55,7 @@ _CURRENT: ContextVar[_Deadline | None] = ContextVar("deadline of the request", d
 
 
 class _Suspension:
-    """The part of a request in which its deadline does not run. Plain classes: a generator takes twice as long."""
+    """A context in which a request's deadline does not run. It is a class, because a generator takes twice as long."""
 
     def __enter__(self) -> None:
         self._deadline = _CURRENT.get()
@@ -70,7 +70,7 @@ class _Suspension:
 
 
 def suspend_deadline() -> AbstractContextManager[None]:
-    """Suspend the deadline of the request that this runs in, if it has one: it waits for something besides the log."""
+    """Suspend the deadline of the current request, if any, while it waits for something other than the log."""
     return _Suspension()
 
 
@@ -80,46 +80,46 @@ class RequestDeadlines:
     def __init__(self, seconds: float = SILENT_SECONDS) -> None:
         self._seconds = seconds
         self._silence: str | None = None
-        """Why the log counts as silent, None while it answers."""
+        """The reason why the log counts as silent, None while it answers."""
         self._running: set[_Deadline] = set()
 
     @property
     def running(self) -> int:
-        """How many requests have a deadline now."""
+        """The number of requests that have a deadline now."""
         return len(self._running)
 
     def set_silence(self, reason: str | None) -> None:
-        """Take why the log is silent, None when it answers, and start or stop the deadlines of all requests."""
+        """Start the deadlines of all requests because the log is silent, or stop them if `reason` is None."""
         self._silence = reason
         for deadline in self._running:
             deadline.update(log_is_silent=reason is not None)
 
     def enforced(self) -> AbstractAsyncContextManager[None]:
-        """Give what runs inside a deadline. Raises LogUnavailable when it is over."""
+        """Return a context whose body has a deadline. It raises LogUnavailable when the deadline is over."""
         return _Enforced(self)
 
     def begin(self) -> _Deadline:
-        """Return a new deadline, which is told of the log's silence until its `end`."""
+        """Return a new deadline, which follows the silence of the log until `end`."""
         deadline = _Deadline(self._seconds)
         self._running.add(deadline)
         return deadline
 
     def tell(self, deadline: _Deadline) -> None:
-        """Tell a deadline whether the log is silent now."""
+        """Update a deadline with the current silence of the log."""
         deadline.update(log_is_silent=self._silence is not None)
 
     def end(self, deadline: _Deadline) -> None:
-        """Tell a deadline nothing more."""
+        """Stop updating a deadline."""
         self._running.discard(deadline)
 
     @property
     def reason(self) -> str:
-        """Why a deadline is over."""
+        """The message of the error when a deadline is over."""
         return f"{self._silence or 'the log did not answer'}: try again"
 
 
 class _Enforced:
-    """The part of a request that has a deadline."""
+    """A context whose body has a deadline."""
 
     _deadline: _Deadline
     _token: Token[_Deadline | None]

@@ -1,4 +1,4 @@
-"""The health of the log: whether the partitions held here answer, asked again and again."""
+"""The health of the log: periodic checks whether the partitions held here answer."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog")
 LOOK_EVERY_SECONDS: Final = 1.0
 ANSWER_SECONDS: Final = 3.0
-"""A partition that has not answered for so long is silent."""
+"""The time without an answer after which a partition counts as silent."""
 ASKED_AT_ONCE: Final = 16
-"""Partitions asked in one look; with more they take turns."""
+"""The partitions checked in one look; if there are more, they take turns."""
 
 
 class LogWatch:
-    """Asks the partitions held here for their ends, and starts the deadlines of requests when one is silent.
+    """Reads the ends of the partitions held here, and starts the deadlines of requests if one is silent.
 
-    A request is answered with 503 at the latest ANSWER_SECONDS + LOOK_EVERY_SECONDS after the log has fallen silent,
-    or SILENT_SECONDS after it was sent. One that does not need a silent partition is answered as usual: it is done
-    before its deadline, or its deadline is suspended.
+    A waiting request is answered with 503 at the latest ANSWER_SECONDS + LOOK_EVERY_SECONDS after the log has fallen
+    silent, or SILENT_SECONDS after it was sent. A request that does not need a silent partition is answered as usual,
+    because it finishes before its deadline or suspends it.
     """
 
     def __init__(self, deadlines: RequestDeadlines, answer_seconds: float = ANSWER_SECONDS) -> None:
         self.away: str | None = None
-        """Why the log counts as away: no partition asked has answered."""
+        """The reason why the log counts as away, when no checked partition answers; else None."""
         self._deadlines = deadlines
         self._answer_seconds = answer_seconds
         self._first = 0
-        """The place of the next partition to ask, where they take turns."""
+        """The place of the next partition to check, if they take turns."""
 
     async def run(self, watched: Log, shards: Shards) -> None:
-        """Look until cancelled."""
+        """Look every LOOK_EVERY_SECONDS until cancelled."""
         while True:
             await self.look(watched, shards.held() or [0])
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
     async def look(self, watched: Log, partitions: list[int]) -> None:
-        """Ask some of the partitions for their ends, and tell the deadlines whether one is silent."""
+        """Read the ends of some partitions, and update the deadlines according to whether one is silent."""
         first = self._first % len(partitions)
         asked = list(chain(partitions[first:], partitions[:first]))[:ASKED_AT_ONCE]
         self._first += len(asked)
@@ -60,7 +60,7 @@ class LogWatch:
         self._deadlines.set_silence(troubles[0] if troubles else None)
 
     async def _trouble(self, watched: Log, partition: int) -> str | None:
-        """Return why a partition counts as silent, None when it answers."""
+        """Return the reason why a partition counts as silent, None if it answers."""
         began = time.monotonic()
         try:
             async with asyncio.timeout(self._answer_seconds):

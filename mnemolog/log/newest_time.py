@@ -1,4 +1,4 @@
-"""The time of the log's newest record, by which a worker's clock is judged at its start."""
+"""The time of the log's newest record, with which a worker's clock is compared at its start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def newest_time(log: SqliteLog | KafkaLog) -> datetime | None:
-    """Return the time of the newest record, on Kafka of the inboxes, where ticks arrive; None without any."""
+    """Return the time of the newest record, or None without records; on Kafka, of the inboxes, which receive ticks."""
     if isinstance(log, SqliteLog):
         return log.newest_time()
     times = []

@@ -1,4 +1,4 @@
-"""Private files: only mnemolog's user can open what it writes, what an older version left open included."""
+"""Private files: only mnemolog's user can open its files, including those that an older version left open to others."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ UMASK: Final = 0o077
 OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 FOLDER_MODE: Final = 0o700
 OURS: Final = ("log", "shards", "keys", "faust", "registry.json", "registry.new")
-"""What mnemolog creates in a data directory. Everything else there belongs to others, and is not touched."""
+"""The names that mnemolog creates in a data directory. Everything else there belongs to others, and is not touched."""
 
 
 def create_privately() -> None:
-    """Let this process, and those that it starts, create files and folders that only its user can open.
+    """Make this process, and those that it starts, create files and folders that only its user can open.
 
-    SQLite creates the files beside a database by itself, with the mode of the database: the umask reaches them all.
+    The umask also covers the extra files that SQLite creates for a database, with the database's mode.
     """
     os.umask(UMASK)
 
 
 def find_open(folder: Path) -> list[Path]:
-    """Return what others than its user can open: the data directory, and what mnemolog has made in it.
+    """Return the paths that other users can open: the data directory, and the files of mnemolog in it.
 
-    Links are not followed. The directory itself counts where it is this user's and holds nothing but ours: a volume's
-    root belongs to the cluster, and what lies in it is closed all the same.
+    Links are not followed. The directory itself counts only if this user owns it and it contains nothing but
+    mnemolog's files: the root of a volume belongs to the cluster, but the files in it are closed nevertheless.
     """
     return [path for path in _ours(folder) if _is_open(path)]
 
 
 def close_to_others(folder: Path) -> int:
-    """Take away the permissions of others from what `find_open` finds; return from how many. Raises OSError."""
+    """Remove the permissions of others from the paths of `find_open`; return their number. Raises OSError."""
     found = find_open(folder)
     closed = 0
     for path in found:
         try:
             path.chmod(stat.S_IMODE(path.lstat().st_mode) & ~OTHERS)
         except FileNotFoundError:
-            continue  # a file beside a database, gone with its last reader
+            continue  # an extra file of a database, removed with its last reader
         closed += 1
     return closed
 

@@ -49,7 +49,7 @@ SWITCHED_OFF: Final = (
 
 @dataclass(frozen=True, slots=True)
 class KeyedLog:
-    """The unsealed log, and the keys on it."""
+    """The unsealed log and its keys."""
 
     log: TrimmedLog
     keys: UserKeys
@@ -57,7 +57,7 @@ class KeyedLog:
 
 @dataclass(frozen=True, slots=True)
 class Sealing:
-    """The encrypted log, read and written in clear, and its keys."""
+    """The encrypted log, which callers read and write in clear, and its keys."""
 
     log: SealedLog
     keys: UserKeys
@@ -67,8 +67,8 @@ class Sealing:
 async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str], None]) -> Sealing:
     """Read or create the keys of the installation, and unlock its files. Its topics must exist.
 
-    Raises KeysUnusable, KeysMissing or MasterKeyUnknown, which say what to do, and LogUnavailable. Nothing was changed
-    then.
+    Raises KeysUnusable, KeysMissing or MasterKeyUnknown, whose messages say what to do, and LogUnavailable. In these
+    cases nothing was changed.
     """
     seals = settings.encrypts
     masters = await _masters(settings, inner, seals=seals)
@@ -90,7 +90,7 @@ async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str
 
 
 async def unlock_files(settings: Settings) -> None:
-    """Unlock the encrypted files of a data directory that no worker uses; create nothing.
+    """Unlock the encrypted files of a data directory that no worker uses, without creating anything.
 
     Raises KeysUnusable, KeysMissing, MasterKeyUnknown, LogError.
     """
@@ -119,16 +119,16 @@ def given_keys(settings: Settings) -> MasterKeys | None:
 
 
 def source_of_keys(settings: Settings) -> str:
-    """Return what the master keys are read from: a variable, or a file."""
+    """Return the name of the variable, or the path of the file, that the master keys are read from."""
     if settings.master_key is not None:
         return "MNEMOLOG_MASTER_KEY"
     return str(settings.master_key_file or file_of(settings.data_dir))
 
 
 async def read_user_keys(settings: Settings, inner: Log) -> UserKeys:
-    """Read the data keys of a log whose topics exist, and create none.
+    """Read the data keys of a log whose topics exist, without creating any.
 
-    Raises KeysUnusable, KeysMissing or MasterKeyUnknown where the master keys are not those of this log.
+    Raises KeysUnusable, KeysMissing or MasterKeyUnknown if the master keys do not belong to this log.
     """
     keys = UserKeys(inner, await _own_masters(settings, inner))
     await keys.follow()
@@ -136,7 +136,7 @@ async def read_user_keys(settings: Settings, inner: Log) -> UserKeys:
 
 
 async def _own_masters(settings: Settings, inner: Log) -> MasterKeys | None:
-    """Return the given master keys. Raises KeysMissing where there are none, and the log has keys."""
+    """Return the given master keys. Raises KeysMissing if there are none but the log has data keys."""
     found = given_keys(settings)
     if found is None and settings.encrypts and await inner.end(KEYS.name, 0):
         raise KeysMissing(MISSING.format(await _newest_kek_id(inner)))

@@ -21,15 +21,15 @@ UNKEYED: Final = (
     "hashes of words, by which guesses at the words can be checked"
 )
 _PURPOSE = "ids of turns"
-"""Ids of turns came first; the name must stay, or they would change."""
+"""The purpose of the derived key, named after its first use; another name would change the ids."""
 
 
 class WordIds:
     """Derives the same id from the same words in the same place, on every worker, also after a rotation of master keys.
 
-    With `ENCRYPTION=strict` a secret key goes in, so ids, and with them digests, differ between installations. An
-    installation that already has turns or commands keeps unkeyed ids: otherwise sending a whole context or a file again
-    would store everything twice.
+    With `ENCRYPTION=strict` the ids depend on a secret key, so ids, and with them digests, differ between
+    installations. An installation that already has turns or commands keeps unkeyed ids; otherwise a history or a file
+    that is sent again would be stored twice.
     """
 
     def __init__(self, keys: UserKeys) -> None:
@@ -48,12 +48,12 @@ class WordIds:
         await self._keys.make([IDS])
 
     def derive(self, kind: str, *cause: object) -> str:
-        """Return the id of a turn or a line: of its kind, place and words, and which occurrence of them it is."""
+        """Return the id of a turn or a line, derived from its kind, place, words and number of occurrence."""
         key = self._secret()
         return derived_id(kind, *cause) if key is None else derived_id(kind, _hash(key, "\x1f".join(map(str, cause))))
 
     def hide(self, name: str) -> str:
-        """Return a name that may consist of words, or be derived from some; where there is a key, its keyed hash."""
+        """Return the keyed hash of a name that may contain words, or the name itself if there is no key."""
         key = self._secret()
         return name if key is None else _hash(key, f"name\x1f{name}")
 

@@ -1,7 +1,7 @@
-"""Publishing: how observations come into the log, each of them once.
+"""Publishing: appends observations to the log, each exactly once.
 
-The routes call `router.PublishRouter`. It sends each event to the worker that has its user, and all events of a request
-are appended, or none. There `publisher.Publisher` compares the events with those in the log and appends the new ones;
-`recent_events` keeps those that it has appended and no shard has folded yet. `states.EventStates` says how far events
-have come, and waits for them.
+The routes call `router.PublishRouter`. It sends each event to the worker that holds its user, and appends either all
+events of a request or none. At that worker `publisher.Publisher` compares the events with those in the log and appends
+the new ones; `recent_events` keeps appended events until a shard has folded them. `states.EventStates` returns the
+states of events, and waits for final ones. `utterances` identifies messages that have no id.
 """

@@ -1,4 +1,4 @@
-"""The publisher: compares events with those that the log holds, and appends the new ones."""
+"""The publisher: compares events with those in the log, and appends the new ones."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from schemas.messages.observations import Observation
 
     Accepted: TypeAlias = dict[EventName, tuple[bytes, Position]]
-    """Digest and position of events that the log holds."""
+    """The digests and positions of events in the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedEvent:
-    """An event that the log holds."""
+    """An event in the log."""
 
     event_id: str
     position: Position
     is_new: bool = True
-    """Whether it was not accepted before."""
+    """Whether this request appended it."""
 
 
 class Conflict(Exception):
@@ -52,7 +52,7 @@ class Conflict(Exception):
 
 
 def topic_of(message: Observation) -> Topic:
-    """Return the topic that an observation travels on."""
+    """Return the topic of an observation."""
     match message:
         case TurnRecorded() | SessionEnded():
             return CONVERSATIONS
@@ -74,7 +74,7 @@ def headers_of(message: Observation) -> tuple[tuple[str, bytes], ...]:
 
 
 def record_of(message: Observation, partition: int) -> NewRecord:
-    """Return an observation as it is appended to its owner's partition."""
+    """Return the record of an observation for its owner's partition."""
     value = codec.encode_cached(message)  # the shard folds it next, and observe reads it
     owner = message.envelope.owner
     return NewRecord(
@@ -83,7 +83,7 @@ def record_of(message: Observation, partition: int) -> NewRecord:
 
 
 class Publisher:
-    """Appends new events. It returns when the log has acknowledged them: there is no queue in memory."""
+    """Appends new events. Calls return when the log has acknowledged the events; there is no queue in memory."""
 
     def __init__(
         self,
@@ -93,10 +93,10 @@ class Publisher:
         *,
         is_log_here: bool = False,
     ) -> None:
-        """Take the log and the shards of this worker.
+        """Use the log and the shards of this worker.
 
-        `priority` is entered with the number of events while they are appended; agents give way to it meanwhile.
-        `is_log_here`: the log's ends are known without asking another process.
+        `priority` is entered with the number of events while they are appended; agents give way meanwhile.
+        `is_log_here` is whether the ends of the log are known without a request to another process.
         """
         self._is_log_here = is_log_here
         self._log = log
@@ -109,11 +109,11 @@ class Publisher:
     async def publish(
         self, messages: Sequence[Observation], conversation: Conversation | None = None
     ) -> list[AcceptedEvent]:
-        """Append what is new; an event that was accepted before answers with its first position.
+        """Append the new events; return all, those that were accepted before with their first positions.
 
-        The messages of a conversation get the ids that they have in the log, or are to have.
+        The messages of a conversation get the ids of the same turns in the log, or new ones.
 
-        Raises Conflict, and then nothing was appended; LogUnavailable.
+        Raises Conflict, in which case nothing was appended, and LogUnavailable.
         """
         partitions = self._partitions(messages)
         with self._priority(len(messages)):
@@ -142,19 +142,19 @@ class Publisher:
 
     @asynccontextmanager
     async def _exclusive(self, partitions: Iterable[int]) -> AsyncIterator[None]:
-        """Keep other requests from publishing to these partitions, once all that the log holds there is folded.
+        """Lock these partitions against other requests, after folding everything that the log holds in them.
 
-        Partitions are locked in ascending order, so that two requests cannot wait for each other.
+        Partitions are locked in ascending order, so that two requests cannot deadlock.
         """
         async with AsyncExitStack() as stack:
             wanted = sorted(set(partitions))
             for partition in wanted:
                 await stack.enter_async_context(self._locks[partition])
             places = [(topic.name, each) for each in wanted for topic in INPUTS]
-            if self._is_log_here:  # a task for each would take longer than all of them
+            if self._is_log_here:  # tasks would take longer than the folds
                 for place in places:
                     await self._fold_foreign(*place)
-            else:  # each asks the broker for an end, and one after the other they take a loop's turn each
+            else:  # each requests an end from the broker, so they run concurrently
                 await asyncio.gather(*(self._fold_foreign(*place) for place in places))
             yield
 
@@ -166,7 +166,7 @@ class Publisher:
         accepted: Accepted,
         new: dict[EventName, int],
     ) -> list[AcceptedEvent]:
-        """Append the new events, and note that they are not folded yet."""
+        """Append the new events, and record that they are not folded yet."""
         records = [record_of(messages[place], partitions[place]) for place in new.values()]
         appended = await self._log.append(records) if records else []
         positions = {name: position for name, (_, position) in accepted.items()}
@@ -176,7 +176,7 @@ class Publisher:
         return [AcceptedEvent(name[1], positions[name], name in new) for name in names]
 
     def _accepted(self, names: Sequence[EventName], partitions: Sequence[int]) -> Accepted:
-        """Return digest and position of those events that were accepted before."""
+        """Return the digest and the position of each event that was accepted before."""
         accepted: Accepted = {}
         folded: defaultdict[int, list[EventName]] = defaultdict(list)
         for name, partition in zip(names, partitions, strict=True):
@@ -190,16 +190,16 @@ class Publisher:
         return accepted
 
     async def _fold_own(self, owner: Owner) -> None:
-        """Fold what was appended here, where some of it is an owner's."""
+        """Fold the turns that were appended here, if some belong to the owner."""
         partition = self._shards.partition(owner)
         if self._unfolded.holds(partition, owner):
             end = await self._log.end(CONVERSATIONS.name, partition)
             await self._shards.up_to(CONVERSATIONS.name, partition, end)
 
     async def _fold_foreign(self, topic: str, partition: int) -> None:
-        """Fold what the log holds beyond the shard, unless all of it was appended here. Raises what folding raises.
+        """Fold the records beyond the shard's offset, unless all were appended here. Raises any error of folding.
 
-        A shard that cannot fold accepts nothing more: what it would have to fold later only grows.
+        A shard that cannot fold accepts no more events, because its backlog would only grow.
         """
         end = await self._log.end(topic, partition)
         shard = self._shards.at(partition)
@@ -218,7 +218,7 @@ def _select_new(
     accepted: Accepted,
     unnamed: frozenset[int] = frozenset(),
 ) -> dict[EventName, int]:
-    """Return the place of each event that is new. Raises Conflict, but for `unnamed` places: ids that nobody gave."""
+    """Return the place of each new event. Raises Conflict, except for `unnamed` places, whose ids were derived."""
     conflicts: dict[int, Position | None] = {}
     new: dict[EventName, int] = {}
     for place, (name, message) in enumerate(zip(names, messages, strict=True)):

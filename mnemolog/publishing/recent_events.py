@@ -1,7 +1,7 @@
 """Events that this worker has appended to the input topics and that its shards have not folded yet.
 
-An event must be compared with everything that the log holds, and folding takes longer than appending. A worker knows
-without folding what it appended itself, so a request need not wait for the fold of the one before.
+An event must be compared with the whole log, and folding takes longer than appending. A worker knows the events that it
+appended itself without folding them, so a request need not wait until the events of the previous one are folded.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     EventName: TypeAlias = tuple[Owner, str]
     """An owner and the id of an event."""
     Appended: TypeAlias = tuple[bytes, Position]
-    """Digest and position."""
+    """The digest and the position of an appended event."""
 
 MOST_EVENTS: Final = 4_000
-"""Kept of one topic's partition; a request that comes then waits for the fold."""
+"""The events kept for one partition of a topic; a request beyond them waits for the fold."""
 
 
 @dataclass(slots=True)
@@ -35,31 +35,31 @@ class _Run:
 
 
 class Unfolded:
-    """For each partition of an input topic, the last run of records that were all appended here."""
+    """The last run of records that were all appended here, for each partition of an input topic."""
 
     def __init__(self) -> None:
         self._runs: dict[tuple[str, int], _Run] = {}
 
     def add(self, name: EventName, digest: bytes, position: Position) -> None:
-        """Add an event that the log has acknowledged; events come in the order of their offsets."""
+        """Add an event that the log has acknowledged. Call it in the order of the offsets."""
         key = (position.topic, position.partition)
         run = self._runs.get(key)
-        if run is None or run.end != position.offset:  # another producer's record is between
+        if run is None or run.end != position.offset:  # there is a record of another producer in between
             run = self._runs[key] = _Run(position.offset, position.offset)
         run.end += 1
         run.events[name] = (digest, position)
         run.owners.add(name[0])
 
     def holds(self, partition: int, owner: Owner) -> bool:
-        """Return whether a run of the partition has events of an owner."""
+        """Return whether a run of the partition contains events of an owner."""
         runs = (self._runs.get((topic.name, partition)) for topic in INPUTS)
         return any(run is not None and owner in run.owners for run in runs)
 
     def bridges(self, topic: str, partition: int, folded: int, end: int) -> bool:
-        """Return whether nothing from `folded` to `end` has to be folded, because all of it was appended here.
+        """Return whether no record from `folded` to `end` needs folding, because all of them were appended here.
 
-        If it was not, or if there is nothing to fold, the run is forgotten: what another producer appended may be the
-        first record of an event that was appended here too, and only the fold can tell.
+        Otherwise, or if there is nothing to fold, the run is dropped: a record of another producer may be the first of
+        an event that was appended here too, which only folding can show.
         """
         run = self._runs.get((topic, partition))
         if (
@@ -74,7 +74,7 @@ class Unfolded:
         return folded >= end
 
     def get(self, partition: int, name: EventName) -> Appended | None:
-        """Return digest and position of an event that is in a run of the partition."""
+        """Return the digest and the position of an event in a run of the partition, or None."""
         for topic in INPUTS:
             run = self._runs.get((topic.name, partition))
             if run is not None and name in run.events:

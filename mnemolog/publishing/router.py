@@ -1,4 +1,4 @@
-"""The publish router: each worker publishes its own users' events; a request's events are all appended, or none."""
+"""The publish router: each worker publishes its own users' events; a request is appended whole or not at all."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     Items: TypeAlias = list[dict[str, Any]]
 
 MARGIN_SECONDS: Final = 30.0
-"""Extra seconds to wait for another worker, beyond its own time-out."""
+"""The extra time-out of a request to another worker, beyond the caller's wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Where the log has each event, with its state if the caller waits, and whether all states are final."""
+    """The position of each event, with its state if the caller waits, and whether all states are final."""
 
     items: Items
     is_final: bool
 
 
 class PublishRouter:
-    """Sends each event to the worker that owns its user."""
+    """Sends each event to the worker that holds its user."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class PublishRouter:
         *,
         suspend_deadline: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
-        """Take what publishes here, and the other workers.
+        """Publish through `publisher` here, and through `peers` at other workers.
 
         `suspend_deadline` is entered while a caller waits for something other than the log of this worker.
         """
@@ -66,11 +66,11 @@ class PublishRouter:
     ) -> Published:
         """Publish events of any users; wait at most `wait` seconds until all are in a final state.
 
-        Those of a conversation are one user's, and get their ids where they are appended. All name the key that the
-        request was sent with.
+        The events of a conversation belong to one user, and get their ids at the worker that appends them. All events
+        name the key of the request.
 
-        Raises Conflict or RecordTooLarge, and then nothing was appended; NotHeld, PeerUnavailable or LogUnavailable,
-        and then some events may have been: send all again, and each counts once.
+        Raises Conflict or RecordTooLarge, in which case nothing was appended. Raises NotHeld, PeerUnavailable or
+        LogUnavailable, in which case some events may have been appended: send all again, and each counts once.
         """
         by = callers_key()
         events = [event if event.envelope.by == by else _sent_with(by, event) for event in events]
@@ -101,7 +101,7 @@ class PublishRouter:
         if not wait:
             return Published(items, is_final=False)
         names = [(event.envelope.owner, one.event_id) for event, one in zip(events, accepted, strict=True)]
-        # Nothing has been extracted yet of what was appended a moment ago.
+        # Events that were just appended have not been extracted yet.
         is_just_begun = any(one.is_new and is_extractable(event) for one, event in zip(accepted, events, strict=True))
         states = await self._states.finished(names, wait, is_just_begun=is_just_begun)
         ids: dict[Owner, list[str]] = {}
@@ -116,11 +116,11 @@ class PublishRouter:
         return Published(with_states, is_final)
 
     async def check_here(self, events: Sequence[Observation]) -> None:
-        """Raise Conflict if events of users of this worker would be refused now. Raises NotHeld, LogUnavailable."""
+        """Raise Conflict if publishing these events would do so now. Raises NotHeld, LogUnavailable."""
         await self._publisher.check(events)
 
     async def _check_at(self, url: str | None, events: Sequence[Observation], places: Sequence[int]) -> None:
-        """Check the events at some places of a request, at the worker that has their users."""
+        """Check the events at some places of a request, at the worker that holds their users."""
         selected = [events[place] for place in places]
         for event in selected:
             check_size(record_of(event, self._shards.partition(event.envelope.owner)))
@@ -138,12 +138,12 @@ class PublishRouter:
         wait: float,
         conversation: Conversation | None,
     ) -> Published:
-        """Publish the events at some places of a request, at the worker that has their users."""
+        """Publish the events at some places of a request, at the worker that holds their users."""
         selected = [events[place] for place in places]
         if url is None:
             with _conflicts_at(places):
                 return await self.publish_here(selected, wait, conversation)
-        # The other worker ends by itself what waits for its log; here only the caller's wait is waited for.
+        # The other worker enforces the deadline of its own log; here only the caller's wait counts.
         with self._suspend_deadline() if wait else nullcontext():
             return await self._ask(url, selected, places, wait, conversation)
 
@@ -157,9 +157,9 @@ class PublishRouter:
         *,
         only_check: bool = False,
     ) -> Published:
-        """Ask another worker to publish, or only to check. Raises Conflict with places of the request."""
+        """Publish events at another worker, or only check them. Raises Conflict with places of the request."""
         messages = [b64encode(codec.encode(event)).decode() for event in events]
-        tenant = events[0].envelope.tenant  # a request is of one
+        tenant = events[0].envelope.tenant  # a request belongs to one tenant
         body: dict[str, Any] = {"tenant": tenant, "messages": messages, "wait": wait, "only_check": only_check}
         if conversation is not None:
             body["conversation"] = asdict(conversation) | {"sent_at": conversation.sent_at.isoformat()}
@@ -170,13 +170,13 @@ class PublishRouter:
 
 
 def _sent_with(key: str | None, event: Observation) -> Observation:
-    """Return an event that names the key that it was sent with."""
+    """Return an event with the id of the key that sent it."""
     return replace(event, envelope=replace(event.envelope, by=key))
 
 
 @contextmanager
 def _conflicts_at(places: Sequence[int]) -> Iterator[None]:
-    """Translate the places in a Conflict of some of a request's events into those of the whole request."""
+    """Translate the places of a Conflict from a part of a request to the whole request."""
     try:
         yield
     except Conflict as conflict:

@@ -1,4 +1,4 @@
-"""States of events: how far each has come from its acceptance to what it led to, read from log and shards."""
+"""States of events: the progress of each from its acceptance to its outcome, read from the log and the shards."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 FINAL: Final = ("remembered", "nothing", "rejected", "dead")
 UNDECIDED: Final = ("extracted", "dead")
-"""States about which a dead letter may say more than the ledger."""
+"""The states that a newer dead letter may change."""
 POLL_SECONDS: Final = 0.02
 LONGEST_POLL_SECONDS: Final = 0.2
-"""Pauses between looks double up to this: decisions are reported, and only events without one must be looked for."""
+"""The longest pause between looks; they double up to it, because only events without a decision need to be polled."""
 FEW_EVENTS: Final = 16
 PAUSE_FACTOR: Final = 9
-"""After a look at more events the pause is at least this many times as long as the look took."""
+"""The least pause after a look at more than FEW_EVENTS, as a multiple of the time that the look took."""
 
 
 REMINDER_ASKED: Final = "it asks for a reminder, which is no memory: schedule it by POST /v1/users/{user_id}/reminders"
@@ -47,12 +47,12 @@ ERASED: Final = "it was erased with a memory, and nothing that has its id is kep
 
 @contextmanager
 def untold(_owners: Collection[Owner]) -> Iterator[asyncio.Event]:
-    """Return an event that is never set."""
+    """Yield an event that is never set."""
     yield asyncio.Event()
 
 
 class EventStates:
-    """Reports how far the events of this worker's users have come."""
+    """Returns the states of the events of this worker's users."""
 
     def __init__(
         self,
@@ -65,10 +65,10 @@ class EventStates:
         settled: Callable[[Collection[Owner]], AbstractContextManager[asyncio.Event]] = untold,
         suspend_deadline: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
-        """Take what the states are read from; `redaction_of` returns what is redacted in words to an agent.
+        """Read states from the log and the shards; `redaction_of` returns the redaction of a tenant and an agent.
 
-        `settled` reports the decisions of users, as `Remember.settled` does. `suspend_deadline` is entered while a
-        caller waits for something other than the log.
+        `settled` reports the decisions of users, like `Remember.settled`. `suspend_deadline` is entered while a caller
+        waits for something other than the log.
         """
         self._settled = settled
         self._log = log
@@ -87,12 +87,12 @@ class EventStates:
         with_redactions: bool = True,
         with_erased: bool = False,
     ) -> dict[str, dict[str, Any]]:
-        """Return how far each event of an owner has come; those never accepted are left out. Raises NotHeld.
+        """Return the states of an owner's events, without those that were never accepted. Raises NotHeld.
 
-        Erased events are left out too, unless `with_erased`: a caller that has just sent one again must learn of it.
+        Erased events are left out too, unless `with_erased` is set for a caller that has just sent one again.
 
-        If some agents are given, events not said to one of them are left out. A caller that looks often has redactions
-        counted, and reasons read from the words, only for events in a final state.
+        With `agents`, only events of these agents are returned. Without `with_redactions`, for frequent calls, the
+        redactions and the reasons that depend on the text are computed only for final states.
         """
         held = self._shards.resolve(owner)
         for topic in INPUTS:
@@ -130,7 +130,7 @@ class EventStates:
                 "redacted": self._redacted(held, accepted[event_id]) if is_told else {},
                 "position": str(accepted[event_id].position),
             }
-        if agents is None:  # it is not known to whom the others were said
+        if agents is None:  # the agents of the others are unknown
             without = [event_id for event_id in event_ids if event_id not in states]
             states |= self._without_record(held, without, with_erased=with_erased)
         return states
@@ -147,15 +147,15 @@ class EventStates:
         return ended
 
     async def wait(self, events: Sequence[tuple[Owner, str]], seconds: float) -> bool:
-        """Wait until all events are in a final state, or the time is over; return whether they are."""
+        """Wait up to `seconds` until all events are in a final state; return whether they are."""
         return len(await self.finished(events, seconds)) == len(set(events))
 
     async def finished(
         self, events: Sequence[tuple[Owner, str]], seconds: float, *, is_just_begun: bool = False
     ) -> dict[tuple[Owner, str], dict[str, Any]]:
-        """Wait until all events are in a final state, or the time is over; return those states, as each was found.
+        """Wait up to `seconds` until all events are in a final state; return the final states, as first seen.
 
-        `is_just_begun`: they cannot all be in one yet, so the first look comes when something happens.
+        With `is_just_begun` they cannot all be final yet, so the first look waits for a decision or a pause.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
@@ -166,7 +166,7 @@ class EventStates:
         with self._settled({owner for owner, _ in pending}) as settled:
             while True:
                 began = loop.time()
-                # While one is being extracted they are not all final, unless a decision is reported.
+                # While an event is being extracted, not all are final, unless a decision is reported.
                 is_all = settled.is_set() or began >= until
                 is_early = (is_just_begun and self._memorizes) or any(self._pending.has(*event) for event in pending)
                 is_just_begun = False
@@ -178,7 +178,7 @@ class EventStates:
                     return finished
                 looked = loop.time() - began
                 with self._suspend_deadline():
-                    if len(pending) > FEW_EVENTS:  # a look takes time from the agents that work
+                    if len(pending) > FEW_EVENTS:  # a look takes time away from the agents
                         await asyncio.sleep(PAUSE_FACTOR * looked)
                     try:
                         async with asyncio.timeout(min(pause, max(0.0, until - loop.time()))):
@@ -187,7 +187,7 @@ class EventStates:
                         pause = min(LONGEST_POLL_SECONDS, 2 * pause)
 
     async def _final(self, events: Sequence[tuple[Owner, str]]) -> dict[tuple[Owner, str], dict[str, Any]]:
-        """Return the states of those events that are in a final one."""
+        """Return the states of the events whose state is final."""
         by_owner: defaultdict[Owner, list[str]] = defaultdict(list)
         for owner, event_id in events:
             by_owner[owner].append(event_id)
@@ -217,7 +217,7 @@ class EventStates:
     def _redacted(self, held: Held, seen: Seen) -> dict[str, int]:
         """Return how often each kind of thing was redacted when an event came in, by its mark.
 
-        For an event from Kafka: what the redaction in force now keeps from being extracted.
+        For an event from Kafka, returns what the current redaction keeps from extraction.
         """
         if seen.kind == SessionEnded.__name__:
             return {}
@@ -240,7 +240,7 @@ class EventStates:
 
 
 def _ended(event_id: str, state: str, reason: str) -> dict[str, Any]:
-    """Return the state of an event that led to nothing and has no known record."""
+    """Return the state of an event that led to no memory and has no known record."""
     return {
         "event_id": event_id,
         "state": state,

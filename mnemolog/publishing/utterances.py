@@ -1,15 +1,16 @@
-"""Utterances: messages without an id of their own, and whether one was sent again or its words were said again.
+"""Utterances: messages without an id, and whether a message was sent again or its words were said again.
 
-A client may send the whole history with each message, or only the newest messages, and may repeat a request that had
-no answer. All three are told from the log alone, so every worker tells them alike, also after a restart:
+A client may send the whole history with each message, or only the newest messages, and may repeat a request that was
+not answered. The log alone distinguishes these cases, so every worker decides alike, also after a restart:
 
-* A request of several messages that begins as its session begins is the history once more, and so is one that goes on
-  behind the session's newest turn. What the session holds of it is known, and the rest is new.
-* A request with the Idempotency-Key of a former one is that one, repeated. Without a key it is, if it says what the
-  session's newest turns say, comes within `RESEND_SECONDS` with the same body, and nothing of it was forgotten.
-* Any other request is new as a whole: its words were said again.
+* A request of several messages that starts like its session is the history sent again, and so is one that continues
+  after the session's newest turn. Its messages that are in the session are known, and the rest are new.
+* A request with the Idempotency-Key of an earlier one repeats that one. Without a key, a request is a repeat if it
+  equals the session's newest turns, arrives within `RESEND_SECONDS` with the same body, and none of its memories was
+  forgotten.
+* Any other request is entirely new: its words were said again.
 
-A message with a time is known by its words and its time, and nothing has to be told apart.
+A message with a time is identified by its words and its time, so this distinction is not needed.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ if TYPE_CHECKING:
     from schemas.messages.observations import Observation
 
     Met: TypeAlias = list["SaidTurn | None"]
-    """The turn of the session that each message of a request is, None where it is a new one."""
+    """The turn of the session that each message of a request matches, None for a new message."""
 
 RESEND_SECONDS: Final = 60.0
-"""Clients give up on an answer, and ask again, within half a minute."""
+"""The time within which a request can be a repeat; clients time out and retry within half a minute."""
 MOST_SINCE: Final = 50
-"""Turns in equal words among which that of a repeated request is looked for."""
+"""The newest turns with equal words that are searched for a repeated request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,25 +49,25 @@ class Utterance:
     """A message of a request."""
 
     first: str
-    """The id of the first one in these words, in this session."""
+    """The id of the first utterance with these words in the session."""
     own: str
-    """The id of the one that has as many before it as this one has in the request."""
+    """The id for its place within the equal utterances of the request."""
     former: str | None = None
-    """The id that it had before times and names went into ids."""
+    """Its id by the older rule, which did not include times and names."""
     is_exact: bool = False
-    """Its id says which one it is: it was given, or derived from the time too."""
+    """Whether the id identifies one utterance, because it was given or its time is part of it."""
     is_given: bool = False
     """The caller gave the id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """What names the messages of a request: an utterance for each of its turns, which come first among its events."""
+    """The utterances of a request: one for each of its turns, which are the first of its events."""
 
     utterances: Sequence[Utterance]
     sent_at: datetime
     request_id: str | None = None
-    """Derived from the Idempotency-Key."""
+    """An id derived from the Idempotency-Key; None without one."""
 
     @property
     def unnamed(self) -> frozenset[int]:
@@ -80,10 +81,10 @@ def met(
     ends: SessionEnds,
     is_repeated: Callable[[Sequence[SaidTurn]], bool],
 ) -> Met:
-    """Return the turns of the session that a request's messages are, in place of those that are new.
+    """Return the turn of the session that each message of a request matches, None for new messages.
 
-    `said` has the turns in the words of each `first` id, oldest first; `is_repeated` says of known turns whether the
-    request that brought them is repeated.
+    `said` maps each `first` id to the turns with those words, oldest first. `is_repeated` returns whether the request
+    that published the given turns is being repeated.
     """
     onward = _matched(utterances, said)
     if not any(onward) or _begins(onward, ends):
@@ -96,12 +97,12 @@ def met(
 
 
 def _exact(utterances: Sequence[Utterance], turns: Met) -> Met:
-    """Return the turns whose ids say that they are the very ones."""
+    """Return the turns of exact utterances, None for the others."""
     return [turn if one.is_exact else None for one, turn in zip(utterances, turns, strict=True)]
 
 
 def _behind(utterances: Sequence[Utterance], said: Mapping[str, Sequence[SaidTurn]], ends: SessionEnds) -> int:
-    """Return how many messages come up to the newest turn of the session: there most of those before it agree too."""
+    """Return how many messages lead up to the session's newest turn, by the longest run that ends there and matches."""
     words = {turn.event_id: first for first, turns in said.items() for turn in turns}
     session, request = [words.get(event_id) for event_id in ends.newest], [one.first for one in utterances]
     best, longest = 0, 0
@@ -114,13 +115,13 @@ def _behind(utterances: Sequence[Utterance], said: Mapping[str, Sequence[SaidTur
 
 
 def _matched(utterances: Sequence[Utterance], said: Mapping[str, Sequence[SaidTurn]], *, backward: bool = False) -> Met:
-    """Return the turn for each utterance, those in equal words in their order, counted from either end."""
+    """Return the turn of each utterance; equal ones are paired with turns in order, counted from either end."""
     if backward:
         utterances, said = utterances[::-1], {first: turns[::-1] for first, turns in said.items()}
     wanted: defaultdict[str, int] = defaultdict(int)
     for one in utterances:
         wanted[one.first] += 1
-    # From the end, what the session does not hold yet is the last of the request, and comes first here.
+    # Counted backward, utterances that the session does not contain yet are last in the request, and so first here.
     spare = {first: max(0, count - len(said[first])) if backward else 0 for first, count in wanted.items()}
     places: defaultdict[str, int] = defaultdict(int)
     found: Met = []
@@ -132,7 +133,7 @@ def _matched(utterances: Sequence[Utterance], said: Mapping[str, Sequence[SaidTu
 
 
 def _begins(turns: Met, ends: SessionEnds) -> bool:
-    """Return whether several messages are the first turns of the session; ids that it held before count for nothing."""
+    """Return whether several messages are the first turns of the session; erased and expired turns do not count."""
     left = [turn and turn.event_id for turn in turns if turn is None or turn.offset >= 0]
     return len(turns) > 1 and left[: len(ends.first)] == list(ends.first[: len(left)])
 
@@ -140,7 +141,7 @@ def _begins(turns: Met, ends: SessionEnds) -> bool:
 def _brought(
     session: SessionTurns, owner: Owner, said: Mapping[str, Sequence[SaidTurn]], request_id: str | None
 ) -> int | None:
-    """Return the offset of the newest turn that a request brought, None where it brought none of those."""
+    """Return the offset of the newest of these turns that a request published, or None."""
     recent = (turn for turns in said.values() for turn in turns[-MOST_SINCE:] if turn.offset >= 0)
     if request_id is None:
         return None
@@ -149,13 +150,13 @@ def _brought(
 
 
 class Utterances:
-    """Names the messages of conversations."""
+    """Assigns ids to the messages of conversations."""
 
     def __init__(self, shards: Shards) -> None:
         self._shards = shards
 
     def named(self, events: Sequence[Observation], conversation: Conversation) -> list[Observation]:
-        """Return the events of a conversation with the ids that they have in the log. All of it must be folded."""
+        """Return the events of a conversation with the ids that they have in the log, which must be folded."""
         utterances, turns = conversation.utterances, events[: len(conversation.utterances)]
         owner, first = turns[0].envelope.owner, turns[0]
         assert isinstance(first, TurnRecorded)  # noqa: S101 - a conversation's turns come first
@@ -174,7 +175,7 @@ class Utterances:
         named = list(self._with_ids(session, owner, turns, conversation, found))
         for event in events[len(turns) :]:
             is_end = isinstance(event, SessionEnded)
-            # From all messages: an agent that says "OK" twice has ended the session twice.
+            # The id depends on all messages: an agent that says "OK" twice has ended the session twice.
             its = (first.session_id, *(turn.envelope.event_id for turn in named))
             named.append(_with_id(event, derived_id("conversation-end", *its)) if is_end else event)
         return named
@@ -187,7 +188,7 @@ class Utterances:
         turn: Observation,
         before: Sequence[SaidTurn],
     ) -> Sequence[SaidTurn]:
-        """Return the turns in an utterance's words, beside those found for ones before it in the request."""
+        """Return the turns with an utterance's words, in addition to those found for earlier utterances."""
         found = {known.event_id: known for known in before}
         if not one.is_exact and one.first not in found:
             found |= {known.event_id: known for known in session.of_words(owner, one.first)}
@@ -204,7 +205,7 @@ class Utterances:
         conversation: Conversation,
         known: Sequence[SaidTurn],
     ) -> bool:
-        """Return whether the request without a key that brought the known turns is sent again."""
+        """Return whether a request without a key repeats the one that published the known turns."""
         last = max(known, key=lambda turn: turn.offset)
         if last.recorded_at is None or conversation.request_id is not None:
             return False
@@ -220,7 +221,7 @@ class Utterances:
     def _with_ids(
         session: SessionTurns, owner: Owner, turns: Sequence[Observation], conversation: Conversation, found: Met
     ) -> Sequence[Observation]:
-        """Return the turns with ids: known ones have theirs, new ones such as nothing has."""
+        """Return the turns with their ids: those of known turns, and unused ones for new turns."""
         numbers: dict[str, int] = {}
         taken = {turn.event_id for turn in found if turn is not None}
         named = []
@@ -236,6 +237,6 @@ class Utterances:
 
 
 def _with_id(event: Observation, event_id: str, request_id: str | None = None) -> Observation:
-    """Return an event with an id, which names the request that brought it."""
+    """Return an event with an id, and with the id of its request, if there is one."""
     envelope = replace(event.envelope, event_id=event_id)
     return replace(event, envelope=replace(envelope, correlation_id=request_id) if request_id else envelope)

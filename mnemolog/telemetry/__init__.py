@@ -1,5 +1,5 @@
-"""Telemetry by OpenTelemetry, whose SDK is imported only if its own environment variables ask for it.
+"""Telemetry with OpenTelemetry, whose SDK is imported only if its environment variables enable it.
 
-`choice` reads the variables, `listener` turns what `schemas.telemetry` reports into spans and metrics, `start` puts the
-two together for a worker.
+`choice` reads the variables, `listener` turns the reports of `schemas.telemetry` into spans and metrics, and `start`
+combines the two for a worker.
 """

@@ -1,4 +1,4 @@
-"""What OpenTelemetry's standard variables ask for: which exporters, and whether content may be exported."""
+"""The choice made by OpenTelemetry's standard variables: the exporters, and whether content may be exported."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class NotPossible(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is exported, and how."""
+    """The exporters of traces and metrics, and whether content is exported."""
 
     traces: Exporter
     metrics: Exporter
     has_words: bool = False
-    """Whether spans have queries and content as attributes."""
+    """Whether the attributes of spans include queries and content."""
 
 
 def chosen(environment: Mapping[str, str]) -> Choice | None:
-    """Return what the variables ask for; None if nothing is exported. Raises NotPossible.
+    """Return the choice of the variables; None if nothing is exported. Raises NotPossible.
 
-    An endpoint is enough; without one, and without an exporter that is named, there is nothing to send to.
+    An endpoint is enough. Without an endpoint and without a named exporter nothing is exported.
     """
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return None

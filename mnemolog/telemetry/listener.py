@@ -26,7 +26,7 @@ SCOPE: Final = "mnemolog"
 OPERATION: Final = "gen_ai.operation.name"
 ERROR: Final = "error.type"
 MEMORIES_KEPT: Final = 10_000
-"""Memories whose trace is remembered until they are first found."""
+"""The memories whose trace is kept until a search first finds them."""
 OF_OPERATIONS: Final = (OPERATION, "gen_ai.request.model", ERROR)
 OF_REQUESTS: Final = ("http.request.method", "http.route", "http.response.status_code", "url.scheme", ERROR)
 """The attributes of durations; never ids of memories, tenants or users."""
@@ -41,7 +41,7 @@ _W3C: Final = TraceContextTextMapPropagator()
 
 
 class OpenSpan:
-    """An OpenTelemetry span, and the attributes of its duration."""
+    """An OpenTelemetry span with the attributes of its duration."""
 
     def __init__(self, inner: trace.Span, attributes: Attributes, *, has_words: bool) -> None:
         self._inner = inner
@@ -76,10 +76,10 @@ class OpenSpan:
 
 
 class OpenTelemetry:
-    """Passes spans and durations on to providers, which are the caller's to shut down."""
+    """Passes spans and durations on to providers, which the caller must shut down."""
 
     def __init__(self, tracers: TracerProvider, meters: MeterProvider, *, has_words: bool = False) -> None:
-        """`has_words`: queries and the content of memories become attributes too."""
+        """`has_words` is whether queries and the content of memories become attributes."""
         self._tracer = tracers.get_tracer(SCOPE)
         meter = meters.get_meter(SCOPE)
         self._operations = meter.create_histogram(
@@ -101,7 +101,7 @@ class OpenTelemetry:
     def span(
         self, name: str, attributes: Attributes, *, kind: Kind, of: Carrier | None, is_measured: bool
     ) -> Iterator[Span]:
-        """See `Listener`. The parent is the one that the carrier names, else the current span, if any."""
+        """See `Listener`. The parent is the span that the carrier names, else the current span, if any."""
         parent = None if of is None else _W3C.extract(of)
         began = time.perf_counter()
         with self._tracer.start_as_current_span(
@@ -109,7 +109,7 @@ class OpenTelemetry:
             context=parent or None,
             kind=_KINDS[kind],
             attributes=dict(attributes),
-            record_exception=False,  # its text may quote what a user said
+            record_exception=False,  # its text may quote a user
             set_status_on_exception=False,
         ) as inner:
             opened = OpenSpan(inner, attributes, has_words=self._has_words)

@@ -1,6 +1,6 @@
-"""Starts a worker's telemetry if OpenTelemetry's variables ask for it; without what that needs, logs a warning instead.
+"""Starts a worker's telemetry if OpenTelemetry's variables enable it; logs a warning if packages for it are missing.
 
-A worker serves without it: who sets the variables for a whole cluster does not keep it from starting.
+The worker serves without telemetry then, so that variables set for a whole cluster cannot keep it from starting.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MISSING = "OTEL_* variables ask for telemetry, and its packages are missing: pip
 
 @contextmanager
 def telemetry(environment: Mapping[str, str]) -> Iterator[None]:
-    """Export what happens in the block as the variables ask; flush when it ends."""
+    """Export the spans and metrics of the block according to the variables; flush at its end."""
     try:
         choice = chosen(environment)
     except NotPossible as error:
@@ -38,7 +38,7 @@ def telemetry(environment: Mapping[str, str]) -> Iterator[None]:
         yield
         return
     try:
-        from mnemolog.telemetry.listener import OpenTelemetry  # noqa: PLC0415 - only where it is asked for
+        from mnemolog.telemetry.listener import OpenTelemetry  # noqa: PLC0415 - only if it is enabled
 
         tracers, meters = _providers(choice, environment)
     except ImportError:
@@ -54,11 +54,11 @@ def telemetry(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 def _providers(choice: Choice, environment: Mapping[str, str]) -> tuple[TracerProvider, MeterProvider]:
-    """Return providers of our own: process-wide ones that somebody has set are left alone. Raises ImportError.
+    """Return new providers; the process-wide providers stay unchanged. Raises ImportError.
 
-    The SDK reads the variables of the exporters, the sampler, the batches and the resource by itself.
+    The SDK itself reads the variables of the exporters, the sampler, the batches and the resource.
     """
-    from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415 - only where it is asked for
+    from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415 - only if it is enabled
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
 

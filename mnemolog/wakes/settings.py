@@ -28,7 +28,7 @@ APPLY_EVERY_SECONDS: Final = 2.0
 
 
 class WakeSettings:
-    """Configures the wake of `owner` as the settings say, on the worker that has this user."""
+    """Configures the wake of OWNER according to the settings, on the worker that holds this user."""
 
     def __init__(self, shards: Shards, commands: WakeCommands, settings: Settings, embedding_model: str) -> None:
         self._shards = shards
@@ -37,20 +37,21 @@ class WakeSettings:
         self._embedding_model = embedding_model
 
     async def run(self) -> None:
-        """Apply the settings again and again, until cancelled: the user may come to this worker at any time."""
+        """Apply the settings periodically until cancelled, because the user may move to this worker at any time."""
         while True:
             try:
                 await self.apply()
             except (LogUnavailable, NotHeld, ShardUnavailable, EmbedderUnavailable, AnotherCommand):
-                pass  # tried again in a moment, by the worker that has the user then
+                pass  # retried soon, by the worker that holds the user then
             except EmbedderRefused as error:
                 log.warning("the wake of %s is not configured: %s", OWNER.user_id, error)
             await asyncio.sleep(APPLY_EVERY_SECONDS)
 
     async def apply(self) -> None:
-        """Configure the wake if the settings are not those that were applied last.
+        """Configure the wake if the settings have changed since they were last applied.
 
-        A request that has configured it since has the last word. Settings that are unset end what settings began.
+        A later request overrides the settings until they change. If the settings are unset, a wake that settings
+        configured ends.
         """
         if not self._shards.counts(OWNER):
             return

@@ -1,8 +1,8 @@
-"""Wakes as they are raised: one stream over all partitions, whichever workers have them.
+"""Wakes as they are raised: one stream over all partitions, whichever workers hold them.
 
-Nothing is queued. A stream keeps for each partition the offset of the ledger up to which it has reported wakes. It
-asks the shards (its own, or those of the worker that has them) for what follows, and goes on from there: also when the
-partition moves, or when the caller comes back with the position that it received last.
+Nothing is queued. A stream keeps, for each partition, the offset of the ledger up to which it has reported wakes. It
+asks the shards, here or at other workers, for the wakes after that offset. It therefore resumes correctly after a
+partition has moved, or when the caller reconnects with the position that it received last.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ LOOK_EVERY_SECONDS: Final = 0.5
 HEARTBEAT_SECONDS: Final = 15.0
 ASK_SECONDS: Final = 5.0
 WAKES_AT_ONCE: Final = 50
-"""Of one partition; a decision is not divided."""
+"""The wakes of one partition that a look returns; more if the last decision raised several."""
 RETRY_MILLISECONDS: Final = 1_000
-"""After which a caller who lost the stream is asked to come back."""
+"""The delay after which a disconnected caller should reconnect."""
 
 log = logging.getLogger("mnemolog.wakes")
 _POSITIONS: Final = re.compile(r"\d{1,9}:\d{1,18}(,\d{1,9}:\d{1,18})*")
@@ -52,7 +52,7 @@ class UnknownPosition(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """Which wakes a stream reports: all of a tenant, or those of one user, and of those what an agent is to hear."""
+    """The wakes that a stream reports: those of a tenant or of one user, and optionally for one agent only."""
 
     tenant: str
     user_id: str | None = None
@@ -60,7 +60,7 @@ class Listener:
 
 
 class WakeStreams:
-    """Streams wakes to callers, and answers other workers for the wakes of this worker's partitions."""
+    """Streams wakes to callers, and returns the wakes of this worker's partitions to other workers."""
 
     def __init__(
         self,
@@ -72,10 +72,10 @@ class WakeStreams:
         is_in_session: Callable[[], bool],
         fail: Callable[[BaseException], None],
     ) -> None:
-        """Take where wakes are read.
+        """Read wakes from these shards and peers.
 
-        Streams end when `stopping` is set. `is_in_session` returns whether no other worker can have the partitions of
-        this one; `fail` ends the worker.
+        Streams end when `stopping` is set. `is_in_session` returns whether no other worker can hold this worker's
+        partitions; `fail` ends the worker.
         """
         self._shards = shards
         self._peers = peers
@@ -85,9 +85,9 @@ class WakeStreams:
         self._fail = fail
 
     async def wakes_here(self, listener: Listener, since: Mapping[int, int | None]) -> dict[str, Any]:
-        """Return what this worker's partitions have since an offset of each ledger, and how far that reaches.
+        """Return the wakes in this worker's partitions since an offset of each ledger, and the offset reached.
 
-        `{partition: {"items": [{"offset", "wake"}], "reached"}}`; without an offset there are no items.
+        Returns `{partition: {"items": [{"offset", "wake"}], "reached"}}`; without an offset there are no items.
         """
         parts: dict[str, Any] = {}
         for partition, offset in since.items():
@@ -108,7 +108,7 @@ class WakeStreams:
         return parts
 
     async def begin(self, listener: Listener, last_event_id: str | None) -> dict[int, int]:
-        """Return where a stream begins: behind the event that its caller received last, else now.
+        """Return the positions at which a stream starts: after the last event that its caller received, else now.
 
         Raises UnknownPosition, PeerUnavailable.
         """
@@ -134,10 +134,10 @@ class WakeStreams:
     ) -> AsyncIterator[bytes]:
         """Yield server-sent events until the worker stops: each wake at least once, and heartbeats in between.
 
-        It ends too as soon as it may not go on, and nothing is told that was found after that.
+        The stream also ends once `may_go_on` returns False; wakes that were read just before are not reported.
 
-        The first block has no data, so it is no event; by the rules of server-sent events its id is kept all the same:
-        a caller who hangs up before the first wake comes back to where the stream began.
+        The first block has no data, so it is not an event. Clients store its id nevertheless, so a caller that
+        disconnects before the first wake resumes where the stream started.
         """
         yield b"retry: %d\n%s\n" % (RETRY_MILLISECONDS, _id(positions))
         sent_at = time.monotonic()
@@ -150,7 +150,7 @@ class WakeStreams:
                 partition, items = int(name), part["items"]
                 has_more = has_more or len(items) >= WAKES_AT_ONCE
                 for item, next_item in pairwise([*items, None]):
-                    # Several wakes may come of one decision: only behind the last of them the stream can go on.
+                    # One decision may raise several wakes: the stream can resume only after the last of them.
                     is_last = next_item is None or next_item["offset"] != item["offset"]
                     if is_last:
                         positions[partition] = item["offset"] + 1
@@ -165,7 +165,7 @@ class WakeStreams:
                 await self._pause()
 
     async def _pause(self) -> None:
-        """Wait for a moment, or until the worker stops."""
+        """Wait for LOOK_EVERY_SECONDS, or until the worker stops."""
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             await asyncio.wait({stopping}, timeout=LOOK_EVERY_SECONDS)
@@ -173,9 +173,9 @@ class WakeStreams:
             stopping.cancel()
 
     async def _look(self, listener: Listener, since: Mapping[int, int | None]) -> dict[str, Any]:
-        """Ask the workers that have the partitions.
+        """Return the wakes of partitions from the workers that hold them.
 
-        A partition that moves, or whose worker does not answer, is left out: the next look asks for it again.
+        A partition that is moving, or whose worker does not answer, is left out; the next look asks for it again.
         """
         by_url: dict[str | None, dict[int, int | None]] = {}
         for partition, offset in since.items():
@@ -197,7 +197,7 @@ class WakeStreams:
         except (NotHeld, ShardUnavailable):
             return {}
         except ShardDamaged as error:
-            self._fail(error)  # with its next start the shard is folded anew
+            self._fail(error)  # after a restart the shard is folded again
             return {}
         return parts if self._is_in_session() else {}
 
@@ -215,7 +215,7 @@ class WakeStreams:
 
 
 def read_positions(text: str) -> dict[int, int]:
-    """Return the positions that an event's id spells. Raises UnknownPosition."""
+    """Return the positions in the id of an event. Raises UnknownPosition."""
     if _POSITIONS.fullmatch(text) is None:
         detail = f"Last-Event-ID {text[:100]!r} is no id of this stream: leave it out to begin now"
         raise UnknownPosition(detail)
@@ -224,9 +224,9 @@ def read_positions(text: str) -> dict[int, int]:
 
 
 def wake_event(wake: dict[str, Any], positions: Mapping[int, int] | None) -> bytes:
-    """Return a wake as a server-sent event, with an id where the caller may go on behind it.
+    """Return a wake as a server-sent event, with an id if the caller may resume after it.
 
-    A wake that JSON cannot carry becomes a comment, and does not keep those behind it from the caller.
+    A wake that cannot be serialised to JSON becomes a comment, so that it does not block the wakes after it.
     """
     try:
         data = orjson.dumps(wake)

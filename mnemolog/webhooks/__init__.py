@@ -1,7 +1,7 @@
 """Webhooks: changes of memories, posted to a URL.
 
-`registered.Webhooks` folds which webhooks there are and how far each has come. `deliveries.Deliveries` posts: a webhook
-belongs to the worker that holds one particular partition, which reads `mnemolog/changes/feed.py` like any caller, posts
-a page at a time, and goes on once the receiver has taken it. `signature` signs what is posted, and `receivers` posts
-it, to a private address only if that was allowed.
+`registered.Webhooks` folds the registered webhooks and the progress of each. `deliveries.Deliveries` delivers the
+changes: each webhook belongs to the worker that holds a certain partition. That worker reads `mnemolog/changes/feed.py`
+like any caller, posts one page at a time, and continues once the receiver has accepted it. `signature` signs the
+deliveries, and `receivers` posts them, to a private address only if that is allowed.
 """

@@ -43,28 +43,28 @@ if TYPE_CHECKING:
 log = logging.getLogger("mnemolog")
 FOLLOW_EVERY_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 0.25
-"""Between two reads of the feed while there are changes; up to four times as long while there are none."""
+"""The pause between two reads of the feed while there are changes; it doubles up to LONGEST_LOOK_SECONDS otherwise."""
 LONGEST_LOOK_SECONDS: Final = 1.0
 CHANGES_AT_ONCE: Final = 100
 OF_A_TENANT_AT_ONCE: Final = 8
-"""Deliveries under way: of a tenant whose receivers do not answer the rest wait, and nobody else's."""
+"""Concurrent deliveries of a tenant. If its receivers do not answer, only its own other deliveries wait."""
 WRITE_EVERY: Final = timedelta(seconds=1)
-"""At most this often is progress written while deliveries succeed; after a crash, later ones are sent again."""
+"""The minimum time between two writes of progress while deliveries succeed; a crash repeats unwritten ones."""
 PASSED_OVER_EVERY: Final = timedelta(minutes=1)
-"""At most this often is progress written that only passed over unwanted changes."""
+"""The minimum time between two writes of progress that only skipped unwanted changes."""
 FIRST_PAUSE_SECONDS: Final = 1.0
 LONGEST_PAUSE_SECONDS: Final = 3_600.0
 GIVEN_UP_AFTER: Final = timedelta(hours=24)
 _SUCCESS: Final = range(200, 300)
 _SLOW_DOWN: Final = (429, 503)
-"""Statuses whose Retry-After is honoured."""
+"""The statuses whose Retry-After is honoured."""
 
 
 class Deliveries:
-    """Posts what happens to the webhooks whose partition this worker holds.
+    """Posts changes to the webhooks whose partition this worker holds.
 
-    A webhook is no partition's, so its id says which worker posts for it. While partitions move two workers may post
-    the same; a receiver tells repeats by `webhook-id`, and changes by their `event_id`.
+    The hash of a webhook's id selects its partition, and so the worker that posts for it. While partitions move, two
+    workers may post the same page; a receiver recognises repeats by `webhook-id`, and changes by their `event_id`.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Deliveries:
         given_up_after: timedelta = GIVEN_UP_AFTER,
         first_pause_seconds: float = FIRST_PAUSE_SECONDS,
     ) -> None:
-        """Take the source and the destination of changes; `counted` gets `webhook` and the outcome of each attempt."""
+        """Post changes from the feed to the receivers; `counted` is called with `webhook` and each outcome."""
         self._webhooks = webhooks
         self._feed = feed
         self._receivers = receivers
@@ -93,7 +93,7 @@ class Deliveries:
         self._given_up_after = given_up_after
         self._first_pause_seconds = first_pause_seconds
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._chance = random.Random()  # noqa: S311 - no secret; of its own, so that it changes nobody's seed
+        self._chance = random.Random()  # noqa: S311 - no secret; its own instance, to leave global seeds alone
         self._turns = defaultdict[str, asyncio.Semaphore](lambda: asyncio.Semaphore(OF_A_TENANT_AT_ONCE))
 
     async def run(self) -> None:
@@ -103,7 +103,7 @@ class Deliveries:
                 try:
                     await self._webhooks.follow()
                 except LogUnavailable:
-                    pass  # those that are known go on
+                    pass  # known webhooks continue
                 else:
                     self._start_and_stop()
                 await asyncio.sleep(FOLLOW_EVERY_SECONDS)
@@ -136,21 +136,21 @@ class Deliveries:
                 async with self._turns[webhook.tenant]:
                     pause = await self._step(one)
             except (LogUnavailable, NotHeld, PeerUnavailable, ShardUnavailable):
-                pause = LONGEST_LOOK_SECONDS  # a partition moves, or the log is down: asked again in a moment
+                pause = LONGEST_LOOK_SECONDS  # a partition moves, or the log is down: retried soon
             except UnknownCursor as error:
-                log.error("the webhook %s is not delivered: %s", webhook.webhook_id, error)  # noqa: TRY400 - its log is another's
+                log.error("the webhook %s is not delivered: %s", webhook.webhook_id, error)  # noqa: TRY400 - the cursor is at fault, not this code
                 pause = LONGEST_PAUSE_SECONDS
             await one.wait(pause)
 
     async def _step(self, one: _Posting) -> float:
-        """Post one page, if there is any; return how many seconds to wait before the next. Raises as the feed does."""
+        """Post the next page, if any; return the seconds to wait before the next step. Raises the feed's errors."""
         one.take_moves()
-        # Read again for each attempt: who was erased meanwhile is not in it any more.
+        # The page is read again for each attempt, so that it omits users who were erased meanwhile.
         page = await self._feed.page(one.wanted, one.state.reached, CHANGES_AT_ONCE)
         items = [item for item in page["items"] if not one.types or item["type"] in one.types]
         if items:
             if not self._is_in_session():
-                return LONGEST_LOOK_SECONDS  # the process was frozen: another worker may have gone on
+                return LONGEST_LOOK_SECONDS  # the process was frozen: another worker may have taken over
             failure, retry_after = await self._attempt(one, items, page)
             if failure is not None:
                 return await self._fail(one, failure, retry_after, str(page["next"]))
@@ -161,7 +161,7 @@ class Deliveries:
         return 0.0 if page["more"] else one.next_look(found=bool(items))
 
     async def _fail(self, one: _Posting, failure: str, retry_after: float | None, behind: str) -> float:
-        """Record a failed attempt, and give the delivery up once its time is over; return the seconds to wait."""
+        """Record a failed attempt, and give the delivery up after `given_up_after`; return the seconds to wait."""
         self._counted("webhook", "failed")
         now = self._clock.now()
         since = one.state.failing_since or now
@@ -179,7 +179,7 @@ class Deliveries:
     async def _attempt(
         self, one: _Posting, items: list[dict[str, Any]], page: dict[str, Any]
     ) -> tuple[str | None, float | None]:
-        """Post a page; return why it failed (None on success), and the seconds that the receiver asks to wait."""
+        """Post a page; return the reason of a failure (None on success), and the Retry-After of the receiver."""
         message, state, now = one.webhook.message, one.state, self._clock.now()
         answered = {"webhook_id": message.webhook_id, "items": items, "next": page["next"], "more": page["more"]}
         body = orjson.dumps(answered)
@@ -191,13 +191,13 @@ class Deliveries:
         }
         try:
             answer = await self._receivers.post(message.url.text, headers, body)
-        except AddressRefused:  # which names the host, and progress lies in clear
+        except AddressRefused:  # its text names the host, and progress is stored unencrypted
             return "the address is private, or no https:// address", None
         except TimeoutError:
             return "no answer in time", None
         except (OSError, httpcore.ConnectError):
             return "no connection", None
-        except Exception as error:  # noqa: BLE001 - whatever a stranger makes of the connection
+        except Exception as error:  # noqa: BLE001 - a foreign server may cause any error
             return type(error).__name__, None
         if answer.status in _SUCCESS:
             return None, None
@@ -205,7 +205,7 @@ class Deliveries:
         return f"status {answer.status}", asked
 
     async def _write(self, one: _Posting, *, at_once: bool = False) -> None:
-        """Write a webhook's progress, unless it was written a moment ago. Raises LogUnavailable."""
+        """Write a webhook's progress if it has changed and the last write is not recent. Raises LogUnavailable."""
         state, now = one.state, self._clock.now()
         every = WRITE_EVERY if state.deliveries != one.written.deliveries else PASSED_OVER_EVERY
         is_early = one.written_at is not None and timedelta(0) <= now - one.written_at < every
@@ -214,7 +214,7 @@ class Deliveries:
             one.written, one.written_at = state, now
 
     async def _put_aside(self, webhook: Webhook, failed: WebhookProgress) -> None:
-        """Append the dead letter of a delivery. Sent back, it moves the webhook back to where the delivery began."""
+        """Append the dead letter of a delivery. Redelivering it moves the webhook back to its start."""
         tenant, now = webhook.tenant, self._clock.now()
         owner = Owner.of_key(webhook.message.envelope.owner.key)
         letter_id = derived_id("dead-letter", failed.webhook_id, failed.move, failed.reached)
@@ -236,7 +236,7 @@ class Deliveries:
         log.warning("a delivery of the webhook %s was given up, and is a dead letter now", failed.webhook_id)
 
     def _pause(self, attempts: int, retry_after: float | None) -> float:
-        """Return the seconds to wait before the next attempt: twice as long after each failure, with jitter.
+        """Return the seconds to wait before the next attempt: an exponential back-off with jitter.
 
         Without jitter, all webhooks of a receiver that was down would retry at the same moment.
         """
@@ -246,7 +246,7 @@ class Deliveries:
 
 
 class _Posting:
-    """What a worker knows of a webhook that it posts for."""
+    """The state of a webhook at the worker that posts for it."""
 
     def __init__(self, webhook: Webhook) -> None:
         self.webhook = webhook
@@ -258,7 +258,7 @@ class _Posting:
         self._look_seconds = LOOK_SECONDS
 
     def take_moves(self) -> None:
-        """Continue from a newer move, if there is one."""
+        """Adopt the position of a newer move, if there is one."""
         self.webhook.moved.clear()
         if self.webhook.state.move > self.state.move:
             self.state = self.webhook.state
@@ -275,12 +275,12 @@ class _Posting:
         )
 
     def next_look(self, *, found: bool) -> float:
-        """Return the seconds until the next read of the feed: more, the longer there were no changes."""
+        """Return the seconds until the next read of the feed, which double while there are no changes."""
         self._look_seconds = LOOK_SECONDS if found else min(LONGEST_LOOK_SECONDS, self._look_seconds * 2)
         return self._look_seconds
 
     async def wait(self, seconds: float) -> None:
-        """Wait, but no longer than until a move arrives."""
+        """Wait for some seconds, or until a move arrives."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.webhook.moved.wait()

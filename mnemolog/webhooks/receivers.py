@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS: Final = 10.0
 ANSWER_SECONDS: Final = 20.0
-"""From the first byte sent until the status of the answer is known."""
+"""The time-out from the first byte sent until the status of the answer is known."""
 IDLE_SECONDS: Final = 30.0
-"""For which an idle connection is kept."""
+"""How long an idle connection is kept."""
 CONNECTIONS_KEPT: Final = 32
 NAMES_AT_ONCE: Final = 32
-"""Names that are looked up at the same time: a name server may be slow on purpose."""
+"""The number of concurrent name lookups; a name server may be slow on purpose."""
 MAX_ANSWER_BYTES: Final = 64 << 10
-"""The rest of a longer answer is not read, and the connection is closed."""
+"""The part of an answer that is read; the connection of a longer one is closed."""
 MAX_URL_CHARACTERS: Final = 2_048
 MAX_DIGITS: Final = 9
-"""Of a Retry-After: a longer number is as good as for ever."""
+"""The digits read of a Retry-After; any longer number exceeds every limit anyway."""
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _NOT_PUBLIC: Final = (IPv4Network("192.0.0.0/24"), IPv4Network("168.63.129.16/32"), IPv6Network("fec0::/10"))
-"""What Python takes for public: where clouds keep their own services (Oracle's, Azure's), and site-local addresses."""
+"""Networks that Python counts as public: internal services of clouds (Oracle, Azure), and site-local addresses."""
 Address = IPv4Address | IPv6Address
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
@@ -45,25 +45,26 @@ class AddressRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A receiver's answer: its status, and the seconds that it asks to wait."""
+    """A receiver's answer: its status, and the seconds of its Retry-After."""
 
     status: int
     retry_after: float | None = None
 
 
 class Receivers:
-    """Posts to the receivers of webhooks, on connections that are kept.
+    """Posts to the receivers of webhooks, on connections that are kept alive.
 
-    An address is looked at when it is connected to, not when the webhook is set: what a name means may change.
+    Addresses are checked when a connection is opened, not when the webhook is set, because a name may resolve to
+    another address later.
     """
 
     def __init__(self, allowed: Iterable[str] = (), *, tls: SSLContext | None = None) -> None:
-        """Take the hosts that may be private and used without TLS; `tls` verifies certificates."""
+        """Allow these hosts to be private and to be used without TLS; `tls` verifies certificates."""
         self._allowed = frozenset(allowed)
         self._names = _Names()
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=tls,
-            max_connections=None,  # whoever posts bounds them, so that no receiver waits for another's
+            max_connections=None,  # the callers limit them, so that no receiver waits for another
             max_keepalive_connections=CONNECTIONS_KEPT,
             keepalive_expiry=IDLE_SECONDS,
             network_backend=_PublicNetwork(self._allowed, self._names),
@@ -71,7 +72,7 @@ class Receivers:
 
     def check(self, url: str) -> None:
         """Check the form of an address. Raises AddressRefused."""
-        parts = urlsplit(url)  # a ValueError of its own says what is wrong with a bracket or a port
+        parts = urlsplit(url)  # raises a ValueError of its own for a wrong bracket or port
         host = parts.hostname or ""
         if (
             parts.scheme not in ("https", "http")
@@ -107,10 +108,10 @@ class Receivers:
                 async with asyncio.timeout(CONNECT_SECONDS):
                     await self._names.public_addresses(host, parts.port or 443)
             except OSError:  # a TimeoutError is one
-                return  # nobody knows it yet: each attempt looks again
+                return  # unknown so far: each attempt resolves the name again
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Post a body and return what was answered; what the answer says beyond its head is of no interest.
+        """Post a body and return the answer's status and Retry-After; the body of the answer is ignored.
 
         Raises AddressRefused, OSError, TimeoutError, and httpcore's errors.
         """
@@ -139,13 +140,13 @@ class Receivers:
 
 
 class _Names:
-    """Looks names up in threads of its own: those of the process, few, are never all busy with a slow name server."""
+    """Looks up names in its own threads, so that a slow name server cannot occupy the few threads of the process."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(NAMES_AT_ONCE, "webhook-names")
 
     async def public_addresses(self, host: str, port: int) -> list[str]:
-        """Return what a name means. Raises OSError, AddressRefused where any of it is private."""
+        """Return the addresses of a name. Raises OSError, and AddressRefused if any address is private."""
         look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
         found = await asyncio.get_running_loop().run_in_executor(self._threads, look_up)
         addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
@@ -160,8 +161,8 @@ class _Names:
 class _PublicNetwork(httpcore.AsyncNetworkBackend):
     """Connects to public addresses, and to the hosts that may be private.
 
-    It looks a name up once and connects to what it has looked at, so that a name which changes its meaning in between
-    leads nowhere else.
+    It looks up a name once and connects to the addresses that it has checked, so that a change of the name in between
+    has no effect.
     """
 
     def __init__(self, allowed: frozenset[str], names: _Names) -> None:
@@ -217,7 +218,7 @@ def _literal(host: str) -> Address | None:
 
 
 def retry_after(headers: Iterable[tuple[bytes, bytes]], now: datetime) -> float | None:
-    """Return the seconds of a Retry-After, given as a number or a date; None if there are none."""
+    """Return the seconds of a Retry-After, given as a number or a date; None if there is none."""
     said = next((value for name, value in headers if name.lower() == b"retry-after"), b"").decode("latin-1").strip()
     if said.isascii() and said.isdigit():
         return float(said[:MAX_DIGITS])

@@ -1,4 +1,4 @@
-"""The webhooks that tenants have registered, and how far each has come, as the log has them."""
+"""The registered webhooks of all tenants and their progress, folded from the log."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mnemolog")
 MAX_WEBHOOKS: Final = 50
-"""Per tenant: each webhook reads the feed."""
+"""The webhooks that a tenant may have, because each of them reads the feed."""
 MAX_SECRETS: Final = 5
-"""That sign one delivery: each adds a signature to a header."""
+"""The secrets that sign one delivery, because each adds a signature to a header."""
 COMPACT_EVERY: Final = 200
 """Records of progress after which the topic is compacted."""
 Message = WebhookSet | WebhookSecretSet | WebhookMoved | WebhookRemoved
@@ -46,33 +46,33 @@ class WebhookUnknown(ValueError):
 
 @dataclass(slots=True)
 class Webhook:
-    """A webhook, and how far it has come."""
+    """A webhook and its progress."""
 
     message: WebhookSet
     offset: int
-    """Where the message stands in its topic."""
+    """The offset of the message in its topic."""
     progress: WebhookProgress
-    """The newest one written; moves that it does not know are applied to it."""
+    """The newest progress written; later moves are applied to it."""
     secrets: list[WebhookSecretSet] = field(default_factory=list)
-    """Those that replaced the first secret, in order."""
+    """The secrets that replaced the first one, in order."""
     moves: list[tuple[int, WebhookMoved]] = field(default_factory=list)
-    """Those after the progress, by their offsets."""
+    """The moves after the progress, with their offsets."""
     moved: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when a move arrives, to wake whoever waits for the next attempt."""
+    """Set when a move arrives, to end the pause before the next attempt."""
 
     @property
     def webhook_id(self) -> str:
-        """Its id."""
+        """The id of the webhook."""
         return self.message.webhook_id
 
     @property
     def tenant(self) -> str:
-        """Whose it is."""
+        """The tenant that owns the webhook."""
         return self.message.envelope.tenant
 
     @property
     def user_id(self) -> str | None:
-        """The user whose changes are wanted, None for those of all users."""
+        """The user whose changes are delivered, None for all users."""
         user_id = self.message.envelope.user_id
         return None if user_id == GLOBAL_USER else user_id
 
@@ -93,7 +93,7 @@ class Webhook:
 
     @property
     def state(self) -> WebhookProgress:
-        """How far it has come: what was written, and the moves since."""
+        """The current progress: the one last written, with the moves since applied."""
         state = self.progress
         for offset, move in self.moves:
             reached = earliest(state.reached, move.after) if move.only_back else move.after
@@ -102,10 +102,10 @@ class Webhook:
 
 
 class Webhooks:
-    """Folds the topic of webhooks and that of their progress from the beginning, and follows both.
+    """Folds the topic of webhooks and the topic of their progress from the beginning, and follows both.
 
-    Every worker reads all of both: webhooks are few, and no partition owns a tenant. What was set is sealed. Progress
-    says nobody's words and lies in clear, since a compacted topic has to have its keys.
+    Every worker reads both topics completely: webhooks are few, and no partition owns a tenant. Their settings are
+    sealed. Progress contains no content of users and is stored unencrypted, because compaction needs the keys.
     """
 
     def __init__(
@@ -116,9 +116,9 @@ class Webhooks:
         compact: Callable[[str], Awaitable[object]] | None = None,
         max_webhooks: int = MAX_WEBHOOKS,
     ) -> None:
-        """Read a log, and beside it the same log as it lies (`inner`).
+        """Read webhooks from `log`, and progress from `inner`, the same log without sealing.
 
-        `compact` leaves of a topic each key's newest record; None where the broker does that by itself.
+        `compact` keeps the newest record of each key of a topic; None if the broker compacts by itself.
         """
         self._log = log
         self._inner = inner
@@ -131,7 +131,7 @@ class Webhooks:
         self._following = asyncio.Lock()
 
     async def follow(self) -> None:
-        """Read what the topics hold by now. Raises LogUnavailable."""
+        """Fold the records that the topics hold now. Raises LogUnavailable."""
         async with self._following:
             for source, topic, fold in (
                 (self._log, WEBHOOKS.name, self._fold),
@@ -151,13 +151,13 @@ class Webhooks:
         return [one for one in self._held.values() if one.tenant == tenant]
 
     def get(self, webhook_id: str) -> Webhook | None:
-        """Return a webhook; None for one that nobody has set, or that was removed."""
+        """Return a webhook; None if it was never set or was removed."""
         return self._held.get(webhook_id)
 
     async def set(self, message: WebhookSet) -> Webhook:
-        """Register a webhook, durably when this returns; one of the same id stays as it is.
+        """Register a webhook durably, and return it; an existing one with the same id stays unchanged.
 
-        Raises LogUnavailable, RecordTooLarge, WebhookRefused where the tenant has too many, or this one was removed.
+        Raises LogUnavailable, RecordTooLarge, and WebhookRefused if the tenant has too many or this one was removed.
         """
         await self.follow()
         known = self._held.get(message.webhook_id)
@@ -168,12 +168,12 @@ class Webhooks:
         if len(self.of(message.envelope.tenant)) < self._max_webhooks:
             await self._append(message)
         known = self._held.get(message.webhook_id)
-        if known is None:  # or other workers' came between the check and the append
+        if known is None:  # also if other workers registered some between the check and the append
             raise WebhookRefused(f"there are {self._max_webhooks} webhooks already: remove one first")
         return known
 
     async def set_secret(self, message: WebhookSecretSet) -> WebhookSecretSet:
-        """Sign with another secret from now on; return the message, or the same one as it came first.
+        """Sign with another secret from now on; return the message, or its first version if it is a repeat.
 
         Raises WebhookUnknown, LogUnavailable.
         """
@@ -185,7 +185,7 @@ class Webhooks:
         raise WebhookUnknown(f"there is no webhook {message.webhook_id!r}")
 
     async def move(self, message: WebhookMoved) -> Webhook:
-        """Let a webhook go on behind another cursor. Raises WebhookUnknown, LogUnavailable."""
+        """Make a webhook continue after another cursor. Raises WebhookUnknown, LogUnavailable."""
         await self._append(message)
         known = self._held.get(message.webhook_id)
         if known is None:
@@ -193,13 +193,13 @@ class Webhooks:
         return known
 
     async def remove(self, message: WebhookRemoved) -> None:
-        """Remove a webhook; again it changes nothing. Raises LogUnavailable."""
+        """Remove a webhook; repeating it changes nothing. Raises LogUnavailable."""
         await self._log.append([_record(message)])
         await self._inner.append([_progress_record(message.webhook_id, b"")])
         await self.follow()
 
     async def write(self, progress: WebhookProgress) -> None:
-        """Write how far a webhook has come. Raises LogUnavailable."""
+        """Write the progress of a webhook. Raises LogUnavailable."""
         await self._inner.append([_progress_record(progress.webhook_id, codec.encode(progress))])
         await self.follow()
         if self._compact is not None and self._uncompacted >= COMPACT_EVERY:
@@ -241,7 +241,7 @@ class Webhooks:
 
     def _fold_set(self, offset: int, message: WebhookSet) -> None:
         if message.webhook_id in self._held or message.webhook_id in self._removed:
-            return  # it was sent again
+            return  # a repeat
         if len(self.of(message.envelope.tenant)) >= self._max_webhooks:  # two workers, at the same moment
             log.error("the webhook %s is one too many: it is passed over", message.webhook_id)
             return
@@ -257,17 +257,17 @@ class Webhooks:
         try:
             progress = codec.decode_as(record.value, WebhookProgress)
         except codec.Undecodable:
-            log.error("the record at %s is no webhook's progress: it is passed over", record.position)  # noqa: TRY400 - who wrote it is not us
+            log.error("the record at %s is no webhook's progress: it is passed over", record.position)  # noqa: TRY400 - the writer is at fault
             return
         webhook = self._held.get(progress.webhook_id)
         if webhook is None or progress.move < webhook.progress.move:
-            return  # removed; or written by who did not know of a move yet
+            return  # the webhook was removed, or the writer did not know the last move yet
         webhook.progress = progress
         webhook.moves = [move for move in webhook.moves if move[0] > progress.move]
 
 
 def _fold_secret(webhook: Webhook, message: WebhookSecretSet) -> None:
-    if all(one.envelope.event_id != message.envelope.event_id for one in webhook.secrets):  # else it was sent again
+    if all(one.envelope.event_id != message.envelope.event_id for one in webhook.secrets):  # else it is a repeat
         webhook.secrets.append(message)
 
 

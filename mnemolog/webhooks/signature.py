@@ -1,8 +1,8 @@
-"""Signatures of deliveries, after the specification that is called Standard Webhooks.
+"""Signatures of deliveries, according to the Standard Webhooks specification.
 
-Receivers check them with any of its libraries: `webhook-signature` holds `v1,` and the base64 of HMAC-SHA256, with the
-secret as its key, over `webhook-id`, `webhook-timestamp` (in seconds since 1970) and the body, with points between.
-While a secret is changed there are two signatures with a space between, one of each secret.
+Receivers check them with any of its libraries: `webhook-signature` holds `v1,` and the base64 of an HMAC-SHA256, with
+the secret as its key, of `webhook-id`, `webhook-timestamp` (in seconds since 1970) and the body, joined by dots. During
+a rotation there is a signature for each secret, separated by spaces.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PREFIX: Final = "whsec_"
 NEW_BYTES: Final = 32
 LEAST_BYTES, MOST_BYTES = 24, 64
-"""As the specification has it."""
+"""The limits of the specification for the length of a secret."""
 
 
 def new_secret() -> bytes:
@@ -34,7 +34,7 @@ def spelt(secret: bytes) -> str:
 
 
 def read_secret(text: str) -> bytes:
-    """Return the secret that a text spells. Raises ValueError, which does not quote it."""
+    """Return the secret in a text. Raises ValueError, whose message does not quote the text."""
     try:
         secret = b64decode(text.removeprefix(PREFIX), validate=True)
     except ValueError:
@@ -45,9 +45,9 @@ def read_secret(text: str) -> bytes:
 
 
 def signed_headers(secrets: Iterable[bytes], message_id: str, sent_at: datetime, body: bytes) -> dict[str, str]:
-    """Return the headers that let a receiver check who has sent a body, and that it is not old.
+    """Return the headers by which a receiver can check the sender and the age of a delivery.
 
-    Each secret signs: a receiver takes the body when one signature is that of a secret it knows.
+    There is a signature for each secret; a receiver accepts the body if it can verify one of them.
     """
     timestamp = str(int(sent_at.timestamp()))
     signed = b".".join((message_id.encode(), timestamp.encode(), body))

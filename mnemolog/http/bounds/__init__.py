@@ -1,4 +1,4 @@
-"""Bounds on requests: each is checked before any more of the request is read.
+"""Bounds on requests, each checked before the next part of the request is read.
 
 `connections` bounds how many there are and how long a request's head may take. `paths` refuses what no route answers,
 before authentication; `bodies` bounds the bytes in memory and how long a body may take; `streams` the streams that are

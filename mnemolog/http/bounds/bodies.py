@@ -1,4 +1,4 @@
-"""Bodies of requests, read whole: bounded by path, by a deadline, and by their total in the worker."""
+"""Bodies of requests, read completely: bounded by path, by a deadline, and by their total in the worker."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from mnemolog.access.principal import Principal
 
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
-"""The bytes of a body with many events or memories."""
+"""The maximum size of a body with many events or memories."""
 MAX_SMALL_BODY_BYTES: Final = 512 * 1024
-"""The bytes of any other body: the largest content and metadata fit, all of it escaped, or 1,000 ids."""
+"""The maximum size of any other body; enough for the largest content and metadata, fully escaped, or for 1,000 ids."""
 LARGE: Final = frozenset(
     {"/v1/events", "/v1/conversations", "/v1/import", "/v3/memories/add/", "/v1/memories/", "/memories", "/v1/batch/"}
 )
 MAX_BYTES_IN_FLIGHT: Final = 64 * 1024 * 1024
-"""The bytes of all bodies whose requests are not answered yet; parsed JSON takes several times as much."""
+"""The maximum size of all bodies whose requests are not answered yet; parsed JSON takes several times as much."""
 SHARE_OF_A_TENANT: Final = 0.5
-"""Of these bytes, at most: no tenant keeps the others from sending large bodies. Callers without keys are none."""
+"""A tenant's maximum share of these bytes, which leaves room for the others. Callers without keys are not limited."""
 FREE_BYTES: Final = 64 * 1024
-"""The bytes of each body that do not count: small requests are served while large ones fill the budget."""
+"""The first bytes of each body, which do not count, so that small requests succeed while large ones fill the budget."""
 BODY_SECONDS: Final = 30.0
-"""From a request's head to the end of its body."""
+"""The maximum time from the head of a request to the end of its body."""
 _CODINGS: Final = (b"identity", b"gzip", b"x-gzip", b"deflate")
 _ANY_HEAD: Final = 32 + zlib.MAX_WBITS
 _MARK: Final = b"\xef\xbb\xbf"
@@ -42,7 +42,7 @@ _ESCAPE: Final = re.compile(
     rb"(?:\\[^u])+|\\u(?:[dD][89abAB][0-9a-fA-F]{2}(\\u[dD][c-fC-F][0-9a-fA-F]{2})?|[dD][c-fC-F][0-9a-fA-F]{2})",
     re.DOTALL,
 )
-"""Escapes in JSON; the group is the second half of a character of which the first half stands before it."""
+"""Escapes in JSON; the group is a low surrogate that follows its high surrogate."""
 _HALF: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 
 
@@ -51,7 +51,7 @@ class Gone(Exception):
 
 
 class NotRead(Exception):
-    """A body that is refused. What arrives of it after the answer is discarded, for as long as a head may take."""
+    """A body that is refused. The data that arrives after the answer is discarded, for as long as a head may take."""
 
     def __init__(self, status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
@@ -72,7 +72,7 @@ class Bodies:
     async def read(self, scope: Scope, receive: Receive, until_answered: ExitStack) -> bytes:
         """Return the whole body in plain UTF-8, which counts until the request is answered. Raises NotRead, Gone.
 
-        What was compressed is so no longer, in the headers neither.
+        A compressed body is decompressed, and the headers are changed accordingly.
         """
         coding = dict(scope["headers"]).get(b"content-encoding", b"identity").strip().lower()
         if coding not in _CODINGS:
@@ -142,7 +142,7 @@ class Bodies:
 
 
 def plain(body: bytes) -> bytes:
-    """Return JSON without a byte order mark, with U+FFFD for each half of a character that stands alone."""
+    """Return JSON without a byte order mark, and with U+FFFD for each lone surrogate."""
     body = body.removeprefix(_MARK)
     if b"\xed" in body:
         body = _HALF.sub("\ufffd".encode(), body)
@@ -155,7 +155,7 @@ def _whole_character(escape: re.Match[bytes]) -> bytes:
 
 
 def _inflated(body: bytes, most: int) -> bytes:
-    """Return what a compressed body holds. Raises NotRead."""
+    """Return the decompressed body. Raises NotRead."""
     inflate = zlib.decompressobj(_ANY_HEAD)
     try:
         found = inflate.decompress(body, most + 1)
@@ -179,15 +179,15 @@ def _after(message: Message, receive: Receive) -> Receive:
 
 
 def _tenant(scope: Scope) -> str | None:
-    """Return the tenant of a caller's key, None without keys and for another worker."""
+    """Return the tenant of the caller's key; None without keys and for another worker."""
     principal: Principal | None = scope.get(PRINCIPAL)
     return None if principal is None or principal.key_id is None else principal.tenant
 
 
 def most_bytes(path: str) -> int:
-    """Return how many bytes a body may have."""
+    """Return the maximum size of a body for a path, in bytes."""
     if path.startswith(BETWEEN_WORKERS):
-        return 2 * MAX_BODY_BYTES  # Base64, a third longer than what callers sent
+        return 2 * MAX_BODY_BYTES  # Base64, a third longer than the callers' bodies
     return MAX_BODY_BYTES if path in LARGE else MAX_SMALL_BODY_BYTES
 
 

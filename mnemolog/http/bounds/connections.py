@@ -1,6 +1,6 @@
-"""Connections: how many there may be, how long and how large a request's head is, and how long an answer is not read.
+"""Bounds on connections: their number, the time and size of a request's head, and the time that an answer is not read.
 
-uvicorn bounds how long one is kept alive.
+uvicorn bounds the time that a connection is kept alive.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ HEAD_SECONDS: Final = 10.0
 KEPT_ALIVE_SECONDS: Final = 20
 """The time from an answer to the first byte of the next request.
 
-Longer than a client uses an idle connection (httpx, ours too: 5 s, aiohttp: 15 s). With the client's own time a
-request is sent now and then as the connection is closed, and its caller does not know whether it counts.
+It is longer than clients reuse an idle connection (httpx and mnemolog's client: 5 s, aiohttp: 15 s). With the same time
+on both sides, a request is sometimes sent just as the connection closes, and its caller cannot know whether it counted.
 """
 MAX_HEAD_BYTES: Final = 64 * 1024
-"""Bytes of a request's line and headers, and of what follows a body in chunks."""
+"""The maximum size of a request's line and headers, and of the trailer of a chunked body."""
 UNREAD_SECONDS: Final = 30.0
-"""The time after which a connection is cut off whose caller reads nothing of an answer."""
+"""The time after which a connection is aborted if its caller reads nothing of an answer."""
 MAX_JOINED_BYTES: Final = 64 * 1024
-"""So much is collected within a turn of the event loop before it is sent."""
+"""The bytes that are collected within a turn of the event loop before they are sent."""
 MAX_CONNECTIONS: Final = 4_096
-"""Connections at one port."""
+"""The maximum number of connections at one port."""
 MAX_DESCRIPTORS: Final = 65_536
-"""File descriptors that the process asks for."""
+"""The number of file descriptors that the process requests."""
 OTHER_DESCRIPTORS: Final = 256
-"""Descriptors that are kept for log, shards, other workers and the model."""
+"""The descriptors reserved for the log, shards, other workers and the model."""
 _ON_EVERY_ANSWER: Final = (
     b"Connection: close\r\nContent-Length: 0\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
     b"Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
@@ -45,12 +45,12 @@ _FULL: Final = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n" + _ON_E
 _MALFORMED: Final = b"HTTP/1.1 400 Bad Request\r\n" + _ON_EVERY_ANSWER
 _TOO_LARGE: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + _ON_EVERY_ANSWER
 _OF_CALLERS: Final = logging.getLogger("uvicorn.error.callers")
-_OF_CALLERS.setLevel(logging.ERROR)  # what a stranger sends is worth no line: there is no end to it
+_OF_CALLERS.setLevel(logging.ERROR)  # invalid requests are not logged: strangers may send any number
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """The limits of one port's connections."""
+    """The limits of connections at one port."""
 
     most: int = MAX_CONNECTIONS
     head_seconds: float = HEAD_SECONDS
@@ -58,7 +58,7 @@ class ConnectionLimits:
 
 
 def raise_file_limit() -> None:
-    """Raise this process's limit of open files; a shell's usual 1,024 would be reached first."""
+    """Raise this process's limit of open files, because a shell's usual 1,024 is too low."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MAX_DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -66,7 +66,7 @@ def raise_file_limit() -> None:
 
 
 def limits_of_process(ports: int) -> ConnectionLimits:
-    """Return the limits of each of so many ports, from the number of files that this process may open."""
+    """Return the limits for each of `ports` ports, from the number of files that this process may open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return ConnectionLimits()
@@ -83,14 +83,14 @@ def bounded_protocol(limits: ConnectionLimits) -> type[asyncio.Protocol]:
 
 
 class JoinedWrites:
-    """A transport that sends at once what is written within one turn of the event loop: an answer's head and body.
+    """A transport that joins the writes of one turn of the event loop, such as an answer's head and body.
 
-    Each write is a system call, and wakes up the caller. What is larger is sent as it comes, so that the transport can
-    say when it has enough.
+    Each write is a system call and wakes up the receiver. Larger data is sent as it is written, so that the transport
+    can apply back pressure.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        """Take the transport that sends."""
+        """`transport` is the transport that sends."""
         self._transport = transport
         self._loop = loop
         self._written: list[bytes] = []
@@ -101,7 +101,7 @@ class JoinedWrites:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send at the end of this turn, or now where it is much; nothing where the caller has hung up by then."""
+        """Send at the end of this turn, or now if there is much; send nothing if the caller disconnects before."""
         if not self._written:
             self._loop.call_soon(self._send)
         self._written.append(data)
@@ -110,13 +110,13 @@ class JoinedWrites:
             self._send()
 
     def close(self) -> None:
-        """Send what was written, and close."""
+        """Send the collected data and close."""
         self._send()
         self._transport.close()
 
     def _send(self) -> None:
         written, self._written, self._bytes = self._written, [], 0
-        if written and not self._transport.is_closing():  # uvloop raises where the caller is gone by now
+        if written and not self._transport.is_closing():  # uvloop raises if the caller is gone
             self._transport.write(written[0] if len(written) == 1 else b"".join(written))
 
 
@@ -125,15 +125,15 @@ class _Bounded(HttpToolsProtocol):
     _deadline: TimerHandle | None = None
     _next_look: TimerHandle | None = None
     _unread = 0
-    """Bytes of answers that waited to be read at the last look, none where some were read since."""
+    """The unread bytes of answers at the last look; 0 if some were read since."""
     _head_bytes = 0
-    """Of what is neither a body nor a head that is complete."""
+    """The bytes received that belong neither to a body nor to a complete head."""
     _header_bytes = 0
     _is_body = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.transport = JoinedWrites(transport, self.loop)  # type: ignore[assignment] # what uvicorn uses of a transport
+        self.transport = JoinedWrites(transport, self.loop)  # type: ignore[assignment] # the part that uvicorn uses
         self.logger = _OF_CALLERS
         self._next_look = self.loop.call_later(self.bounds.unread_seconds, self._look)
         if len(self.connections) > self.bounds.most:
@@ -149,7 +149,7 @@ class _Bounded(HttpToolsProtocol):
         super().data_received(data)
         if self._head_bytes > MAX_HEAD_BYTES:
             self.send_400_response("")
-        # After an answer only more bytes begin a head; and what is left of a body that was not read is held to it too.
+        # After an answer only new bytes start the time of a head, which also bounds the rest of an unread body.
         if self.cycle is not None and self.cycle.response_complete and self.timeout_keep_alive_task is None:
             self._begin_head()
 
@@ -158,7 +158,7 @@ class _Bounded(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._is_body:  # else it stands behind the body, where nobody has checked it
+        if not self._is_body:  # else it is a trailer, which nothing checks
             super().on_header(name, value)
             self._header_bytes += len(name) + len(value)
             if self._header_bytes > MAX_HEAD_BYTES:
@@ -178,7 +178,7 @@ class _Bounded(HttpToolsProtocol):
         self._head_bytes = 0
         super().on_message_complete()
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - it says nothing about what was sent
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the answer quotes nothing
         if self.transport.is_closing():
             return
         self.transport.write(_TOO_LARGE if self._head_bytes > MAX_HEAD_BYTES else _MALFORMED)
@@ -195,7 +195,7 @@ class _Bounded(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _look(self) -> None:
-        """Cut off a caller who has read nothing since the last look; closing would wait for it for ever."""
+        """Abort the connection if the caller has read nothing since the last look; closing would wait forever."""
         waiting = self.transport.get_write_buffer_size()
         if waiting and self._unread and waiting >= self._unread:
             self.transport.abort()
@@ -221,6 +221,6 @@ class _Bounded(HttpToolsProtocol):
 def protocol_settings(limits: ConnectionLimits) -> dict[str, Any]:
     """Return uvicorn's settings of connections.
 
-    Who asks for WebSocket is answered in HTTP: nothing here speaks it, and its library takes 3 MB.
+    A request for a WebSocket is answered in HTTP: nothing here supports it, and its library takes 3 MB.
     """
     return {"http": bounded_protocol(limits), "ws": "none", "timeout_keep_alive": KEPT_ALIVE_SECONDS}

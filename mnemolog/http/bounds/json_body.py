@@ -1,4 +1,4 @@
-"""Bodies of JSON and of JSON lines, read within bounds: a text may be small and still be a million values."""
+"""Bodies of JSON and of JSON lines, parsed within bounds, because a small text may still contain a million values."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 NDJSON: Final = (LINES, "application/ndjson", "application/jsonl")
 MAX_VALUES: Final = 200_000
-"""Values that one JSON text may hold, counting each member and each item: 200 for each of 1,000 events."""
+"""The values that one JSON text may contain, counting members and items: 200 for each of 1,000 events."""
 MAX_LINE_BYTES: Final = 2 * 1024 * 1024
-"""More than any event or memory has, an image in it, and every character of its text escaped."""
+"""The maximum size of a line; larger than any event or memory, even with an image and all text escaped."""
 LEAST_WHOLE: Final = -(2**63)
 MOST_WHOLE: Final = 2**64 - 1
 _MOST_DIGITS: Final = 20
 _LONG_NUMBER: Final = re.compile(rb"\d{19}")
 _LINE: Final = re.compile(rb"\S[^\n]*")
 _TEXT: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
-"""A string, also one that does not end; each byte is matched once."""
+"""A JSON string, even an unterminated one; each byte is matched only once."""
 _BEFORE_VALUES: Final = (b",", b"[", b"{")
 
 
 def read_json(text: bytes) -> Any:  # noqa: ANN401 - any JSON
-    """Return what a JSON text holds. Raises Problem where it holds too many values, and orjson.JSONDecodeError.
+    """Return the value of a JSON text. Raises orjson.JSONDecodeError, and Problem if it contains too many values.
 
-    Raises Problem too for what would not be kept as it was said: whole numbers beyond 64 bits, and a member that is
-    there twice with different values.
+    Also raises Problem for values that would not be preserved: integers beyond 64 bits, and a member that occurs twice
+    with different values.
     """
     if _most_values(text) > MAX_VALUES and _most_values(_TEXT.sub(b"", text)) > MAX_VALUES:
         detail = f"the body holds more than {MAX_VALUES} values: send it in parts"
@@ -58,7 +58,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 class _Whole(str):
-    """A whole number as it is spelt."""
+    """An integer as it is written."""
 
     __slots__ = ()
 
@@ -77,7 +77,7 @@ def _members(value: object) -> int:
 
 
 def _lost(value: object, place: str) -> Iterator[Fault]:
-    """Yield what would not be kept as it was said."""
+    """Yield a fault for each value that would not be preserved."""
     if isinstance(value, _Whole):
         if len(value) > _MOST_DIGITS or not LEAST_WHOLE <= int(value) <= MOST_WHOLE:
             yield Fault(place, "has more than 64 bits: send it as a text")
@@ -95,14 +95,14 @@ def _lost(value: object, place: str) -> Iterator[Fault]:
 
 
 def _most_values(text: bytes) -> int:
-    """Return an upper bound of the text's values: each is preceded by one of three characters."""
+    """Return an upper bound for the values of a text, because each one follows one of three characters."""
     return 1 + sum(map(text.count, _BEFORE_VALUES))
 
 
 async def read_events(body: bytes, content_type: str, most: int) -> tuple[list[Any], bool]:
-    """Return the raw events, at most so many, and whether they came as a list. Raises Problem.
+    """Return the raw events of a body, and whether they are a list. Raises Problem, also for more than `most` events.
 
-    NDJSON is known by its content type, and else by a first line that is JSON by itself while the whole is not.
+    NDJSON is recognised by its content type, or by a first line that is JSON if the whole body is not.
     """
     if content_type.partition(";")[0].strip().lower() in NDJSON:
         return await _lines(body, most), True

@@ -1,4 +1,4 @@
-"""Paths that routes answer: any other is refused before anything is read, and so is what a key's roles do not allow."""
+"""The paths of the routes. Other paths, and requests that a key's roles do not allow, are refused before reading."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
 FOUND: Final = "mnemolog.route"
-"""The member of a request's scope that holds the route that answers."""
+"""The member of a request's scope that holds the route which answers it."""
 
 
 USER_PATH: Final = "/v1/users/{user_id:text}"
@@ -28,7 +28,7 @@ USER_PATH: Final = "/v1/users/{user_id:text}"
 
 
 class Paths:
-    """The paths of an application, and the routes of each by their methods."""
+    """The paths of an application, and the routes of each path by method."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._plain: dict[str, dict[str, Route]] = {}
@@ -40,11 +40,11 @@ class Paths:
                 self._plain.setdefault(route.path, {}).update(dict.fromkeys(route.methods or (), route))
 
     def refusal(self, scope: Scope) -> Response | None:
-        """Put the route that answers into the scope and return None, or return why none does."""
+        """Store the route that answers in the scope and return None, or return the refusal if there is none."""
         scope[FOUND], refusal = self._found(scope)
         if refusal is None or scope["method"] == "DELETE" or len(scope["path"]) == 1 or scope["path"][-1] != "/":
             return refusal
-        # A slash too many names the same thing; what deletes is taken at its word.
+        # A trailing slash is ignored, except for a DELETE, whose path must be exact.
         shorter = {**scope, "path": scope["path"][:-1], "raw_path": scope.get("raw_path", b"").removesuffix(b"/")}
         route, refused = self._found(shorter)
         if refused is None:
@@ -54,7 +54,7 @@ class Paths:
         return refusal
 
     def denial(self, scope: Scope) -> Response | None:
-        """Return why the route that was found is not for the roles of the request's key, or None."""
+        """Return the refusal if the roles of the request's key do not allow the route that was found, or None."""
         if scope["path"] in WITHOUT_KEY:
             return None
         route: Route = scope[FOUND]
@@ -65,7 +65,7 @@ class Paths:
         return None
 
     def _found(self, scope: Scope) -> tuple[Route | None, Response | None]:
-        """Return the route that answers, its path's parameters in the scope, or why none does."""
+        """Return the route that answers and store its path parameters in the scope, or return the refusal."""
         method, path = scope["method"], scope["path"]
         plain = self._plain.get(path, {})
         if method in plain:
@@ -85,7 +85,7 @@ class Paths:
 
 
 async def to_found_route(scope: Scope, receive: Receive, send: Send) -> None:
-    """Have the route answer that was found, as a router does that has looked for it."""
+    """Call the route that was found earlier, in place of a router that searches for it."""
     if scope["type"] != "http":
         await scope["app"].router(scope, receive, send)
         return
@@ -95,7 +95,7 @@ async def to_found_route(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def enter_route(scope: Scope, route: Route) -> None:
-    """Put into the scope what a router does that has found a route."""
+    """Store the values in the scope that a router sets for the route it has found."""
     if route.param_convertors or not isinstance(route, APIRoute):
         scope.update(route.matches(scope)[1])
     else:  # its path and its method were compared when it was found
@@ -103,17 +103,17 @@ def enter_route(scope: Scope, route: Route) -> None:
 
 
 def _is_whole(route: Route, scope: Scope) -> bool:
-    """Return whether what a user's own path names is a user: no longer path, in which something else was meant.
+    """Return whether a match of a user's own path is not a longer path with a different meaning.
 
-    A slash in an id comes as %2F there, so that no mistyped method on `/v1/users/{user_id}/…` erases anybody.
+    A slash in a user id must be sent as %2F there, so that a wrong method on `/v1/users/{user_id}/…` erases no user.
     """
     return route.path != USER_PATH or scope.get("raw_path", b"").count(b"/") == USER_PATH.count("/")
 
 
 def malformed(scope: Scope) -> Response | None:
-    """Return why a path or a query is refused whose bytes are no text, or None.
+    """Return the refusal of a path or a query that is not UTF-8, or None.
 
-    Each byte that is none would be read as the same character: different ids would be one.
+    Invalid bytes would all be decoded to the same character, so that different ids would become equal.
     """
     for part in (scope.get("raw_path") or b"", scope["query_string"]):
         if part.isascii() and b"%" not in part:

@@ -1,4 +1,4 @@
-"""Redaction at the door: the texts of a body are redacted before ids, digests and vectors are made of them."""
+"""Redaction at the edge: the texts of a body are redacted before ids, digests and vectors are computed from them."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 Result = TypeVar("Result")
 EVENT_TEXTS: Final = ("name", "content", "text", "summary", "app", "title", "context", "metadata")
-"""The fields of an event that hold words; ids, times and images are taken as they are."""
+"""The fields of an event that contain text; ids, times and images are not redacted."""
 
 
 LINE_TEXTS: Final = (
     *("content", "about", "speaker", "attribute", "value", "event_type", "emotion", "key_dialogue", "metadata"),
     *("text", "query"),
 )
-"""The fields of an export's line that hold words: of memories, and of reminders and wakes."""
+"""The fields of an export's line that contain text: of memories, and of reminders and wakes."""
 
 
 MAX_AT_ONCE: Final = 4 * 1024
-"""Characters that are looked through in the event loop; more of them in a thread."""
+"""The characters that are redacted in the event loop at most; longer texts are redacted in a thread."""
 
 
 async def apart(
@@ -45,14 +45,14 @@ async def apart(
     *more: P.args,
     **named: P.kwargs,
 ) -> Result:
-    """Return what one of the functions below returns: of long texts worked out in a thread. Raises what it raises."""
+    """Call one of the functions below, in a thread for long texts, and return its result. Raises its errors."""
     if redaction.is_idle or _length(raw) <= MAX_AT_ONCE:
         return work(redaction, raw, *more, **named)
     return await run_in_thread(work, redaction, raw, *more, **named)
 
 
 def _length(raw: object) -> int:
-    """Return about how many characters a value's texts have, as far as that makes a difference."""
+    """Return the approximate number of characters in a value's texts, counted until it exceeds MAX_AT_ONCE."""
     waiting, length = [raw], 0
     while waiting and length <= MAX_AT_ONCE:
         one = waiting.pop()
@@ -62,15 +62,16 @@ def _length(raw: object) -> int:
 
 
 def agent_of(raw: object) -> str | None:
-    """Return the agent that an unchecked line names, if it is a name."""
+    """Return the agent that an unchecked line names, or None if that is not a text."""
     agent_id = raw.get("agent_id") if isinstance(raw, dict) else None
     return agent_id if isinstance(agent_id, str) else None
 
 
 def redacted_event(redaction: Redaction, raw: Any) -> tuple[Any, str | None]:  # noqa: ANN401 - any JSON
-    """Return an input event without what must not be kept, and how often what was replaced, for `with_counts`.
+    """Return a redacted input event, and the counts of its redactions for `with_counts`.
 
-    What is no object is returned as it is, to be refused where it is read. Raises InvalidEvent, which quotes nothing.
+    A value that is not an object is returned unchanged, because the parser refuses it. Raises InvalidEvent, which
+    quotes nothing.
     """
     tally: Counter[str] = Counter()
     redacted = redacted_line(redaction, raw, EVENT_TEXTS, tally)
@@ -79,7 +80,7 @@ def redacted_event(redaction: Redaction, raw: Any) -> tuple[Any, str | None]:  #
 
 
 def with_counts(event: Observation, counted: str | None) -> Observation:
-    """Return an event that says how often what was replaced in it; the end of a session holds no words."""
+    """Return an event with the counts of its redactions; the end of a session has no text, and stays unchanged."""
     return event if counted is None or isinstance(event, SessionEnded) else replace(event, redacted=counted)
 
 
@@ -89,7 +90,7 @@ def redacted_line(
     texts: Iterable[str] = LINE_TEXTS,
     tally: Counter[str] | None = None,
 ) -> Any:  # noqa: ANN401 - any JSON
-    """Return a line of an export without what must not be kept. Raises InvalidEvent, which quotes nothing."""
+    """Return a redacted line of an export. Raises InvalidEvent, which quotes nothing."""
     if not isinstance(raw, dict):
         return raw
     redacted, faults = _redacted(redaction, raw, texts, tally)
@@ -99,7 +100,7 @@ def redacted_line(
 
 
 def redacted_fields(redaction: Redaction, fields: Mapping[str, Any], texts: Iterable[str]) -> dict[str, Any]:
-    """Return a command's fields without what must not be kept in those named. Raises Problem, which quotes nothing."""
+    """Return the fields of a command, with those named in `texts` redacted. Raises Problem, which quotes nothing."""
     redacted, faults = _redacted(redaction, fields, texts)
     if faults:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
@@ -117,7 +118,7 @@ def _redacted(
         given = redacted.get(name)
         if given is None or _is_too_deep(given):
             continue
-        if (size := _size(given)) > MAX_CONTENT_BYTES:  # before any of it is read
+        if (size := _size(given)) > MAX_CONTENT_BYTES:  # checked before the text is searched
             faults.append(Fault(f"$.{name}", f"has {size} bytes: at most {MAX_CONTENT_BYTES} are allowed, split it"))
             continue
         try:
@@ -133,7 +134,7 @@ def _redacted(
 
 
 def _size(given: object) -> int:
-    """Return the bytes of a text, or of a value as JSON; 0 for what JSON cannot carry, which is refused elsewhere."""
+    """Return the size of a text, or of a value as JSON, in bytes; 0 if it is not JSON, which is refused elsewhere."""
     if isinstance(given, str):
         return len(given.encode("utf-8", "replace"))
     try:
@@ -143,7 +144,7 @@ def _size(given: object) -> int:
 
 
 def _is_too_deep(given: object) -> bool:
-    """Return whether it is refused where it is read."""
+    """Return whether a value is nested too deeply, which the parser refuses."""
     try:
         check_depth(given)
     except ValueError:
@@ -152,7 +153,7 @@ def _is_too_deep(given: object) -> bool:
 
 
 def _has_outgrown(given: object, redacted: object) -> bool:
-    """Return whether the marks of own patterns, longer than what they stand for, made a text too long."""
+    """Return whether a text is too long because the marks of custom patterns are longer than the text they replace."""
     if not (isinstance(given, str) and isinstance(redacted, str)) or len(redacted) <= len(given):
         return False
     return len(redacted.encode("utf-8", "replace")) > MAX_CONTENT_BYTES

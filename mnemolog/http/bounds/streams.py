@@ -1,4 +1,4 @@
-"""Open streams: bounded in number, because each occupies a connection for hours."""
+"""Open streams, whose number is bounded because each of them occupies a connection for hours."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from mnemolog.access.principal import Principal
 
 MAX_STREAMS: Final = 512
-"""Streams that a worker keeps open, of all callers."""
+"""The streams that a worker keeps open for all callers."""
 MAX_STREAMS_OF_A_TENANT: Final = 128
-"""The same of one tenant, so that none takes them all; not of callers without keys, who are all one."""
+"""The streams of one tenant, so that none takes them all; callers without keys are not limited, as all are alike."""
 
 
 _NOT_COUNTED: Final = nullcontext()
 
 
 UNBUFFERED: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-"""Headers of a stream: nginx would else hold back its events until 4 or 8 KB have come."""
+"""The headers of a stream; without them nginx would buffer its events until 4 or 8 KB have arrived."""
 
 
 class TooManyStreams(Exception):
@@ -35,7 +35,7 @@ class TooManyStreams(Exception):
 
 
 class Streams:
-    """Counts the streams of a worker."""
+    """Counts the open streams of a worker."""
 
     def __init__(self, most: int = MAX_STREAMS, most_of_a_tenant: int = MAX_STREAMS_OF_A_TENANT) -> None:
         self._most = most

@@ -1,6 +1,6 @@
-"""The console: pages of a browser that show what is remembered, and let a person correct it.
+"""The console: web pages that show memories and let a person correct them.
 
-`pages` serves three files, which hold nobody's data. `console.js` asks the routes that every caller has, with the key
-that the person gives, so what a key may not see the console does not show. Nothing is built, and nothing is fetched
-from elsewhere.
+`pages` serves three files, which contain no data. `console.js` calls the routes that all callers use, with the key that
+the person enters, so the console shows nothing that the key may not see. There is no build step, and nothing is fetched
+from other hosts.
 """

@@ -1,4 +1,4 @@
-"""The routes of the console's files, with a policy that lets the browser load nothing else."""
+"""The routes of the console's files, with a policy that forbids the browser to load anything else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FILES: Final = {
     "/console/console.css": ("console.css", "text/css"),
 }
 PATHS: Final = frozenset(_FILES)
-"""What the console is made of. It holds no data, so it needs no key."""
+"""The paths of the console's files, which contain no data and so need no key."""
 
 
 def console_routes() -> list[Route]:

@@ -13,7 +13,7 @@ from mnemolog.http.problems import Problem, summary
 from mnemolog.http.routing import query_faults, routes
 from mnemolog.http.tool_definitions import CALLER_FIELDS
 
-router = routes("mcp", access=OF_MODELS, checks_query=False)  # the document does not have it
+router = routes("mcp", access=OF_MODELS, checks_query=False)  # not in the OpenAPI document
 
 
 async def _known_here(request: Request) -> None:
@@ -27,18 +27,18 @@ async def _known_here(request: Request) -> None:
 async def exchange(
     *,
     request: Request,
-    worker: CurrentWorker,  # noqa: ARG001 - as every route, only of a started worker
+    worker: CurrentWorker,  # noqa: ARG001 - like every route, only with a started worker
     caller: Caller,
     user_id: Annotated[UserOrOwner | None, Query()] = None,
     agent_id: Annotated[Id | None, Query()] = None,
     app_id: Annotated[AppId | None, Query()] = None,
 ) -> Response:
-    """Answer one message of an MCP client; the URL says whose memory it is."""
+    """Answer one message of an MCP client; the URL names the owner of the memory."""
     whose = default_user(caller, OF_MODELS) if user_id is None else user_id
-    return await asyncio.to_thread(_exchange, request, whose, agent_id, app_id)  # loading it would keep the event loop
+    return await asyncio.to_thread(_exchange, request, whose, agent_id, app_id)  # the import would block the event loop
 
 
 def _exchange(request: Request, user_id: str, agent_id: str | None, app_id: str | None) -> Response:
-    from mnemolog.http.mcp.server import Caller, Exchange  # noqa: PLC0415 - takes long, and few speak MCP
+    from mnemolog.http.mcp.server import Caller, Exchange  # noqa: PLC0415 - slow to import, and rarely used
 
     return Exchange(Caller(request, user_id, agent_id, app_id))

@@ -1,6 +1,6 @@
-"""The MCP server: the official package implements the protocol, and each tool call is a request to our own routes.
+"""The MCP server: the official package implements the protocol, and each tool call is a request to mnemolog's routes.
 
-So a call passes the same checks, and goes to the worker that has its user, as a request without MCP does.
+A call therefore passes the same checks as a request without MCP, and reaches the worker that holds its user.
 """
 
 from http import HTTPStatus
@@ -45,7 +45,7 @@ SIMILAR: Final = "Similar memories are known; memory_revise corrects one, memory
 
 
 class Caller:
-    """An MCP client, and the tool calls that are made for it."""
+    """An MCP client, and the execution of its tool calls."""
 
     def __init__(self, request: Request, user_id: str, agent_id: str | None, app_id: str | None) -> None:
         self._request = request
@@ -111,10 +111,10 @@ class Caller:
         return CallToolResult(content=[TextContent(text=tool.as_text(told))], structured_content=told)
 
     async def _has(self, path: str, request_id: str) -> bool:
-        """Return whether a memory belongs to the agent and the application that the URL names."""
+        """Return whether a memory is visible to the agent and belongs to the application that the URL names."""
         agent_id, app_id = self._whose["agent_id"], self._whose["app_id"]
         if agent_id is None and app_id is None:
-            return True  # the route itself looks whether the user has it
+            return True  # the route itself checks whether the user has it
         whose = {"user_id": str(self._whose["user_id"])}
         one = await self._ask(Requested(method="GET", path="/".join(path.split("/")[:4]), query=whose), request_id)
         if not one.is_success:
@@ -126,12 +126,12 @@ class Caller:
         )
 
     async def _ask(self, request: Requested, request_id: str) -> Answered:
-        """Send a request to our own app; the same key and request id make it the same request."""
+        """Send a request to mnemolog's own app. A repeat with the same key and request id is the same request."""
         return await ask(self._request, request, derived_id("mcp", self._key, request_id))
 
 
 class Exchange(Response):
-    """An answer that the MCP library writes. Each request has a server of its own, so no state is kept in between."""
+    """A response that the MCP library writes. Each request has its own server, so no state is kept between them."""
 
     def __init__(self, caller: Caller) -> None:
         super().__init__()
@@ -151,11 +151,11 @@ class Exchange(Response):
 
 
 def _as_message(body: bytes) -> tuple[Response | None, bytes]:
-    """Return a body with the arguments of a tool as an object where they are spelt as a text, or why it is refused."""
+    """Return a refusal, or a body in which the arguments of a tool call are an object even if sent as text."""
     try:
         message = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return None, body  # the library says what is wrong
+        return None, body  # the library reports the error
     if isinstance(message, list):
         detail = "MCP takes one message a request, and no batch: send them one by one"
         return problem(HTTPStatus.BAD_REQUEST, detail), body
@@ -181,7 +181,7 @@ def _refusal(detail: str) -> CallToolResult:
 
 
 def _add_text(status: int, memory: dict[str, Any]) -> str:
-    """Return the result of adding a fact as text, with what is similar; the memory is in the structured content."""
+    """Return the result of adding a fact as text, with similar memories; the structured content has the memory."""
     if status == HTTPStatus.ACCEPTED:
         return "Accepted; it will be remembered in a moment."
     done = f"{'Remembered' if status == HTTPStatus.CREATED else 'Known already'}: {on_one_line(memory['content'])}"
@@ -190,6 +190,6 @@ def _add_text(status: int, memory: dict[str, Any]) -> str:
 
 
 def _search_text(results: dict[str, Any]) -> str:
-    """Return the results as text: a line for each memory or turn, with its day and where it is from."""
+    """Return the results as text: a line for each memory or turn, with its day and its provenance."""
     lines = [line(found) for found in results["results"]]
     return "\n".join(lines) or f"{NOTHING_KNOWN} {ADD.name} remembers something."

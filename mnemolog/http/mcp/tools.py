@@ -1,7 +1,7 @@
-"""The tools of MCP clients in addition to the two of every model, and the request that each call becomes.
+"""The tools of MCP clients in addition to the two of every model, and the requests that their calls become.
 
-A tool's arguments are those of its route; whose memory it is stands in the server's URL. A memory or a reminder is
-named by its id, and one of another user or agent is as one that is not there.
+The arguments of a tool are those of its route; the URL of the server names the owner of the memory. A memory or a
+reminder is addressed by its id, and those of other users or agents are treated as if they did not exist.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REMINDERS: Final = "/v1/users/{user_id}/reminders"
 class RoutedTool(Tool):
     """A tool, the route that executes its calls, and the text of its answer.
 
-    `takes_agent` and `takes_app` say whether the route has a parameter for the agent and for the application.
+    `takes_agent` and `takes_app` are whether the route has a parameter for the agent and for the application.
     """
 
     method: Literal["GET", "POST", "PATCH", "DELETE"]
@@ -48,13 +48,13 @@ class RoutedTool(Tool):
     destroys: bool = False
 
     def request(self, arguments: Mapping[str, Any], named: Mapping[str, str | None]) -> Requested:
-        """Return the request for a call, about the named user, agent and application.
+        """Return the request for a call, for the named user, agent and application.
 
-        Raises ValueError for what cannot be one. Null is left out, but where a tool takes it away from something.
+        Null arguments are left out. Raises ValueError for arguments that cannot form a request.
         """
         left = self._given(arguments)
         if unknown := [name for name in left if name not in self.parameters["properties"]]:
-            # The route may know more than the tool.
+            # The route may accept more than the tool.
             known = ", ".join(self.parameters["properties"]) or "nothing"
             raise ValueError(f"$.{on_one_line(unknown[0])[:64]}: is not known here: {self.name} takes {known}")
         path = self.path.replace("{user_id}", quote(str(named["user_id"]), safe=""))
@@ -78,7 +78,7 @@ class RoutedTool(Tool):
         return Requested(method=self.method, path=path, query={k: _word(v) for k, v in left.items()} | whose)
 
     def _given(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments without nulls, with what a model spelt as a text as the schema has it."""
+        """Return the arguments without nulls, and convert values that a model sent as text to the schema's types."""
         kinds = {name: one.get("type") for name, one in self.parameters["properties"].items()}
         numbers = [name for name, kind in kinds.items() if kind in ("integer", "number")]
         left = {name: one for name, one in as_written(arguments, numbers, ()).items() if one is not None}
@@ -97,7 +97,7 @@ class RoutedTool(Tool):
 
 
 def _object(text: str) -> Any:  # noqa: ANN401 - any JSON
-    """Return what a text spells; the text where it spells nothing."""
+    """Return the JSON value of a text, or the text itself if it is not JSON."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -105,7 +105,7 @@ def _object(text: str) -> Any:  # noqa: ANN401 - any JSON
 
 
 def line(memory: Answer) -> str:
-    """Return a memory or a turn as one line: its day or minute, what it is, its words, where these are from, its id."""
+    """Return a memory or a turn as one line: its day or minute, its kind, its text with the provenance, and its id."""
     words = marked(memory.get("memory") or memory["content"], memory["provenance"])
     subject = f" (id {memory['memory_id']})" if memory.get("memory_id") else ""
     day = shown_day(memory["occurred_at"], memory.get("formed_at"))
@@ -117,7 +117,7 @@ def _word(value: object) -> str:
 
 
 def _kind(found: Answer) -> str:
-    """Return a memory's category, and whether it was superseded; of a turn, by whom it was said."""
+    """Return the category of a memory and whether it was superseded, or the speaker of a turn."""
     if found["kind"] == "turn":
         return f"said by the {found['role']}"
     return f"{found['category']}{', superseded' * (found['status'] == SUPERSEDED)}"
@@ -134,7 +134,7 @@ def _listed(page: Answer) -> str:
 
 
 def _history(history: Answer) -> str:
-    """Return a memory's events, one a line, and how many observations it came from."""
+    """Return the events of a memory, one per line, and the number of observations that it came from."""
     events = [
         f"- {event['recorded_at'][:10]} {event['type']}{f': {on_one_line(said)}' * bool(said)}"
         for event in history["events"]
