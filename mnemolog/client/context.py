@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from mnemolog.client.call import Call, Instant, Json, get, given, path_of, spelt, whole
-from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
+from mnemolog.client.carrier import method
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,21 +83,11 @@ def report(
     return get(path_of("v1", "users", user_id, "report"), agent_id=agent_id, lang=lang, as_of=as_of)
 
 
-class AsyncContextMethods(AsyncCarrier):
-    """The methods of these calls, with await."""
+class ContextMethods:
+    """The methods of these calls, of both clients."""
 
-    context = awaited(context)
-    greeting = awaited(greeting)
-    emotions = awaited(emotions)
-    upcoming = awaited(upcoming)
-    report = awaited(report)
-
-
-class ContextMethods(Carrier):
-    """The same methods, without await."""
-
-    context = direct(context)
-    greeting = direct(greeting)
-    emotions = direct(emotions)
-    upcoming = direct(upcoming)
-    report = direct(report)
+    context = method(context)
+    greeting = method(greeting)
+    emotions = method(emotions)
+    upcoming = method(upcoming)
+    report = method(report)

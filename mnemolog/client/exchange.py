@@ -9,7 +9,7 @@ from uuid import uuid4
 import orjson
 
 from mnemolog.client.call import Call, Json, filter_of, get, path_of, query_of, whole
-from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
+from mnemolog.client.carrier import method
 from mnemolog.client.errors import ServerFailed
 from mnemolog.client.transport import read_answer
 
@@ -138,23 +138,12 @@ class Lines:
             raise ServerFailed("the export ended before its last line: export again", self._response.status_code)
 
 
-class AsyncExchangeMethods(AsyncCarrier):
-    """The methods of these calls, with await."""
+class ExchangeMethods:
+    """The methods of these calls, of both clients."""
 
-    import_memories = awaited(import_memories)
-    preview_erasure = awaited(preview_erasure)
-    erase = awaited(erase)
-    preview_memory_erasure = awaited(preview_memory_erasure)
-    erase_memory = awaited(erase_memory)
-    erasures = awaited(erasures)
-
-
-class ExchangeMethods(Carrier):
-    """The same methods, without await."""
-
-    import_memories = direct(import_memories)
-    preview_erasure = direct(preview_erasure)
-    erase = direct(erase)
-    preview_memory_erasure = direct(preview_memory_erasure)
-    erase_memory = direct(erase_memory)
-    erasures = direct(erasures)
+    import_memories = method(import_memories)
+    preview_erasure = method(preview_erasure)
+    erase = method(erase)
+    preview_memory_erasure = method(preview_memory_erasure)
+    erase_memory = method(erase_memory)
+    erasures = method(erasures)

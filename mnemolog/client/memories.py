@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from mnemolog.client.call import Call, Instant, Json, command, filter_of, get, given, path_of, query_of, spelt, whole
-from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
+from mnemolog.client.carrier import method
 from mnemolog.client.errors import Refused
 from schemas.inputs.foreign_messages import message_of
 
@@ -392,63 +392,32 @@ def stats(user_id: str, agent_id: str | None = None) -> Call[Json]:
     return get(path_of("v1", "users", user_id, "stats"), agent_id=agent_id)
 
 
-class AsyncMemoryMethods(AsyncCarrier):
-    """The methods of these calls, with await."""
+class MemoryMethods:
+    """The methods of these calls, of both clients."""
 
-    add = awaited(add)
-    search = awaited(search)
-    get_user_profile = awaited(get_user_profile)
-    publish = awaited(publish)
-    event = awaited(event)
-    events_status = awaited(events_status)
-    remember = awaited(remember)
-    memories = awaited(memories)
-    memory = awaited(memory)
-    revise = awaited(revise)
-    forget = awaited(forget)
-    forget_memories = awaited(forget_memories)
-    query_memories = awaited(query_memories)
-    restore = awaited(restore)
-    share = awaited(share)
-    history = awaited(history)
-    changes = awaited(changes)
-    importance = awaited(importance)
-    profile = awaited(profile)
-    episodes = awaited(episodes)
-    entities = awaited(entities)
-    entity = awaited(entity)
-    stats = awaited(stats)
-    turns = awaited(turns)
-    tools = awaited(tools)
-    call_tool = awaited(call_tool)
-
-
-class MemoryMethods(Carrier):
-    """The same methods, without await."""
-
-    add = direct(add)
-    search = direct(search)
-    get_user_profile = direct(get_user_profile)
-    publish = direct(publish)
-    event = direct(event)
-    events_status = direct(events_status)
-    remember = direct(remember)
-    memories = direct(memories)
-    memory = direct(memory)
-    revise = direct(revise)
-    forget = direct(forget)
-    forget_memories = direct(forget_memories)
-    query_memories = direct(query_memories)
-    restore = direct(restore)
-    share = direct(share)
-    history = direct(history)
-    changes = direct(changes)
-    importance = direct(importance)
-    profile = direct(profile)
-    episodes = direct(episodes)
-    entities = direct(entities)
-    entity = direct(entity)
-    stats = direct(stats)
-    turns = direct(turns)
-    tools = direct(tools)
-    call_tool = direct(call_tool)
+    add = method(add)
+    search = method(search)
+    get_user_profile = method(get_user_profile)
+    publish = method(publish)
+    event = method(event)
+    events_status = method(events_status)
+    remember = method(remember)
+    memories = method(memories)
+    memory = method(memory)
+    revise = method(revise)
+    forget = method(forget)
+    forget_memories = method(forget_memories)
+    query_memories = method(query_memories)
+    restore = method(restore)
+    share = method(share)
+    history = method(history)
+    changes = method(changes)
+    importance = method(importance)
+    profile = method(profile)
+    episodes = method(episodes)
+    entities = method(entities)
+    entity = method(entity)
+    stats = method(stats)
+    turns = method(turns)
+    tools = method(tools)
+    call_tool = method(call_tool)
