@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from mnemolog.client.call import Call, Instant, Json, get, given, path_of, spelt, whole
+from mnemolog.client.call import Call, Instant, Json, get, given, path_of, question, spelt
 from mnemolog.client.carrier import method
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def context(
         **limits,
     )
     # Recalls are counted once for each user and minute, however often they are reported.
-    return Call(method="POST", path="/v1/context", body=body, is_repeatable=True, read=whole)
+    return question("/v1/context", body)
 
 
 def greeting(user_id: str, agent_id: str | None = None) -> Call[str]:
@@ -65,8 +65,8 @@ def emotions(
     as_of: Instant | None = None,
 ) -> Call[Json]:
     """Return feelings over time, oldest first: `{items, total, page, page_size, by_emotion, by_month}`."""
-    asked: dict[str, Any] = {"page": page, "page_size": page_size, "since": since, "until": until, "as_of": as_of}
-    return get(path_of("v1", "users", user_id, "emotions"), agent_id=agent_id, **asked)
+    path, query = path_of("v1", "users", user_id, "emotions"), {"since": since, "until": until, "as_of": as_of}
+    return get(path, agent_id=agent_id, page=page, page_size=page_size, **query)
 
 
 def upcoming(

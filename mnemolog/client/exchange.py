@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
 
 import orjson
 
-from mnemolog.client.call import Call, Json, filter_of, get, path_of, query_of, whole
+from mnemolog.client.call import Call, Json, command, filter_of, get, path_of, query_of, whole
 from mnemolog.client.carrier import method
 from mnemolog.client.errors import ServerFailed
 from mnemolog.client.transport import read_answer
@@ -68,14 +67,8 @@ def erase(user_id: str, *, key: str | None = None, force: bool = False) -> Call[
 
     Raises NotFound for a user of whom nothing is known, unless `force` is given.
     """
-    return Call(
-        method="DELETE",
-        path=path_of("v1", "users", user_id),
-        query=query_of(force=force or None),
-        key=key or str(uuid4()),
-        wait_seconds=ERASING_SECONDS,
-        is_repeatable=True,
-        read=whole,
+    return command(
+        "DELETE", path_of("v1", "users", user_id), key=key, wait_seconds=ERASING_SECONDS, force=force or None
     )
 
 
@@ -90,15 +83,8 @@ def erase_memory(memory_id: str, *, user_id: str | None = None, key: str | None 
 
     Raises Conflict on Kafka without encryption, where no record can be changed and no key destroyed.
     """
-    return Call(
-        method="DELETE",
-        path=path_of("v1", "memories", memory_id),
-        query=query_of(forever=True, user_id=user_id),
-        key=key or str(uuid4()),
-        wait_seconds=ERASING_SECONDS,
-        is_repeatable=True,
-        read=whole,
-    )
+    path = path_of("v1", "memories", memory_id)
+    return command("DELETE", path, key=key, wait_seconds=ERASING_SECONDS, forever=True, user_id=user_id)
 
 
 def erasures() -> Call[Json]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemolog.client.call import Call, Instant, Json, command, get, given, path_of, query_of
+from mnemolog.client.call import Call, Instant, Json, command, get, given, path_of
 from mnemolog.client.carrier import method
 
 
@@ -49,8 +49,7 @@ def reminders(
     user_id: str = "owner", agent_id: str | None = None, *, page: int = 1, page_size: int = 200
 ) -> Call[Json]:
     """List the reminders that wait, of all agents or of one, the next first: `{items, total, page, page_size}`."""
-    query = query_of(agent_id=agent_id, page=page, page_size=page_size)
-    return get(path_of("v1", "users", user_id, "reminders"), **query)
+    return get(path_of("v1", "users", user_id, "reminders"), agent_id=agent_id, page=page, page_size=page_size)
 
 
 def cancel_reminder(
