@@ -78,11 +78,8 @@ async def erase(
 async def erasures(client: AsyncClient, output: Output) -> None:
     """List the erasures, without names. Shows the public key that verifies their receipts, too."""
     found = await client.erasures()
-    if output.as_json:
-        output.json(found)
-        return
     rows = [(one["receipt_id"], one["erased_at"], one["memories"], one["subject"][:16]) for one in found["items"]]
-    output.table(("receipt", "erased at", "memories", "subject"), rows, "there were no erasures")
+    output.table(("receipt", "erased at", "memories", "subject"), rows, "there were no erasures", of=found)
 
 
 async def encrypt(around: Surroundings) -> None:

@@ -39,8 +39,11 @@ class Output:
         sys.stdout.write(orjson.dumps(answer).decode() + "\n")
         sys.stdout.flush()
 
-    def text(self, text: str) -> None:
-        """Write text of the answer as it is."""
+    def text(self, text: str, *, of: dict[str, Any] | None = None) -> None:
+        """Write text of the answer as it is; where JSON is wanted, the answer itself that the text is `of`."""
+        if of is not None and self.as_json:
+            self.json(of)
+            return
         sys.stdout.write(harmless(text) + "\n")
         sys.stdout.flush()
 
@@ -53,8 +56,18 @@ class Output:
         for name, value in answer.items():
             self.text(f"{name.ljust(width)}  {shown(value)}")
 
-    def table(self, headings: Sequence[str], rows: Iterable[Sequence[object]], nothing: str) -> None:
-        """Write rows as a table; without any, say so on stderr."""
+    def table(
+        self,
+        headings: Sequence[str],
+        rows: Iterable[Sequence[object]],
+        nothing: str,
+        *,
+        of: dict[str, Any] | None = None,
+    ) -> None:
+        """Write rows as a table, and without any say so on stderr; where JSON is wanted, write the answer as `text`."""
+        if of is not None and self.as_json:
+            self.json(of)
+            return
         from rich.console import Console  # noqa: PLC0415 - most of what a command would import, and few write a table
         from rich.table import Table  # noqa: PLC0415 - as above
         from rich.text import Text  # noqa: PLC0415 - as above

@@ -28,11 +28,8 @@ async def usage(
 ) -> None:
     """Show the calls of the model and their tokens. They are those of all tenants."""
     found = await client.model_usage(by, since=since, until=until)
-    if output.as_json:
-        output.json(found)
-        return
     field = OF_GROUP[by]
     rows = [(row["tenant"], row[field], row["calls"], row["tokens_in"], row["tokens_out"]) for row in found["items"]]
     if rows:
         rows.append(("all", "", found["calls"], found["tokens_in"], found["tokens_out"]))
-    output.table(("tenant", by, "calls", "tokens in", "tokens out"), rows, "no model was asked")
+    output.table(("tenant", by, "calls", "tokens in", "tokens out"), rows, "no model was asked", of=found)

@@ -35,7 +35,4 @@ async def listed(client: AsyncClient, output: Output) -> None:
 async def retry(client: AsyncClient, output: Output, ids: IDS = None) -> None:
     """Send dead letters back where they came from."""
     found = await client.retry_dead_letters(ids or None)
-    if output.as_json:
-        output.json(found)
-    else:
-        output.text(f"sent back: {len(found['retried'])}")
+    output.text(f"sent back: {len(found['retried'])}", of=found)

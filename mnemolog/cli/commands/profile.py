@@ -27,11 +27,8 @@ async def profile(
 ) -> None:
     """Show what is known about a user."""
     found = await client.profile(user, agent, as_of=as_of)
-    if output.as_json:
-        output.json(found)
-        return
     rows = [line.removeprefix("- ").split(": ", 1) for line in found["text"].splitlines()]
-    output.table(("attribute", "value"), rows, f"nothing is known about {user}")
+    output.table(("attribute", "value"), rows, f"nothing is known about {user}", of=found)
 
 
 async def entities(

@@ -31,7 +31,4 @@ async def create(around: Surroundings) -> None:
             created = await create_topics(log, settings)
     except (LogError, OSError) as error:
         raise CommandFailed(str(error)) from error
-    if around.output.as_json:
-        around.output.json({"topics": created})
-    else:
-        around.output.table(("topic", "partitions"), created.items(), "there are no topics")
+    around.output.table(("topic", "partitions"), created.items(), "there are no topics", of={"topics": created})

@@ -53,11 +53,8 @@ async def head(around: Surroundings) -> None:
     found, signed = await _read(around, None, None, None)
     if found.damage:
         raise CommandFailed(f"{found.damage[0]}; no head is signed of a damaged log")
-    if around.output.as_json:
-        around.output.json(signed)
-        return
     rows = [(one.topic, one.partition, one.offset, one.head) for one in found.heads if one.offset]
-    around.output.table(("topic", "partition", "offset", "head"), rows, "the log has no decision yet")
+    around.output.table(("topic", "partition", "offset", "head"), rows, "the log has no decision yet", of=signed)
 
 
 async def _read(
