@@ -14,7 +14,7 @@ from mnemolog.access.usage import Usage
 from mnemolog.http.authentication import key_of
 from mnemolog.http.problems import OUT_OF_SESSION, Problem
 from mnemolog.worker.worker import Worker
-from schemas.identity import derived_id, no_controls
+from schemas.identity import Owner, check_user_id, derived_id, no_controls
 
 MAX_KEY_CHARACTERS = 256
 AS_IN_URL = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
@@ -83,6 +83,17 @@ async def _quota(request: Request, worker: CurrentWorker) -> Quota:
 CurrentQuota = Annotated[Quota, Depends(_quota)]
 """How many events the caller may still publish, command or import today."""
 Tenant = Annotated[str, Depends(_tenant)]
+
+
+async def _owner(user_id: str, tenant: Tenant) -> Owner:
+    return Owner(tenant, check_user_id(user_id))
+
+
+OwnerInPath = Annotated[Owner, Depends(_owner)]
+"""The user that the path names, in the caller's tenant.
+
+A route whose path names something else too takes both itself: the document has the names in their order.
+"""
 IdempotencyKey = Annotated[
     str | None,
     Header(alias="Idempotency-Key", min_length=1, max_length=MAX_KEY_CHARACTERS, description="makes a repeat the same"),

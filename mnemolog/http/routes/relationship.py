@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Response
 
-from mnemolog.http.dependencies import CurrentWorker, Tenant
+from mnemolog.http.dependencies import CurrentWorker, OwnerInPath
 from mnemolog.http.models import context_responses as shapes
 from mnemolog.http.models.context_requests import EmotionsAsked, ReportAsked, UpcomingAsked
 from mnemolog.http.permissions import OF_USERS
@@ -15,18 +15,15 @@ from projections.profile.relationship import report as report_of
 from projections.profile.upcoming import Ahead
 from projections.profile.upcoming import upcoming as ahead_of
 from projections.turns import aside
-from schemas.identity import Owner, check_user_id
 from schemas.instant import instant
 
 router = routes("agents", "/v1/users", OF_USERS)
 
 
 @router.get("/{user_id:text}/emotions", response_model=shapes.Emotions)
-async def emotions(
-    user_id: str, query: Annotated[EmotionsAsked, Query()], worker: CurrentWorker, tenant: Tenant
-) -> Response:
+async def emotions(owner: OwnerInPath, query: Annotated[EmotionsAsked, Query()], worker: CurrentWorker) -> Response:
     """Return feelings over time, oldest first, with counts over all of them."""
-    owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
+    now = worker.clock.now()
     memories = (await worker.queries.state(owner, now, query.as_of)).memories
     felt = [
         memory
@@ -41,11 +38,9 @@ async def emotions(
 
 
 @router.get("/{user_id:text}/upcoming", response_model=shapes.Upcoming)
-async def upcoming(
-    user_id: str, query: Annotated[UpcomingAsked, Query()], worker: CurrentWorker, tenant: Tenant
-) -> Response:
+async def upcoming(owner: OwnerInPath, query: Annotated[UpcomingAsked, Query()], worker: CurrentWorker) -> Response:
     """Return dated plans and days that come back every year, the nearest first; days are those of where the user is."""
-    owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
+    now = worker.clock.now()
     at = query.as_of or now
     await fold_turns(worker.log, worker.shards, owner)  # the last one may say where that is
     memories = (await worker.queries.state(owner, now, query.as_of)).memories
@@ -56,11 +51,9 @@ async def upcoming(
 
 
 @router.get("/{user_id:text}/report", response_model=shapes.Report)
-async def report(
-    user_id: str, query: Annotated[ReportAsked, Query()], worker: CurrentWorker, tenant: Tenant
-) -> Response:
+async def report(owner: OwnerInPath, query: Annotated[ReportAsked, Query()], worker: CurrentWorker) -> Response:
     """Return how the relationship developed, month by month; `lang=zh` names event types in Luna's words."""
-    owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
+    now = worker.clock.now()
     await fold_turns(worker.log, worker.shards, owner)
     at = query.as_of or now
     memories = (await worker.queries.state(owner, now, query.as_of)).memories
