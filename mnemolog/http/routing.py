@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from mnemolog.worker.worker import Worker
 
 Endpoint = TypeVar("Endpoint", bound="Callable[..., Any]")
+T = TypeVar("T")
 GIVEN_TWICE: Final = "is given more than once: say which one is meant"
 _TAKES_LONG: Final = "mnemolog_takes_long"
 _AT_ONCE: Final = "mnemolog_at_once"
@@ -280,6 +281,12 @@ def routes(
 def answer(body: Any, status: int = 200) -> Response:  # noqa: ANN401 - any JSON
     """Return a JSON response."""
     return Response(orjson.dumps(body), status, media_type="application/json")
+
+
+def page_of(found: Sequence[T], view: Callable[[T], Any], page: int, size: int) -> dict[str, Any]:
+    """Return a page of what was found, each as its view shows it, and how much there is on all pages."""
+    items = [view(one) for one in found[(page - 1) * size : page * size]]
+    return {"items": items, "total": len(found), "page": page, "page_size": size}
 
 
 def query_faults(request: Request, documented: Collection[str]) -> list[Fault]:

@@ -17,7 +17,7 @@ from mnemolog.http.models.requests import MAX_PAGE_SIZE, EntitiesAsked, Episodes
 from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.problems import Problem
 from mnemolog.http.routes.memories import paged
-from mnemolog.http.routing import answer, refused, routes
+from mnemolog.http.routing import answer, page_of, refused, routes
 from mnemolog.worker.worker import Worker
 from projections.partitions.shards import Shards
 from projections.profile.profile import profile as profile_of
@@ -79,9 +79,7 @@ async def entity_list(owner: OwnerInPath, query: Annotated[EntitiesAsked, Query(
         for entity in await _entities(worker, owner, query.agent_id, query.as_of)
         if query.kind in (None, entity.kind)
     ]
-    begin = (query.page - 1) * query.page_size
-    items = [_entity_row(entity) for entity in found[begin : begin + query.page_size]]
-    return answer({"items": items, "total": len(found), "page": query.page, "page_size": query.page_size})
+    return answer(page_of(found, _entity_row, query.page, query.page_size))
 
 
 @router.get(

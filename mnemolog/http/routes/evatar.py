@@ -1,5 +1,6 @@
 """Evatar's own routes: its names for the same memories, so that what speaks to Evatar need not change."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from mnemolog.http.models.requests import MAX_PAGE_SIZE, Asked, MemoryId
 from mnemolog.http.permissions import OF_USERS_OR_ALL
 from mnemolog.http.problems import Problem
 from mnemolog.http.routes import memories
-from mnemolog.http.routing import answer, answers, routes
+from mnemolog.http.routing import answer, answers, page_of, routes
 from projections.queries.filters import Filters
 from projections.queries.tenant.memories import Wanted
 from projections.queries.views import evatar_view
@@ -64,13 +65,8 @@ class EvatarMemory(responses.Shape):
     expires_at: str | None
 
 
-class EvatarMemories(responses.Shape):
+class EvatarMemories(responses.Page[EvatarMemory]):
     """One page of memories, the most important first, then those last accessed."""
-
-    items: list[EvatarMemory]
-    total: int
-    page: int
-    page_size: int
 
 
 @router.get("", response_model=EvatarMemories)
@@ -84,9 +80,7 @@ async def listed(query: Annotated[EvatarsMemories, Query()], worker: CurrentWork
         return answer(await worker.tenant_memories.page(wanted, query.page, query.page_size))
     owner = Owner(tenant, query.device_id)
     device_memories = await _of_device(worker, owner, Filters(memory_type=query.memory_type, category=query.category))
-    begin = (query.page - 1) * query.page_size
-    items = [evatar_view(owner, memory) for memory in device_memories[begin : begin + query.page_size]]
-    return answer({"items": items, "total": len(device_memories), "page": query.page, "page_size": query.page_size})
+    return answer(page_of(device_memories, partial(evatar_view, owner), query.page, query.page_size))
 
 
 @router.get("/stats", response_model=responses.Stats)

@@ -9,7 +9,7 @@ from mnemolog.http.models import context_responses as shapes
 from mnemolog.http.models.context_requests import EmotionsAsked, ReportAsked, UpcomingAsked
 from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.routes.agents import fold_turns
-from mnemolog.http.routing import answer, routes
+from mnemolog.http.routing import answer, page_of, routes
 from projections.profile.relationship import feeling_view, feelings, feelings_summary
 from projections.profile.relationship import report as report_of
 from projections.profile.upcoming import Ahead
@@ -31,10 +31,7 @@ async def emotions(owner: OwnerInPath, query: Annotated[EmotionsAsked, Query()],
         if (query.since is None or memory.occurred_at >= query.since)
         and (query.until is None or memory.occurred_at <= query.until)
     ]
-    begin = (query.page - 1) * query.page_size
-    page = {"total": len(felt), "page": query.page, "page_size": query.page_size}
-    items = [feeling_view(memory) for memory in felt[begin : begin + query.page_size]]
-    return answer({"items": items} | page | feelings_summary(felt))
+    return answer(page_of(felt, feeling_view, query.page, query.page_size) | feelings_summary(felt))
 
 
 @router.get("/{user_id:text}/upcoming", response_model=shapes.Upcoming)

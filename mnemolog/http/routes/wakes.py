@@ -29,7 +29,7 @@ from mnemolog.http.models.wakes import (
 )
 from mnemolog.http.permissions import OF_USERS, OF_USERS_OR_ALL, needs
 from mnemolog.http.problems import Problem
-from mnemolog.http.routing import answer, answers, refused, routes, takes_long
+from mnemolog.http.routing import answer, answers, page_of, refused, routes, takes_long
 from mnemolog.wakes.stream import Listener
 from projections.partitions.shards import Shards
 from projections.queries.wake_views import wake_view
@@ -137,18 +137,7 @@ async def reminders(owner: OwnerInPath, query: Annotated[RemindersAsked, Query()
         (each for each in worker.shards.state(owner).wakes.reminders.values() if _is_of(each, query.agent_id)),
         key=lambda each: (each.due_at, each.reminder_id),
     )
-    items = [
-        {
-            "reminder_id": each.reminder_id,
-            "user_id": owner.user_id,
-            "agent_id": each.envelope.agent_id,
-            "due_at": instant(each.due_at),
-            "content": each.content.text,
-            "channel": each.channel,
-        }
-        for each in waiting[(query.page - 1) * query.page_size : query.page * query.page_size]
-    ]
-    return answer({"items": items, "total": len(waiting), "page": query.page, "page_size": query.page_size})
+    return answer(page_of(waiting, partial(_reminder, owner), query.page, query.page_size))
 
 
 @router.delete("/users/{user_id:text}/reminders/{reminder_id}", response_model=Cancelled, responses=WAITING | UNKNOWN)
@@ -203,6 +192,17 @@ async def streamed(
     positions = await worker.wake_streams.begin(listener, last_event_id)
     events = worker.wake_streams.stream(listener, positions, may_go_on=partial(is_still_valid, request.scope))
     return StreamingResponse(events, media_type=EVENT_STREAM, headers=UNBUFFERED)
+
+
+def _reminder(owner: Owner, known: ReminderScheduled) -> dict[str, Any]:
+    return {
+        "reminder_id": known.reminder_id,
+        "user_id": owner.user_id,
+        "agent_id": known.envelope.agent_id,
+        "due_at": instant(known.due_at),
+        "content": known.content.text,
+        "channel": known.channel,
+    }
 
 
 def _is_of(known: WakeConfigured | ReminderScheduled, agent_id: str | None) -> bool:
