@@ -10,6 +10,10 @@ from projections.queries.tenant.memories import Grouping as Grouped
 from schemas.vocabulary.words import Category, MemoryType, UsageGrouping
 
 
+class Nothing(Body):
+    """No more than who asks."""
+
+
 class ShardWanted(Body):
     """The partition whose shard a worker wants to copy."""
 
@@ -61,7 +65,7 @@ class ReextractPart(Body):
 
 
 class SharedMemory(Body):
-    """What a user of the worker is to import  in base64 as it will stand in the log."""
+    """What a user of the worker is to import, in base64 as it will stand in the log."""
 
     message: str
 
