@@ -14,7 +14,8 @@ from mnemolog.access.usage import Usage
 from mnemolog.http.authentication import key_of
 from mnemolog.http.problems import OUT_OF_SESSION, Problem
 from mnemolog.worker.worker import Worker
-from schemas.identity import Owner, check_user_id, derived_id, no_controls
+from schemas.identity import GLOBAL_USER, Owner, check_user_id, derived_id, no_controls
+from schemas.messages.envelope import Envelope
 
 MAX_KEY_CHARACTERS = 256
 AS_IN_URL = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
@@ -116,3 +117,17 @@ def url_path(request: Request) -> str:
 
 CommandId = Annotated[str, Depends(_command_id)]
 """The id of the command that a request gives; it counts as an event of the key's day."""
+
+
+async def _envelope(worker: CurrentWorker, caller: Caller, command_id: CommandId) -> Envelope:
+    return Envelope(
+        event_id=command_id,
+        tenant=caller.tenant,
+        user_id=GLOBAL_USER,
+        occurred_at=worker.clock.now(),
+        by=caller.key_id,
+    )
+
+
+CommandEnvelope = Annotated[Envelope, Depends(_envelope)]
+"""The envelope of the command that a request gives, about the tenant and none of its users; its id is a CommandId."""

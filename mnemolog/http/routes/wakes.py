@@ -12,7 +12,6 @@ from mnemolog.commands.commands import Answer
 from mnemolog.commands.wakes import Periodic
 from mnemolog.http.authentication import is_still_valid
 from mnemolog.http.bounds.redacted import apart, redacted_fields
-from mnemolog.http.bounds.streams import UNBUFFERED
 from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, OwnerInPath, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Id, UserOrNone
@@ -29,7 +28,7 @@ from mnemolog.http.models.wakes import (
 )
 from mnemolog.http.permissions import OF_USERS, OF_USERS_OR_ALL, needs
 from mnemolog.http.problems import Problem
-from mnemolog.http.routing import answer, answers, page_of, refused, routes, takes_long
+from mnemolog.http.routing import EVENTS, answer, answers, event_stream, page_of, refused, routes, takes_long
 from mnemolog.wakes.stream import Listener
 from projections.partitions.shards import Shards
 from projections.queries.wake_views import wake_view
@@ -39,8 +38,6 @@ from schemas.instant import instant
 from schemas.messages.wakes import ReminderScheduled, WakeConfigured
 from schemas.vocabulary.refusals import Refusal, refusal_of
 from streams.decisions.wakes import NOT_WAITING
-
-EVENT_STREAM = "text/event-stream"
 
 router = routes("wakes", "/v1", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
@@ -168,11 +165,7 @@ async def listed(owner: OwnerInPath, query: Annotated[WakesAsked, Query()], work
     return answer({"items": items, "next": str(raised[-1].event.number) if raised else query.after})
 
 
-@router.get(
-    "/wakes/stream",
-    response_class=StreamingResponse,
-    responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}, "description": "server-sent events"}},
-)
+@router.get("/wakes/stream", response_class=StreamingResponse, responses=EVENTS)
 @takes_long
 @needs(OF_USERS_OR_ALL)
 async def streamed(
@@ -191,7 +184,7 @@ async def streamed(
     listener = Listener(tenant=tenant, user_id=user_id, agent_id=agent_id)
     positions = await worker.wake_streams.begin(listener, last_event_id)
     events = worker.wake_streams.stream(listener, positions, may_go_on=partial(is_still_valid, request.scope))
-    return StreamingResponse(events, media_type=EVENT_STREAM, headers=UNBUFFERED)
+    return event_stream(events)
 
 
 def _reminder(owner: Owner, known: ReminderScheduled) -> dict[str, Any]:
