@@ -1,14 +1,11 @@
 """`mnemolog clock`: whether the workers believe their clocks, and an operator's word that these are right."""
 
-from typing import Annotated
-
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.options import TIMEOUT
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
-
-TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.001, max=3600.0, help="Seconds to wait.")]
 
 
 def install(app: typer.Typer) -> None:

@@ -85,6 +85,11 @@ class Output:
         """Write a message for a person to stderr."""
         print(harmless(message), file=sys.stderr, flush=True)  # noqa: T201 - the command line talks to a person
 
+    def say_page(self, found: dict[str, Any]) -> None:
+        """Say which page of a list was shown, where there are others."""
+        if found["total"] > len(found["items"]):
+            self.say(f"page {found['page']}: {len(found['items'])} of {found['total']}; --page shows others")
+
     def progress(self, unit: str = "") -> Progress:
         """Return a progress bar on stderr, silent where no terminal is."""
         from rich.console import Console  # noqa: PLC0415 - as above

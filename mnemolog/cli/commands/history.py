@@ -6,12 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from mnemolog.cli.invocation import command
-from mnemolog.cli.options import AGENT
+from mnemolog.cli.options import AGENT, MEMORY_ID
 from mnemolog.cli.output import Output, shown
 from mnemolog.client.client import AsyncClient
 from schemas.text import on_one_line
 
-MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
 SOMEBODY = Annotated[str | None, typer.Option("--user", "-u", help="Whose. [default: everybody's]")]
 CHANGES = Annotated[
     list[str] | None, typer.Option("--type", help="Only these, such as MemoryFormed; may be said again.")

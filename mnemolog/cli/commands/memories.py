@@ -12,9 +12,12 @@ from mnemolog.cli.options import (
     AS_OF,
     EXPIRES_AT,
     FILTER,
+    MEMORY_ID,
     METADATA,
     OF_SESSION,
     ONE_ATTRIBUTE,
+    PAGE,
+    PAGE_SIZE,
     SOME_USER,
     SPEAKER,
     USER,
@@ -24,7 +27,6 @@ from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
 
 CONTENT = Annotated[str, typer.Argument(help="What to remember, as it is.")]
-MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
 SOME_MEMORY = Annotated[str | None, typer.Argument(metavar="[MEMORY_ID]", show_default=False)]
 PREVIEW = Annotated[bool, typer.Option("--preview", help="Only say which would go.")]
 FOREVER = Annotated[bool, typer.Option("--forever", help="Erase them, with what they came from.")]
@@ -44,8 +46,6 @@ KEY_DIALOGUE = Annotated[
 SCOPE = Annotated[Scope, typer.Option("--scope", help="global is for everyone.")]
 NO_EXPIRY = Annotated[bool, typer.Option("--no-expiry", help="It does not expire any more.")]
 VERSION = Annotated[int | None, typer.Option("--expected-version", min=1, help="Fail if it has moved on from there.")]
-PAGE = Annotated[int, typer.Option("--page", min=1)]
-PAGE_SIZE = Annotated[int, typer.Option("--page-size", min=1, max=200)]
 
 
 def install(app: typer.Typer) -> None:
@@ -105,8 +105,7 @@ async def memories(  # noqa: PLR0913 - one for each option
         ],
         f"{user} has no {status} memories here",
     )
-    if found["total"] > len(found["items"]):
-        output.say(f"page {found['page']}: {len(found['items'])} of {found['total']}; --page shows others")
+    output.say_page(found)
 
 
 async def memory(

@@ -5,15 +5,13 @@ from typing import Annotated, Any
 import typer
 
 from mnemolog.cli.invocation import command
-from mnemolog.cli.options import AGENT, AS_OF, USER
+from mnemolog.cli.options import AGENT, AS_OF, PAGE, PAGE_SIZE, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import EntityKind
 
 ID = Annotated[str | None, typer.Option("--id", metavar="ENTITY_ID", help="Show this one, with its facts over time.")]
 KIND = Annotated[EntityKind | None, typer.Option("--kind")]
-PAGE = Annotated[int, typer.Option("--page", min=1)]
-PAGE_SIZE = Annotated[int, typer.Option("--page-size", min=1, max=200)]
 
 
 def install(app: typer.Typer) -> None:
@@ -59,8 +57,7 @@ async def entities(
         ],
         f"no memory of {user} names {'anything' if kind is None else f'any {kind}'}",
     )
-    if found["total"] > len(found["items"]):
-        output.say(f"page {found['page']}: {len(found['items'])} of {found['total']}; --page shows others")
+    output.say_page(found)
 
 
 def _print(output: Output, entity: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mnemolog.cli.invocation import CommandFailed, command
-from mnemolog.cli.options import instant
+from mnemolog.cli.options import TIMEOUT, instant
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import RETENTION, WAKE
@@ -15,7 +15,6 @@ from streams.decisions.decay_policies.registry import PolicyName
 AS_OF = Annotated[datetime, typer.Option("--as-of", parser=instant, metavar="TIME", help="The time that it is.")]
 POLICY = Annotated[PolicyName | None, typer.Option("--policy", help="[default: DECAY_POLICY]")]
 FORCE = Annotated[bool, typer.Option("--force", help="The time may lie in the future.")]
-TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.001, max=3600.0, help="Seconds to wait.")]
 
 
 def install(app: typer.Typer) -> None:
