@@ -88,8 +88,12 @@ class Operation:
     @property
     def roles(self) -> list[str]:
         """The roles one of which a key must have; none for an open route."""
-        reads = is_reading({"type": "http", "method": self.method}, self.route.endpoint)
-        return sorted(self.access.reading if reads else self.access.changing)
+        return sorted(self.access.reading if self.reads else self.access.changing)
+
+    @property
+    def reads(self) -> bool:
+        """Whether it changes nothing."""
+        return is_reading({"type": "http", "method": self.method}, self.route.endpoint)
 
     @property
     def is_of_all_users(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import pytest
 from operations import PAGE, Operation, calls, commands, operation_at, operation_of, operations, page
@@ -11,12 +11,15 @@ from operations import PAGE, Operation, calls, commands, operation_at, operation
 from mnemolog import AsyncClient
 from mnemolog.http.app import make_http
 from mnemolog.http.mcp.tools import MEMORY_TOOLS
+from mnemolog.http.models import responses
 from mnemolog.http.tool_definitions import TOOLS
+from mnemolog.http.tracing import OPERATIONS
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 
 if TYPE_CHECKING:
     from mnemolog.client.call import Call
+    from mnemolog.http.mcp.tools import RoutedTool
     from mnemolog.http.tool_definitions import Tool
 
 WITHOUT_METHOD: Final = {
@@ -120,6 +123,24 @@ def test_a_tool_says_of_its_arguments_what_its_route_does(tool: Tool, known: lis
         assert name in taken, name
         same = {word: taken[name][word] for word in COMPARED if word in told and word in taken[name]}
         assert same == {word: told[word] for word in same}, name
+
+
+@pytest.mark.parametrize("tool", MEMORY_TOOLS, ids=lambda tool: tool.name)
+def test_a_tool_says_of_its_route_what_that_does(tool: RoutedTool, known: list[Operation]):
+    operation = operation_at(known, tool.method, tool.path)
+    assert (tool.takes_agent, tool.takes_app) == ("agent_id" in operation.fields, "app_id" in operation.fields)
+    assert tool.reads == operation.reads
+
+
+def test_what_answers_with_a_changed_memory_is_a_span_of_a_memory_operation(known: list[Operation]):
+    changing = [one for one in known if not one.reads and responses.Memory in shapes(one.route.response_model)]
+    assert len(changing) > 5
+    assert [one.path for one in changing if (one.method, one.path) not in OPERATIONS] == []
+
+
+def shapes(answer: Any) -> set[Any]:
+    """Return the classes of an answer, or of the alternatives that it has, with their bases."""
+    return {base for one in (answer, *get_args(answer)) for base in getattr(one, "__mro__", ())}
 
 
 def test_an_option_has_the_bounds_and_the_default_of_the_route_s_field(
