@@ -119,13 +119,9 @@ CommandId = Annotated[str, Depends(_command_id)]
 """The id of the command that a request gives; it counts as an event of the key's day."""
 
 
-async def _envelope(worker: CurrentWorker, caller: Caller, command_id: CommandId) -> Envelope:
+async def _envelope(worker: CurrentWorker, caller: Caller, tenant: Tenant, command_id: CommandId) -> Envelope:
     return Envelope(
-        event_id=command_id,
-        tenant=caller.tenant,
-        user_id=GLOBAL_USER,
-        occurred_at=worker.clock.now(),
-        by=caller.key_id,
+        event_id=command_id, tenant=tenant, user_id=GLOBAL_USER, occurred_at=worker.clock.now(), by=caller.key_id
     )
 
 

@@ -31,11 +31,11 @@ def _may_see(caller: Caller, known: registered.Webhook) -> bool:
     return is_of_users and caller.has_agent(known.message.envelope.agent_id)
 
 
-async def _known(webhook_id: str, worker: CurrentWorker, caller: Caller) -> registered.Webhook:
+async def _known(webhook_id: str, worker: CurrentWorker, caller: Caller, tenant: Tenant) -> registered.Webhook:
     """Return a webhook of the tenant. Raises Problem."""
     await worker.webhooks.follow()
     known = worker.webhooks.get(webhook_id)
-    if known is None or known.tenant != caller.tenant or not _may_see(caller, known):
+    if known is None or known.tenant != tenant or not _may_see(caller, known):
         raise Problem(HTTPStatus.NOT_FOUND, f"there is no webhook {webhook_id!r}")
     return known
 
