@@ -33,7 +33,7 @@ WITHOUT_METHOD: Final = {
     "GET /health/live": "for probes",
     "GET /health/ready": "for probes",
 }
-NOT_SAID: Final = {
+LACKING: Final = {
     "importance": {"user_id"},
     "turns": {"agent_id"},
 }
@@ -64,7 +64,7 @@ def document() -> dict[str, Any]:
     return make_http(Worker(from_environment({}))).openapi()
 
 
-def said(call: Call[Any]) -> set[str]:
+def names_in(call: Call[Any]) -> set[str]:
     """Return the names in a call's query and body."""
     return {*call.query, *(call.body if isinstance(call.body, dict) else ())}
 
@@ -88,12 +88,12 @@ def test_every_method_says_what_its_route_takes_and_nothing_else(known: list[Ope
     for name, call in calls():
         operation = operation_of(known, call)
         if name not in AS_THEY_ARE and isinstance(call.body, dict | None):
-            assert said(call) <= operation.fields, name
-        can_say.setdefault(operation.handler, set()).update(operation.fields if is_open(name) else said(call))
+            assert names_in(call) <= operation.fields, name
+        can_say.setdefault(operation.handler, set()).update(operation.fields if is_open(name) else names_in(call))
     lacking = {
         name: lack for one in known for name in one.methods[:1] if (lack := one.fields - can_say[one.handler] - NOT_YET)
     }
-    assert lacking == NOT_SAID
+    assert lacking == LACKING
 
 
 def arguments(document: dict[str, Any], method: str, path: str) -> dict[str, dict[str, Any]]:
@@ -117,12 +117,12 @@ def test_a_tool_says_of_its_arguments_what_its_route_does(tool: Tool, known: lis
     method, path = getattr(tool, "method", "POST"), getattr(tool, "path", f"/v1/tools/{tool.name}")
     in_path = operation_at(known, method, path).route.param_convertors
     taken = arguments(document, method, path)
-    for name, told in tool.parameters["properties"].items():
+    for name, argument in tool.parameters["properties"].items():
         if name in in_path:
             continue
         assert name in taken, name
-        same = {word: taken[name][word] for word in COMPARED if word in told and word in taken[name]}
-        assert same == {word: told[word] for word in same}, name
+        same = {word: taken[name][word] for word in COMPARED if word in argument and word in taken[name]}
+        assert same == {word: argument[word] for word in same}, name
 
 
 @pytest.mark.parametrize("tool", MEMORY_TOOLS, ids=lambda tool: tool.name)
