@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mnemolog.cli.invocation import command
+from mnemolog.cli.invocation import Commands
 from mnemolog.cli.options import AGENT, MEMORY_ID
 from mnemolog.cli.output import Output, shown
 from mnemolog.client.client import AsyncClient
@@ -27,14 +27,10 @@ LOUD = ("content", "importance", "status", "value", "category", "expires_at", "a
 
 MOST_WORDS = 500
 """Characters of an observation that are shown; --json has them all."""
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, "history", history, only_reads=True, again=True)
-    command(app, "changes", changes, only_reads=True)
-
-
+@commands.add("history", only_reads=True, again=True)
 async def history(client: AsyncClient, output: Output, memory_id: MEMORY_ID) -> None:
     """Show what happened to a memory, and the words it came from. The oldest is first."""
     found = await client.history(memory_id)
@@ -53,6 +49,7 @@ async def history(client: AsyncClient, output: Output, memory_id: MEMORY_ID) -> 
         output.table(("when", "who", "the words behind it", "event"), map(_said, observations), "")
 
 
+@commands.add("changes", only_reads=True)
 async def changes(
     client: AsyncClient,
     output: Output,

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.invocation import CommandFailed, Commands
 from mnemolog.cli.options import (
     ABOUT,
     AGENT,
@@ -46,18 +46,10 @@ KEY_DIALOGUE = Annotated[
 SCOPE = Annotated[Scope, typer.Option("--scope", help="global is for everyone.")]
 NO_EXPIRY = Annotated[bool, typer.Option("--no-expiry", help="It does not expire any more.")]
 VERSION = Annotated[int | None, typer.Option("--expected-version", min=1, help="Fail if it has moved on from there.")]
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "memories", memories, only_reads=True, again=True)
-    command(app, "memory", memory, only_reads=True, again=True)
-    command(app, "remember", remember)
-    command(app, "revise", revise)
-    command(app, "forget", forget)
-    command(app, "restore", restore)
-
-
+@commands.add("memories", only_reads=True, again=True)
 async def memories(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
@@ -108,6 +100,7 @@ async def memories(  # noqa: PLR0913 - one for each option
     output.say_page(found)
 
 
+@commands.add("memory", only_reads=True, again=True)
 async def memory(
     client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None, as_of: AS_OF = None
 ) -> None:
@@ -115,6 +108,7 @@ async def memory(
     output.fields(await client.memory(memory_id, user_id=user, as_of=as_of))
 
 
+@commands.add("remember")
 async def remember(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
@@ -157,6 +151,7 @@ async def remember(  # noqa: PLR0913 - one for each option
     )
 
 
+@commands.add("revise")
 async def revise(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
@@ -208,6 +203,7 @@ async def revise(  # noqa: PLR0913 - one for each option
     )
 
 
+@commands.add("forget")
 async def forget(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
@@ -252,6 +248,7 @@ async def forget(  # noqa: PLR0913 - one for each option
     output.table(("memory",), [(one,) for one in found["items"]], "no memory meets the filter")
 
 
+@commands.add("restore")
 async def restore(client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None) -> None:
     """Bring a forgotten or expired memory back."""
     _print(output, await client.restore(memory_id, user_id=user))

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mnemolog.cli.invocation import command
+from mnemolog.cli.invocation import Commands
 from mnemolog.cli.options import AGENT, AS_OF, PAGE, PAGE_SIZE, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
@@ -12,14 +12,10 @@ from schemas.vocabulary.words import EntityKind
 
 ID = Annotated[str | None, typer.Option("--id", metavar="ENTITY_ID", help="Show this one, with its facts over time.")]
 KIND = Annotated[EntityKind | None, typer.Option("--kind")]
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "profile", profile, only_reads=True, again=True)
-    command(app, "entities", entities, only_reads=True, again=True)
-
-
+@commands.add("profile", only_reads=True, again=True)
 async def profile(
     client: AsyncClient, output: Output, *, user: USER = "owner", agent: AGENT = None, as_of: AS_OF = None
 ) -> None:
@@ -29,6 +25,7 @@ async def profile(
     output.table(("attribute", "value"), rows, f"nothing is known about {user}", of=found)
 
 
+@commands.add("entities", only_reads=True, again=True)
 async def entities(
     client: AsyncClient,
     output: Output,

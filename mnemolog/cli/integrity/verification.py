@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, Surroundings, local_command
+from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
 
 if TYPE_CHECKING:
     from mnemolog.operations.integrity.verification import Verified
@@ -22,14 +22,10 @@ KEY = Annotated[
 USER = Annotated[
     str | None, typer.Option("--user", "-u", metavar="TENANT/USER", help="Only this user's partition and history.")
 ]
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    local_command(app, "verify", verify)
-    local_command(app, "head", head)
-
-
+@commands.add_local("verify")
 async def verify(around: Surroundings, *, against: AGAINST = None, public_key: KEY = None, user: USER = None) -> None:
     """Check that no decision is missing, changed or exchanged.
 
@@ -48,6 +44,7 @@ async def verify(around: Surroundings, *, against: AGAINST = None, public_key: K
         raise CommandFailed
 
 
+@commands.add_local("head")
 async def head(around: Surroundings) -> None:
     """Print the heads of all partitions, signed as receipts are. Keep them elsewhere, for `verify --against`."""
     found, signed = await _read(around, None, None, None)
