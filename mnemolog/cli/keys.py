@@ -115,12 +115,10 @@ async def listed(around: Surroundings) -> None:
         keys = [key.public() for key in read_keys(path).values()] if path.exists() else []
     except KeyFileError as error:
         raise CommandFailed(str(error)) from None
-    if around.output.as_json:
-        around.output.json({"keys": keys})
-        return
     columns = ("id", "tenant", "roles", "users", "agents", "created", "expires", "limits")
     rows = [[_shown(key[column]) for column in columns] for key in keys]
-    around.output.table(columns, rows, f"{path} has no keys: make one by `mnemolog keys create --tenant NAME`")
+    nothing = f"{path} has no keys: make one by `mnemolog keys create --tenant NAME`"
+    around.output.table(columns, rows, nothing, of={"keys": keys})
 
 
 @commands.add_local("revoke")
