@@ -10,10 +10,6 @@ from projections.queries.tenant.memories import Grouping as Grouped
 from schemas.vocabulary.words import Category, MemoryType, UsageGrouping
 
 
-class Nothing(Body):
-    """No more than who asks."""
-
-
 class ShardWanted(Body):
     """The partition whose shard a worker wants to copy."""
 

@@ -24,7 +24,6 @@ from mnemolog.http.models.body import Body
 from mnemolog.http.models.internal_requests import (
     ClockPart,
     ComparisonPart,
-    Nothing,
     ReembedPart,
     ReextractPart,
     ShardWanted,
@@ -248,17 +247,17 @@ class Part(Generic[B]):
     """A worker's part of an operation on all partitions: the name by which it is asked for, and what is done."""
 
     name: str
-    body: type[B]
+    body: type[B] | None
     work: Callable[[Worker, B], Work]
     reads: bool = False
     takes_long: bool = False
 
 
 PARTS: Final[tuple[Part[Any], ...]] = (
-    Part("digest", Nothing, lambda worker, _: worker.digests.read_local(), reads=True),
-    Part("usage", Nothing, lambda worker, _: worker.usage.counts(), reads=True),
-    Part("erasures", Nothing, lambda worker, _: worker.erasures.listed_here(), reads=True),
-    Part("lag", Nothing, lambda worker, _: worker.lags.read_local(), reads=True),
+    Part("digest", None, lambda worker, _: worker.digests.read_local(), reads=True),
+    Part("usage", None, lambda worker, _: worker.usage.counts(), reads=True),
+    Part("erasures", None, lambda worker, _: worker.erasures.listed_here(), reads=True),
+    Part("lag", None, lambda worker, _: worker.lags.read_local(), reads=True),
     Part(
         "model-usage",
         UsagePart,
@@ -269,7 +268,7 @@ PARTS: Final[tuple[Part[Any], ...]] = (
     Part("drain", Drain, lambda worker, body: worker.drain.run_local(body.timeout), takes_long=True),
     Part("reextract", ReextractPart, _reextract, takes_long=True),
     Part("ticks", TickDue, _tick, takes_long=True),
-    Part("clock", Nothing, lambda worker, _: worker.clocks.read_local(), reads=True),
+    Part("clock", None, lambda worker, _: worker.clocks.read_local(), reads=True),
     Part(
         "clock-confirm",
         ClockPart,
@@ -295,10 +294,10 @@ PARTS: Final[tuple[Part[Any], ...]] = (
         reads=True,
     ),
     Part("tenant/names", TenantNames, _names, reads=True),
-    Part("generations", Nothing, lambda worker, _: worker.rebuild.local_generations()),
+    Part("generations", None, lambda worker, _: worker.rebuild.local_generations()),
     Part("rebuild/build", RebuildPart, lambda worker, body: worker.rebuilder.build(_plan(body)), takes_long=True),
     Part("rebuild/switch", RebuildPart, lambda worker, body: worker.rebuild.switch_local(_plan(body)), takes_long=True),
-    Part("reembed/report", Nothing, lambda worker, _: worker.reembed.local_report(), reads=True),
+    Part("reembed/report", None, lambda worker, _: worker.reembed.local_report(), reads=True),
     Part(
         "reembed/forecast",
         ReembedPart,
@@ -311,15 +310,23 @@ PARTS: Final[tuple[Part[Any], ...]] = (
 """What workers ask each other for, all at the same time; each is the route of its name."""
 
 
+async def _answered(worker: Worker, work: Work) -> Response:
+    here = await worker.cluster.local_answer(work)
+    return answer({"partitions": sorted(here.partitions), "body": here.body, "settings": here.settings})
+
+
 def _route(part: Part[Any]) -> Callable[..., Coroutine[Any, Any, Response]]:
-    async def answered(request: Request, worker: CurrentWorker, body: Any) -> Response:  # noqa: ANN401 - as is said below
+    async def without_body(worker: CurrentWorker) -> Response:
+        return await _answered(worker, part.work(worker, None))
+
+    async def with_body(request: Request, worker: CurrentWorker, body: Any) -> Response:  # noqa: ANN401 - see below
         if isinstance(body, TenantMemories):
             _require_tenant(request, body.tenant)
-        here = await worker.cluster.local_answer(part.work(worker, body))
-        return answer({"partitions": sorted(here.partitions), "body": here.body, "settings": here.settings})
+        return await _answered(worker, part.work(worker, body))
 
-    answered.__annotations__["body"] = part.body  # where FastAPI looks what a body is
-    return takes_long(answered) if part.takes_long else answered
+    with_body.__annotations__["body"] = part.body  # where FastAPI looks what a body is
+    route = without_body if part.body is None else with_body
+    return takes_long(route) if part.takes_long else route
 
 
 for each in PARTS:
