@@ -90,7 +90,7 @@ bench-peers: $(STAMP) ## beside mem0 and PowerMem, which it installs into build/
 simulate: $(STAMP) ## the simulation tests with SEEDS=100 seeds
 	@SEEDS=$${SEEDS:-100} $(PYTHON) -m pytest tests/simulation
 
-faults: $(STAMP) ## the whole fault matrix on Kafka, an hour or more; writes the table of docs/reliability.md
+faults: $(STAMP) ## the whole fault matrix on Kafka, an hour or more; writes the table of docs/evidence/reliability.md
 	@$(PYTHON) tools/fault_matrix.py
 
 $(STAMP): requirements.txt requirements-dev.txt pyproject.toml tools/install.sh

@@ -13,7 +13,7 @@ class Rounds:
 
     name: str
     target: float | None
-    """The least ratio wanted, see docs/performance.md; None where none is."""
+    """The least ratio wanted, see docs/evidence/performance.md; None where none is."""
     measured: list[float] = field(default_factory=list)
     compared: list[float] = field(default_factory=list)
 

@@ -1,6 +1,6 @@
 """The cost of a Weaviate tenant for each user, made inactive when idle, against one for each partition with a filter.
 
-    python bench/tenants.py [USERS]                       # after `make engines`; DECISIONS.md has 20,000
+    python bench/tenants.py [USERS]                       # after `make engines`; docs/evidence/weaviate.md has 20,000
 
 Each way has a node of its own, with the collection that mnemolog makes, and is filled with 20 memories of each user,
 user after user. Where each user has a tenant, the users of a batch are made inactive when all of it is written. Printed

@@ -66,7 +66,8 @@ COLLECT_AFTER: Final = (5_000, 2, 200)
 """When Python looks for cycles: at what was made since the last time, each fourth time also at what was left then.
 
 Each takes a few milliseconds. After 200 of those it looks at all: with two users of 10,000 memories that keeps the
-event loop for 100 to 200 ms. It is rare, because what serves requests leaves hardly any cycles (DECISIONS.md).
+event loop for 100 to 200 ms. It is rare, because what serves requests leaves hardly any cycles
+(docs/decisions/processes-and-memory.md).
 """
 SWITCH_SECONDS: Final = 0.0005
 """How long the event loop may keep the interpreter lock from the log's writer and other threads, instead of 5 ms."""

@@ -1,4 +1,4 @@
-"""Runs the fault matrix and writes the table of docs/reliability.md: `python tools/fault_matrix.py [--short] [ROW…]`.
+"""Runs the fault matrix and fills docs/evidence/reliability.md: `python tools/fault_matrix.py [--short] [ROW…]`.
 
 Rows that are named replace theirs in the table, the others stay; without names all are run. Exit code 1 when a row
 failed: its line says so, or, where it came to no end, keeps what the page said before. Below the table stands which
@@ -34,7 +34,7 @@ from faults.cluster.rows import BY_NAME, ROWS  # noqa: E402 - tests are no packa
 
 from schemas.log import LogError  # noqa: E402
 
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "docs" / "evidence" / "reliability.md"
 BEGIN, END = "<!-- rows -->\n", "<!-- /rows -->\n"
 HEADER = (
     "| row | what happens | observations | missing | twice | out of order | digest | redelivered | void"

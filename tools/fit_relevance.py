@@ -56,7 +56,7 @@ PARTS: Final = 4
 FEW: Final = (30, 0.2)
 MANY: Final = (400, 0.05)
 """Texts of a user, and the relevance that the best result has to have: by it one in twenty of nobody's questions finds
-anything, and of long conversations 19 in 20 of what answers stays (docs/quality.md)."""
+anything, and of long conversations 19 in 20 of what answers stays (docs/evidence/quality.md)."""
 BESIDE: Final = 0.02
 """The relevance that others have to have beside it: of those with less, one in fifty is about the question."""
 STRONG: Final = 0.5

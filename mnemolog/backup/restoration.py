@@ -34,7 +34,6 @@ from schemas.topics import LEDGER
 from streams.sealing.key_files import FOLDER as KEYS_FOLDER
 from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
-from streams.sealing.user_keys import INSTALLATION
 from streams.transports.kafka.clients import KafkaClients
 from streams.transports.kafka.restored_topics import RestoredTopics
 from streams.transports.sqlite.file import LOG_FILE, TopicSettings
@@ -244,7 +243,7 @@ async def _fold(
 ) -> dict[str, str]:
     """Fold the restored log into shards, and return the digests. Raises as `read_user_keys` does, and LogError."""
     keys = await read_user_keys(settings, log)
-    unlock(settings.data_dir, keys.derive(SHARDS) if keys.has_key(INSTALLATION) else None)
+    unlock(settings.data_dir, keys.ring.derive(SHARDS))
     replacements = None if settings.is_embedded else Replacements(log, keys)
     sealed = SealedLog(log, keys, seals=False, replacements=replacements)
     generation = building / "shards" / "1"

@@ -45,8 +45,8 @@ from schemas.topics import TOPICS
 from streams.registry.registry import SchemaRegistry
 from streams.registry.requests import RegistryUnavailable
 from streams.sealing.key_files import KeysUnusable
+from streams.sealing.key_ring import KeysMissing
 from streams.sealing.master_key import MasterKeyUnknown
-from streams.sealing.user_keys import KeysMissing
 from streams.transports.directory_lock import read_note
 from streams.transports.sqlite.file import LOG_FILE
 from streams.transports.sqlite.log import SqliteLog

@@ -13,8 +13,9 @@ from schemas.identity import SYSTEM_TENANT, InvalidOwner, Owner
 from schemas.log import LogError, LogLocked, UnknownTopic
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER
 from streams.sealing.key_files import KeysUnusable
+from streams.sealing.key_ring import KeysMissing
 from streams.sealing.master_key import MasterKeyUnknown
-from streams.sealing.user_keys import KeysMissing, UserKeys
+from streams.sealing.user_keys import UserKeys
 from streams.transports.sqlite.file import LOG_FILE
 from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import keys_in
@@ -63,7 +64,7 @@ async def check_encryption(
 
 
 async def _counted(settings: Settings, state: str, found: KeyedLog, until: float) -> Check:
-    encrypted = sum(map(_is_user, found.keys.owners))
+    encrypted = sum(map(_is_user, found.keys.ring.owners))
     detail = f"{state}; users encrypted: {encrypted}"
     if isinstance(found.log, SqliteLog):
         try:
@@ -79,7 +80,7 @@ async def _counted(settings: Settings, state: str, found: KeyedLog, until: float
     if encrypted and not settings.encrypts:
         detail += "; new records are written in clear, and the master key is still needed for the others"
     masters = given_keys(settings)
-    if masters is not None and (older := sorted(found.keys.wrapped_by().keys() - {masters.newest})):
+    if masters is not None and (older := sorted(found.keys.ring.wrapped_by().keys() - {masters.newest})):
         detail += f"; {' and '.join(older)} wrap some too, until `mnemolog keys rotate`"
     return Check(_NAME, ok=True, detail=detail)
 

@@ -23,7 +23,7 @@ from schemas.log import Position, UnknownTopic
 from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER
 from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
-from streams.sealing.user_keys import INSTALLATION, UserKeys
+from streams.sealing.user_keys import UserKeys
 from streams.transports.sqlite.file import LOG_FILE
 
 if TYPE_CHECKING:
@@ -72,12 +72,11 @@ async def prove_erased(settings: Settings, receipt: Mapping[str, Any], words: It
             await keys.follow()
         except UnknownTopic as error:
             raise NothingToSearch(f"the log has no topic {KEYS.name}: no worker has served it yet") from error
-        has_keys = keys.has_key(INSTALLATION)
-        owner = _owner_of(settings, receipt, keys.derive("receipts") if has_keys else None)
-        unlock(settings.data_dir, keys.derive(SHARDS) if has_keys else None)
+        owner = _owner_of(settings, receipt, keys.ring.derive("receipts"))
+        unlock(settings.data_dir, keys.ring.derive(SHARDS))
         proof = Proof()
         for key_id in receipt.get("keys") or []:
-            if not keys.is_destroyed(bytes.fromhex(key_id)):
+            if not keys.ring.is_destroyed(bytes.fromhex(key_id)):
                 proof.take(KEYS.name, f"the data key {key_id}, which opens everything before the erasure")
         replacements = None if settings.is_embedded else Replacements(log, keys)
         await _read_log(SealedLog(log, keys, replacements=replacements), owner, receipt, spellings, proof)

@@ -9,8 +9,8 @@ from mnemolog.diagnostics.check import Check
 from mnemolog.operations.integrity.verification import Verification, known_heads, opened_ledger
 from schemas.log import LogError, LogLocked
 from streams.sealing.key_files import KeysUnusable
+from streams.sealing.key_ring import KeysMissing
 from streams.sealing.master_key import MasterKeyUnknown
-from streams.sealing.user_keys import KeysMissing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,8 +17,8 @@ from mnemolog.changes.feed import UnknownCursor
 from mnemolog.cluster.peers import PeerUnavailable, WorkersDiffer
 from mnemolog.commands.commands import AnotherCommand
 from mnemolog.operations.drain import DrainTimeout
+from mnemolog.operations.encoding_builder import ReembedRefused
 from mnemolog.operations.rebuild import RebuildDiffers, RebuildInterrupted, RebuildRunning, UnknownGeneration
-from mnemolog.operations.reembedding import ReembedRefused
 from mnemolog.operations.reextraction import DecisionsStalled
 from mnemolog.wakes.stream import UnknownPosition
 from projections.embedding.choice import EmbedderUnusable

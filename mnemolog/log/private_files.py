@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 from typing import TYPE_CHECKING, Final
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+log = logging.getLogger("mnemolog")
 UMASK: Final = 0o077
 OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 FOLDER_MODE: Final = 0o700
@@ -45,6 +47,17 @@ def close_to_others(folder: Path) -> int:
             continue  # a file beside a database, gone with its last reader
         closed += 1
     return closed
+
+
+def close_files(folder: Path) -> None:
+    """Close what an older version, or a careless copy, left open to other users of this machine; log what there was."""
+    try:
+        closed = close_to_others(folder)
+    except OSError as error:
+        log.warning("%s is open to other users and cannot be closed: %s", error.filename, error.strerror)
+        return
+    if closed:
+        log.warning("%d files and folders in %s were open to other users: they are closed now", closed, folder)
 
 
 def _ours(folder: Path) -> Iterator[Path]:

@@ -16,9 +16,10 @@ from schemas.messages.data_keys import DataKey
 from schemas.topics import INBOX, KEYS
 from streams.sealing import sealed_record
 from streams.sealing.key_files import KeysUnusable, file_of, make_key, read_file, read_keys, write_keys
+from streams.sealing.key_ring import INSTALLATION, KeysMissing
 from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
-from streams.sealing.user_keys import INSTALLATION, LEASE_SECONDS, KeysMissing, UserKeys
+from streams.sealing.user_keys import LEASE_SECONDS, UserKeys
 from streams.transports.sqlite.file import LOG_FILE
 
 if TYPE_CHECKING:
@@ -73,17 +74,17 @@ async def seal_log(settings: Settings, inner: TrimmedLog, counted: Callable[[str
     masters = await _masters(settings, inner, seals=seals)
     keys = UserKeys(inner, masters, lease_seconds=None if settings.is_embedded else LEASE_SECONDS)
     await keys.follow()
-    if keys.is_empty and await _is_sealed(inner):
+    if keys.ring.is_empty and await _is_sealed(inner):
         raise KeysMissing(f"the log is encrypted, but {KEYS.name} is empty: restore that topic from a copy")
     word_ids = WordIds(keys)
     if seals:
         await keys.make([INSTALLATION])
         if settings.encryption == "strict":
             await word_ids.prepare(inner)
-    was_on = keys.has_key(INSTALLATION)
-    if was_on and not seals:
+    key = keys.ring.derive(SHARDS)
+    if key is not None and not seals:
         log.warning(SWITCHED_OFF)
-    unlock(settings.data_dir, keys.derive(SHARDS) if was_on else None)
+    unlock(settings.data_dir, key)
     replacements = None if settings.is_embedded else Replacements(inner, keys)
     return Sealing(SealedLog(inner, keys, seals=seals, counted=counted, replacements=replacements), keys, word_ids)
 
@@ -102,8 +103,8 @@ async def unlock_files(settings: Settings) -> None:
             return
         keys = UserKeys(inner, given_keys(settings))
         await keys.follow()
-    if keys.has_key(INSTALLATION):
-        unlock(settings.data_dir, keys.derive(SHARDS))
+    if (key := keys.ring.derive(SHARDS)) is not None:
+        unlock(settings.data_dir, key)
 
 
 def given_keys(settings: Settings) -> MasterKeys | None:

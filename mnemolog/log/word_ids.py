@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.identity import derived_id
 from schemas.topics import INBOX, INPUTS
-from streams.sealing.user_keys import IDS
+from streams.sealing.key_ring import IDS
 
 if TYPE_CHECKING:
     from schemas.log import Log
@@ -38,7 +38,7 @@ class WordIds:
 
     async def prepare(self, log: Log) -> None:
         """Create the key, if the log is still empty; else warn that ids stay unkeyed. Raises LogError."""
-        if self._keys.has_key(IDS):
+        if self._keys.ring.has_key(IDS):
             return
         for topic in (*INPUTS, INBOX):
             for partition in range(await log.partitions(topic.name)):
@@ -58,8 +58,8 @@ class WordIds:
         return name if key is None else _hash(key, f"name\x1f{name}")
 
     def _secret(self) -> bytes | None:
-        if self._key is None and self._keys.has_key(IDS):
-            self._key = self._keys.derive(_PURPOSE, of=IDS)
+        if self._key is None:
+            self._key = self._keys.ring.derive(_PURPOSE, of=IDS)
         return self._key
 
 

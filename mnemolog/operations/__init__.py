@@ -5,8 +5,8 @@ others ask all workers through `mnemolog.cluster.scatter_gather` and add the ans
 
 A rebuild has three files: `rebuild_coordinator` plans it and has all workers build, then switch; `rebuild` builds and
 verifies this worker's share; `generations` keeps the numbered folders of shards and the name of the active one. Another
-encoder's vectors have three files as well: `reembed_coordinator` asks all workers, `reembedding` makes and serves this
-worker's share, `encoder_comparison` compares both by questions; the switch is a rebuild of the index. Erasures have a
-folder, `erasing`, and so has what checks that the log is whole, `integrity`. The routes are
+encoder's vectors have four files: `reembed_coordinator` asks all workers, `encoding_builder` makes this worker's share,
+`reembedding` lets it serve, `encoder_comparison` compares both by questions; the switch is a rebuild of the index.
+Erasures have a folder, `erasing`, and so has what checks that the log is whole, `integrity`. The routes are
 `mnemolog.http.routes.admin` for operators and `mnemolog.http.routes.internal` for other workers.
 """

@@ -111,7 +111,7 @@ class Drain:
         """End open sessions until everything published up to these ends is extracted."""
         ended: set[str] = set()
         while not self._is_handled(ends):
-            sessions = [e for e in self._observe.open_sessions() if e.envelope.event_id not in ended]
+            sessions = [e for e in self._observe.windows.ends() if e.envelope.event_id not in ended]
             if sessions:
                 await self._publisher.publish(sessions)
                 ended |= {e.envelope.event_id for e in sessions}

@@ -93,14 +93,14 @@ class MasterKeyRotation:
             given = given_keys(self._settings)
             if given is None:
                 raise NothingToRotate("there is no master key")
-            self._keys.use(given)
+            self._keys.ring.use(given)
             wrapped = await self._keys.rotate()
             if isinstance(self._inner, SqliteLog):  # Kafka compacts by itself
                 await self._inner.compact(KEYS.name)
                 # A gap may hold a copy that the former master key opens.
                 await clear_stale_bytes(self._inner)
             # If keys under another master key remain, the next rotation drops it.
-            if own is not None and self._keys.wrapped_by().keys() <= {given.newest}:
+            if own is not None and self._keys.ring.wrapped_by().keys() <= {given.newest}:
                 write_keys(own, own.read_text("ascii").split()[:1])
             return {"kek_id": given.newest, "wrapped": wrapped, "retired": [i for i in given.ids if i != given.newest]}
 

@@ -148,7 +148,7 @@ class Rebuilder:
         A generation that was active before is brought up to date; shards that are live already stay as they are.
         Returns `{decisions, seconds, digests_before, digests_after}`. Raises RebuildRunning, RebuildDiffers,
         RebuildInterrupted, IndexUnavailable, ShardUnavailable, ShardDamaged, and where the plan names an encoder as
-        `Reembedder.build`. The worker serves all the while.
+        `EncodingBuilder.build`. The worker serves all the while.
         """
         if self._running.locked():
             raise RebuildRunning(RUNNING)

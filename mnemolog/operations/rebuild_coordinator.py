@@ -60,7 +60,7 @@ class RebuildCoordinator:
         """Build the index of an encoder's vectors on all workers, and let the encoder serve on all of them.
 
         Where each worker makes its index from its shards, there is none to build. Returns and raises as `run`, and
-        raises as `Reembedder.build`.
+        raises as `EncodingBuilder.build`.
         """
         with self._rebuilder.claim():
             return await self._run("index", None, encoder)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mnemolog.cluster.peers import WorkersDiffer
 from mnemolog.operations.encoder_comparison import Recalls
-from mnemolog.operations.reembedding import ReembedRefused
+from mnemolog.operations.encoding_builder import ReembedRefused
 from projections.embedding.choice import EmbedderUnusable
 from schemas.instant import instant
 
@@ -64,7 +64,7 @@ class ReembedCoordinator:
 
         Raises WorkersDiffer, ReembedRefused, PeerUnavailable, EmbedderUnavailable, EmbedderRefused, EmbedderUnusable.
         """
-        bodies = await self._gather(encoder, "forecast", self._reembedder.forecast)
+        bodies = await self._gather(encoder, "forecast", self._reembedder.builder.forecast)
         summed = {name: sum(body[name] for body in bodies) for name in ("memories", "characters", "tokens")}
         return {"encoder": encoder, **summed, "seconds": max(body["seconds"] for body in bodies)}
 
@@ -73,7 +73,7 @@ class ReembedCoordinator:
 
         Raises as `forecast`.
         """
-        bodies = await self._gather(encoder, "build", self._reembedder.build)
+        bodies = await self._gather(encoder, "build", self._reembedder.builder.build)
         summed = {name: sum(body[name] for body in bodies) for name in ("memories", "bytes")}
         seconds = max(body["seconds"] for body in bodies)
         return {"encoder": encoder, "model": bodies[0]["model"], **summed, "seconds": seconds}
@@ -113,17 +113,17 @@ class ReembedCoordinator:
 
     async def local_report(self) -> dict[str, Any]:
         """Return which encoder serves here, how far a running reembedding is, and the share that was made last."""
-        done = self._reembedder.finished
+        done = self._reembedder.builder.finished
         share = None if done is None else {"encoder": done.encoder, "done": done.done, "total": done.total}
         return self._reembedder.report() | {"finished": share}
 
     async def local_forecast(self, encoder: str) -> dict[str, Any]:
         """Return what this worker's share takes, or why it is refused."""
-        return await _or_refusal(self._reembedder.forecast(encoder))
+        return await _or_refusal(self._reembedder.builder.forecast(encoder))
 
     async def local_build(self, encoder: str) -> dict[str, Any]:
         """Make this worker's share, or return why it is refused."""
-        return await _or_refusal(self._reembedder.build(encoder))
+        return await _or_refusal(self._reembedder.builder.build(encoder))
 
     async def local_compare(self, encoder: str, questions: Sequence[LabelledQuestion], now: datetime) -> dict[str, Any]:
         """Return what this worker's users find, by the places of their questions."""

@@ -1,4 +1,4 @@
-"""Reembedding: another encoder's vectors are made beside those that serve, compared with them, and switched to.
+"""Reembedding: another encoder's vectors are compared with those that serve, and switched to.
 
 The log stays as it is, and so do decisions and digests: an encoding (`projections/index/encoding.py`) is what searches
 read instead of the log's vectors. What is formed after the switch is embedded by the new encoder and logged so.
@@ -8,56 +8,35 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from mnemolog.log.private_files import FOLDER_MODE
 from mnemolog.operations.encoder_comparison import Recalls, ask
+from mnemolog.operations.encoding_builder import EncodingBuilder, ReembedRefused
 from projections.embedding.choice import EmbedderUnusable
 from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
-from projections.embedding.stored_vector import vector_bytes
-from projections.index.encoding import Encoding
 from projections.index.protocol import IndexUnavailable
-from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardUnavailable, advise_on_failure
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Container, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
     from mnemolog.operations.encoder_comparison import LabelledQuestion
     from projections.embedding.embedder import ClosableEmbedder, Embedder
     from projections.embedding.serving import ServingEmbedder
+    from projections.index.encoding import Encoding
     from projections.index.sync import IndexSync
     from projections.partitions.shards import Shards
-    from projections.state.memory import Memory
     from schemas.identity import Owner
 
-BATCH: Final = 64
-SAMPLE: Final = 16
-"""Texts that a forecast embeds, after one that loads the model."""
 FILL_EVERY_SECONDS: Final = 2.0
 log = logging.getLogger("mnemolog.reembedding")
-
-
-class ReembedRefused(Exception):
-    """Reembedding is not possible now: the message says why."""
-
-
-@dataclass(slots=True)
-class Progress:
-    """How far a reembedding has come, in memories."""
-
-    encoder: str
-    done: int = 0
-    total: int = 0
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +51,7 @@ class _Begun:
 
 
 class Reembedder:
-    """Makes and compares encodings of this worker's memories, and lets one serve."""
+    """Lets an encoding of this worker's memories serve, and compares another one with it."""
 
     def __init__(
         self,
@@ -87,18 +66,10 @@ class Reembedder:
         """Take the setting by which `serving` was made, as `configured`; `make` makes an embedder of another one."""
         self._folder = folder
         self._configured = configured
-        self._make = make
+        self.builder = EncodingBuilder(folder, make, {configured: serving.current}, shards)
         self._serving = serving
         self._shards = shards
         self._index_sync = index_sync
-        self._embedders: dict[str, Embedder] = {configured: serving.current}
-        self._made: list[ClosableEmbedder] = []
-        self._running = asyncio.Lock()
-        self._encoder = ""
-        """Whose vectors are being made; several may wait to make what is left of the same."""
-        self._progress: Progress | None = None
-        self.finished: Progress | None = None
-        """The share that was made last, which counts while other workers make theirs."""
         self.active = configured
         """The setting of the encoder that serves."""
         self.switches = 0
@@ -124,13 +95,13 @@ class Reembedder:
             found.get("encoder", self._configured) if found.get("configured") == self._configured else self._configured
         )
         try:
-            embedder = self._embedder(wanted)
-            self._shards.encoding = self._existing(embedder)
+            embedder = self.builder.embedder(wanted)
+            self._shards.encoding = self.builder.existing(embedder)
         except (EmbedderUnusable, ShardUnavailable) as error:
             log.error("the active encoder cannot be used, EMBEDDING_MODEL serves: %s", error)  # noqa: TRY400 - it says all
             wanted, embedder, found = self._configured, self._serving.current, {}
             with suppress(ShardUnavailable):
-                self._shards.encoding = self._existing(embedder)
+                self._shards.encoding = self.builder.existing(embedder)
         self.active, self._serving.current = wanted, embedder
         self.switches = found.get("switches", 0) if found.get("configured") == self._configured else 0
 
@@ -139,13 +110,13 @@ class Reembedder:
         while True:
             await asyncio.sleep(FILL_EVERY_SECONDS)
             encoding = self._shards.encoding
-            if encoding is None or self._running.locked():
+            if encoding is None or self.builder.is_running:
                 continue
             try:
-                if not await self._missing(encoding) or encoding is not self._shards.encoding:
+                if not await self.builder.missing(encoding) or encoding is not self._shards.encoding:
                     continue  # it lacks nothing, or another one serves by now
-                async with self._alone(self.active):
-                    made = await self._fill(self._serving.current, encoding)
+                async with self.builder.alone(self.active):
+                    made = await self.builder.fill(self._serving.current, encoding, self.active)
             except (EmbedderUnavailable, EmbedderRefused, ReembedRefused, ShardUnavailable) as error:
                 log.warning("memories without a vector of the active encoder wait: %s", error)
             else:
@@ -162,15 +133,14 @@ class Reembedder:
         if self._shards.encoding is not None:
             self._shards.encoding.close()
             self._shards.encoding = None
-        for embedder in self._made:
-            await embedder.close()
+        await self.builder.close()
 
     # -- what operators ask
 
     def report(self) -> dict[str, Any]:
         """Return which encoder serves, and how far a running reembedding is."""
         running = None
-        if (at := self._progress) is not None:
+        if (at := self.builder.progress) is not None:
             rest = at.seconds / at.done * (at.total - at.done) if at.done else None
             running = {"encoder": at.encoder, "done": at.done, "total": at.total, "remaining_seconds": rest}
         return {
@@ -181,75 +151,17 @@ class Reembedder:
             "running": running,
         }
 
-    async def forecast(self, encoder: str) -> dict[str, Any]:
-        """Return what reembedding would take: memories, characters, tokens and seconds, by a sample of texts.
-
-        Raises EmbedderUnavailable, EmbedderRefused, EmbedderUnusable.
-        """
-        embedder = self._embedder(encoder)
-        is_new = not self._path(embedder).exists()
-        encoding = self._open(embedder)
-        try:
-            texts = [m.content for _, memories in await self._missing(encoding) for m in memories]
-        finally:
-            encoding.close()
-            if is_new:
-                encoding.path.unlink()
-        characters, tokens = sum(map(len, texts)), sum(map(_tokens, texts))
-        seconds = 0.0
-        if texts:
-            await embedder.embed(texts[:1])
-            # Marked, because an embedder may remember what it was asked a moment ago.
-            sample = [f"{text} {time.monotonic_ns()}" for text in texts[:: len(texts) // SAMPLE + 1]]
-            begin = time.monotonic()
-            await embedder.embed(sample)
-            seconds = (time.monotonic() - begin) * characters / max(1, sum(map(len, sample)))
-        return {
-            "encoder": encoder,
-            "model": embedder.model,
-            "memories": len(texts),
-            "characters": characters,
-            "tokens": tokens,
-            "seconds": seconds,
-        }
-
-    async def build(self, encoder: str, go_on: Callable[[], None] = lambda: None) -> dict[str, Any]:
-        """Make what an encoder lacks of vectors; what was made before, also by a build that ended early, is kept.
-
-        `go_on` is called before each batch and raises what ends it. Raises ReembedRefused, and as `forecast`. The
-        worker serves all the while, by the encoder that is active.
-        """
-        embedder = self._embedder(encoder)
-        async with self._alone(encoder):
-            begin, serving = time.monotonic(), self._shards.encoding
-            encoding = serving if serving is not None and serving.model == embedder.model else self._open(embedder)
-            try:
-                made = await self._fill(embedder, encoding, encoder, go_on)
-            finally:
-                if encoding is not serving:
-                    encoding.close()
-            size = encoding.path.stat().st_size
-            seconds = round(time.monotonic() - begin, 3)
-            memories = sum(map(len, made.values()))
-            return {
-                "encoder": encoder,
-                "model": embedder.model,
-                "memories": memories,
-                "seconds": seconds,
-                "bytes": size,
-            }
-
     async def compare(self, encoder: str, questions: Sequence[LabelledQuestion], now: datetime) -> Recalls:
         """Return what of the expected the active encoder finds, and another one that has been built. Raises as `build`.
 
         Only questions of users that this worker decides about are asked.
         """
-        await self.build(encoder)
+        await self.builder.build(encoder)
         mine = {place: one for place, one in enumerate(questions) if self._shards.counts(one.owner)}
         found = []
         for name in (self.active, encoder):
-            embedder = self._embedder(name)
-            encoding = self._existing(embedder)
+            embedder = self.builder.embedder(name)
+            encoding = self.builder.existing(embedder)
             try:
                 found.append(await ask(self._shards, embedder, encoding, mine, now))
             finally:
@@ -275,16 +187,16 @@ class Reembedder:
 
         They stay open until `drop_prepared`.
         """
-        await self.build(encoder, go_on)
+        await self.builder.build(encoder, go_on)
         self.drop_prepared()
-        self._prepared = self._open(self._embedder(encoder))
+        self._prepared = self.builder.open(self.builder.embedder(encoder))
         return self._prepared
 
     async def refresh(self, go_on: Callable[[], None]) -> None:
         """Embed what was formed since `prepare`, and have the index hold it. Raises as `build`, IndexUnavailable."""
         if (encoding := self._prepared) is None:
             return
-        made = await self._fill(self._made_by(encoding), encoding, go_on=go_on)
+        made = await self.builder.fill(self.builder.made_by(encoding), encoding, self.active, go_on)
         self._mark_dirty(made)
         await self._index_sync.flush()
 
@@ -305,7 +217,7 @@ class Reembedder:
         self._prepared = None
         begun = _Begun(generation, switches, self.active, self._serving.current, self._shards.encoding)
         # No await: a search finds all of the one encoder, or all of the other.
-        self._shards.encoding, self._serving.current, self.active = encoding, self._embedder(encoder), encoder
+        self._shards.encoding, self._serving.current, self.active = encoding, self.builder.embedder(encoder), encoder
         if self._index_sync.generations is None:
             self._end(begun)
         else:
@@ -325,7 +237,7 @@ class Reembedder:
             if is_for_good:
                 self._write_active(self.active, begun.switches)
             # Also where it had no encoding: what was formed meanwhile has the other encoder's vectors in the log.
-            former = begun.encoding if is_for_good else begun.encoding or self._open(begun.embedder)
+            former = begun.encoding if is_for_good else begun.encoding or self.builder.open(begun.embedder)
         except (IndexUnavailable, ShardUnavailable) as error:
             log.warning("whether %s serves for good is settled later: %s", self.active, error)
             return
@@ -360,8 +272,8 @@ class Reembedder:
         if latest["switches"] <= self.switches:
             return
         encoder, former = latest["active"], self._shards.encoding
-        embedder = self._embedder(encoder)
-        encoding = self._open(embedder)
+        embedder = self.builder.embedder(encoder)
+        encoding = self.builder.open(embedder)
         try:
             self._write_active(encoder, latest["switches"])
         except ShardUnavailable:
@@ -383,93 +295,6 @@ class Reembedder:
         for owner, ids in made.items():
             self._index_sync.mark_dirty(owner, ids)
 
-    # -- parts
-
-    @asynccontextmanager
-    async def _alone(self, encoder: str) -> AsyncIterator[None]:
-        """Wait for whoever makes the same encoder's vectors, whose caller may have gone. Raises ReembedRefused."""
-        if self._running.locked() and self._encoder != encoder:
-            raise ReembedRefused("another reembedding is running already: wait until it is done")
-        async with self._running:
-            self._encoder = encoder
-            try:
-                yield
-            finally:
-                self._encoder = ""
-
-    def _embedder(self, encoder: str) -> Embedder:
-        if encoder not in self._embedders:
-            made = self._make(encoder)
-            self._made.append(made)
-            self._embedders[encoder] = made
-        return self._embedders[encoder]
-
-    def _path(self, embedder: Embedder) -> Path:
-        name = blake2b(embedder.model.encode(), digest_size=8).hexdigest()
-        return self._folder / f"{name}.sqlite3"
-
-    def _open(self, embedder: Embedder) -> Encoding:
-        """Open an encoder's vectors, none where there are none yet. Raises ShardUnavailable."""
-        return Encoding(self._path(embedder), embedder.model)
-
-    def _existing(self, embedder: Embedder) -> Encoding | None:
-        """Open an encoder's vectors; None where none were made. Raises ShardUnavailable."""
-        return self._open(embedder) if self._path(embedder).exists() else None
-
-    def _made_by(self, encoding: Encoding) -> Embedder:
-        return next(one for one in self._embedders.values() if one.model == encoding.model)
-
-    async def _missing(self, encoding: Encoding) -> list[tuple[Owner, list[Memory]]]:
-        """Return what an encoding lacks of the shards held; global memories, which each worker has, are among it."""
-        lacking = []
-        for shard in self._shards.all():
-            for owner in shard.ledger.owners():
-                if shard.retired:
-                    break  # it has moved: another worker makes what its users lack
-                if memories := encoding.missing(owner, shard.ledger.state(owner).memories.values()):
-                    lacking.append((owner, memories))
-                await asyncio.sleep(0)
-        return lacking
-
-    async def _fill(
-        self,
-        embedder: Embedder,
-        encoding: Encoding,
-        encoder: str = "",
-        go_on: Callable[[], None] = lambda: None,
-    ) -> dict[Owner, list[str]]:
-        """Embed what an encoding lacks, until it lacks nothing; return which memories that were."""
-        made: dict[Owner, list[str]] = {}
-        begin, done = time.monotonic(), 0
-        self._progress = progress = Progress(encoder or self.active)
-        try:
-            while missing := await self._missing(encoding):  # more may have been formed meanwhile
-                progress.total = done + sum(len(memories) for _, memories in missing)
-                for owner, memories in missing:
-                    for part in _batches(memories):
-                        go_on()
-                        vectors = await embedder.embed([memory.content for memory in part])
-                        stored = [vector_bytes(vector) for vector in vectors]
-                        known = self._known(owner)  # what was erased meanwhile is not written again
-                        kept = [
-                            (one, vector) for one, vector in zip(part, stored, strict=True) if one.memory_id in known
-                        ]
-                        encoding.put(owner, kept)
-                        made.setdefault(owner, []).extend(memory.memory_id for memory, _ in kept)
-                        done += len(part)
-                        progress.done, progress.seconds = done, time.monotonic() - begin
-            self.finished = progress
-        finally:
-            self._progress = None
-        return made
-
-    def _known(self, owner: Owner) -> Container[str]:
-        """Return the ids of an owner's memories; none where another worker holds them by now."""
-        try:
-            return self._shards.state(owner).memories
-        except NotHeld:
-            return ()
-
     def _write_active(self, encoder: str, switches: int) -> None:
         """Have an encoder serve also after a restart. Raises ShardUnavailable: then the one before does."""
         beside = self._folder / "active.new"
@@ -478,14 +303,3 @@ class Reembedder:
             self._folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
             beside.write_bytes(content)
             beside.replace(self._folder / "active")
-
-
-def _batches(memories: Sequence[Memory]) -> Iterator[Sequence[Memory]]:
-    for start in range(0, len(memories), BATCH):
-        yield memories[start : start + BATCH]
-
-
-def _tokens(text: str) -> int:
-    """Estimate the tokens of a text: one for each character beyond Latin scripts, one for four others, and two ends."""
-    wide = sum(letter >= "\u2e80" for letter in text)
-    return 2 + wide + (len(text) - wide + 3) // 4

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from projections.shard.shard import Shard
     from schemas.identity import Owner
     from schemas.log import Log, Record
-    from streams.agents.observe import Observe
+    from streams.agents.extraction_queue import ExtractionQueue
 
 WINDOWS_AT_ONCE: Final = 16
 """Windows of one worker in one call: so many a caller waits for before it sees how far the run is."""
@@ -84,7 +84,8 @@ class Reextraction:
         *,
         log: Log,
         shards: Shards,
-        observe: Observe,
+        extractions: ExtractionQueue,
+        memorizes: bool = True,
         cluster: ScatterGather,
         handled: Callable[[str, int], int],
         decision_seconds: float = DECISION_SECONDS,
@@ -92,7 +93,8 @@ class Reextraction:
         """Take collaborators; `handled` returns the offset before which everything of a topic's partition is done."""
         self._log = log
         self._shards = shards
-        self._observe = observe
+        self._extractions = extractions
+        self._memorizes = memorizes
         self._cluster = cluster
         self._handled = handled
         self._decision_seconds = decision_seconds
@@ -149,7 +151,7 @@ class Reextraction:
 
     async def _found(self, wanted: Rejections) -> _Run:
         """Return what a run has not come to: as it was left by its last call, or looked for in the shards."""
-        partitions = self._shards.held() if self._observe.memorizes else []
+        partitions = self._shards.held() if self._memorizes else []
         if wanted.owner is not None:
             partitions = [p for p in partitions if p == self._shards.partition(wanted.owner)]
         shards = {partition: self._shards.at(partition) for partition in partitions}
@@ -192,7 +194,7 @@ class Reextraction:
         records = [record for record in found if record is not None and not record.is_erased]
         if None in found or not records:
             return {"gone": 1}
-        again = await self._observe.extract_again(partition, records, window.pieces, window.version)
+        again = await self._extractions.extract_again(records, window.pieces, window.version)
         if again is None:
             return {"gone": 1}
         item, end = again

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from schemas.identity import Owner
     from schemas.log import Log
     from schemas.redaction import Redaction
-    from streams.agents.observe import Observe
+    from streams.agents.pending_observations import PendingObservations
 
 FINAL: Final = ("remembered", "nothing", "rejected", "dead")
 UNDECIDED: Final = ("extracted", "dead")
@@ -57,8 +57,9 @@ class EventStates:
         self,
         log: Log,
         shards: Shards,
-        observe: Observe,
+        pending: PendingObservations,
         *,
+        memorizes: bool = True,
         redaction_of: Callable[[str, str | None], Redaction] | None = None,
         settled: Callable[[Collection[Owner]], AbstractContextManager[asyncio.Event]] = untold,
         suspend_deadline: Callable[[], AbstractContextManager[object]] = nullcontext,
@@ -71,7 +72,8 @@ class EventStates:
         self._settled = settled
         self._log = log
         self._shards = shards
-        self._observe = observe
+        self._pending = pending
+        self._memorizes = memorizes
         self._redaction_of = redaction_of
         self._suspend_deadline = suspend_deadline
 
@@ -108,9 +110,9 @@ class EventStates:
         states: dict[str, dict[str, Any]] = {}
         for event_id, progress in progresses.items():
             state, reason = progress.state, progress.reason
-            if state == "accepted" and (waits_for := self._observe.waiting(owner, event_id)):
+            if state == "accepted" and (waits_for := self._pending.reason(owner, event_id)):
                 state, reason = "waiting", waits_for
-            if state == "accepted" and not self._observe.memorizes:
+            if state == "accepted" and not self._memorizes:
                 state, reason = "nothing", "MEMORIZE is off"
             is_told = with_redactions or state in FINAL
             if reason == NOT_WORTH_REMEMBERING and is_told:
@@ -161,15 +163,13 @@ class EventStates:
         pending = list(dict.fromkeys(events))
         finished: dict[tuple[Owner, str], dict[str, Any]] = {}
         # An event that has just begun ends with a decision, which is reported.
-        pause = LONGEST_POLL_SECONDS if is_just_begun and self._observe.memorizes else POLL_SECONDS
+        pause = LONGEST_POLL_SECONDS if is_just_begun and self._memorizes else POLL_SECONDS
         with self._settled({owner for owner, _ in pending}) as settled:
             while True:
                 began = loop.time()
                 # While one is being extracted they are not all final, unless a decision is reported.
                 is_all = settled.is_set() or began >= until
-                is_early = (is_just_begun and self._observe.memorizes) or any(
-                    self._observe.is_pending(*event) for event in pending
-                )
+                is_early = (is_just_begun and self._memorizes) or any(self._pending.has(*event) for event in pending)
                 is_just_begun = False
                 if is_all or not is_early:
                     settled.clear()

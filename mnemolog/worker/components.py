@@ -1,4 +1,4 @@
-"""Components that the settings choose, each made by one function: extractor, embedder, index, registry, schedulers."""
+"""Components that the settings choose, each made by one function: model, embedder, index, registry, schedulers."""
 
 from __future__ import annotations
 

@@ -34,15 +34,18 @@ from mnemolog.imports.wakes import WakeImporter
 from mnemolog.log.connection import broker_url, close_log, create_topics, kafka_security, lock_directory, open_log
 from mnemolog.log.deadline import RequestDeadlines, suspend_deadline
 from mnemolog.log.health import LogWatch
-from mnemolog.log.private_files import close_to_others, create_privately
+from mnemolog.log.private_files import close_files, create_privately
 from mnemolog.log.sealing import KeyedLog, seal_log
 from mnemolog.operations.clocks import Clocks, look_back
 from mnemolog.operations.dead_letters import DeadLetters
 from mnemolog.operations.digests import Digests
 from mnemolog.operations.drain import Drain
 from mnemolog.operations.encryption import MasterKeyRotation
-from mnemolog.operations.erasing.erasure import Erasures
+from mnemolog.operations.erasing.erasure import ErasureParts
+from mnemolog.operations.erasing.memory_erasures import MemoryErasures
+from mnemolog.operations.erasing.receipts import ErasureList
 from mnemolog.operations.erasing.recovery import ErasureRecovery
+from mnemolog.operations.erasing.user_erasures import UserErasures
 from mnemolog.operations.generations import Generations, active_folder
 from mnemolog.operations.integrity.data_folder import check_folder, mark_shards
 from mnemolog.operations.integrity.kept_heads import HeadKeeper, place_of
@@ -72,13 +75,14 @@ from mnemolog.worker.background import (
     keep_followed,
     load_rules,
     measure_lag,
-    say_when_held,
     wait_unless_failed,
 )
 from mnemolog.worker.clock_gauges import ClockGauges
 from mnemolog.worker.entity_reader import EntityReader
+from mnemolog.worker.extractors import make_extractors
 from mnemolog.worker.gauges import Gauges
 from mnemolog.worker.greeting import Greeting
+from mnemolog.worker.group import Group
 from mnemolog.worker.lag import Lags
 from mnemolog.worker.metrics import Metrics
 from projections.embedding.embedder import EmbedderUnavailable
@@ -91,9 +95,10 @@ from projections.queries.queries import Queries
 from projections.shard.errors import ShardDamaged, ShardUnavailable
 from schemas.disclosure import describe
 from schemas.redaction import actions_of
-from streams.agents.app import handled, is_in_session, leave_group, make_app, member_id, owners, urls, withhold
+from streams.agents.app import is_in_session, leave_group, make_app, member_id, owners, urls
+from streams.agents.extraction_queue import ExtractionQueue, decide_none, decided_at_once
 from streams.agents.immediate_decisions import ImmediateDecisions
-from streams.agents.observe import Observe, decide_none, decided_at_once
+from streams.agents.observe import Observe
 from streams.agents.project import Project
 from streams.agents.reencode import Reencoder
 from streams.agents.remember import Remember
@@ -101,37 +106,30 @@ from streams.agents.retention import RetentionTask
 from streams.delivery.fair_slots import FairSlots
 from streams.delivery.keyed_pool import KeyedPool
 from streams.delivery.priority import AppendPriority
-from streams.delivery.retry import RetryingReads, fold_with_retry
-from streams.extraction.assisted import AssistedModel
-from streams.extraction.evidence.judge import Judge
+from streams.delivery.retry import RetryingReads
 from streams.extraction.known import KnownMemories
-from streams.extraction.own_words.extractor import OwnWords
 from streams.extraction.own_words.fact_reader import FactReader
 from streams.extraction.policies import Policies
 from streams.extraction.redactions import Redactions
 from streams.extraction.request import ExtractionService, know_nothing
-from streams.extraction.rules.process import RuleProcess
-from streams.extraction.second_model import SecondModel
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.ticks.scheduler import TickScheduler
 from streams.ticks.wake_scheduler import WakeScheduler
-from streams.transports.directory_lock import DirectoryLock
 from streams.transports.kafka.log import KafkaLog
 from streams.transports.sqlite.log import SqliteLog
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from collections.abc import Mapping
 
     from mnemolog.settings import Settings
     from projections.embedding.embedder import Embedder
     from schemas.instant import Clock
     from schemas.messages.inbox import CandidatesExtracted, ExtractionRejected
     from streams.extraction.protocol import Extractor, Window
+    from streams.transports.directory_lock import DirectoryLock
 
 log = logging.getLogger("mnemolog")
-GLOBALS = -1
-"""Stands for global memories among the partitions: they are folded beside these, and are in none."""
 WORKED_AT_ONCE = 256
 """Users whose work runs at the same time if no model is asked; their appends share an fsync."""
 WINDOWS_AT_ONCE = 1024
@@ -181,10 +179,6 @@ class Worker:
         self.stopping = asyncio.Event()
         self._stopping_since: float | None = None
         self._extractor = extractor
-        self._rules: OwnWords | None = None
-        """Beside a model."""
-        self._judge: Judge | None = None
-        """Of a model's answers; none where an embedder was passed in."""
         self._embedder = embedder
         self._lock: DirectoryLock | None = None
         self._membership: Membership | None = None
@@ -245,7 +239,7 @@ class Worker:
         await self.registry.register_now()
         inner = self._inner_log = await self._open_log()
         self._exits.push_async_callback(close_log, inner)
-        self._close_files()
+        close_files(self.settings.data_dir.resolve())
         await create_topics(inner, self.settings)
         await look_back(self.clock, inner, self.settings)
         mark_shards(self.settings, inner)
@@ -270,17 +264,6 @@ class Worker:
         self.receivers = Receivers(self.settings.private_receivers, tls=client_context(None))
         self._exits.push_async_callback(self.receivers.aclose)
 
-    def _close_files(self) -> None:
-        """Close what an older version, or a careless copy, left open to other users of this machine."""
-        folder = self.settings.data_dir.resolve()
-        try:
-            closed = close_to_others(folder)
-        except OSError as error:
-            log.warning("%s is open to other users and cannot be closed: %s", error.filename, error.strerror)
-            return
-        if closed:
-            log.warning("%d files and folders in %s were open to other users: they are closed now", closed, folder)
-
     async def _open_log(self) -> SqliteLog | KafkaLog:
         """Open the configured log; a subclass may wrap it."""
         return await open_log(self.settings, self.clock.now)
@@ -294,7 +277,15 @@ class Worker:
             self.embedder = ServingEmbedder(embedder)
         else:
             self.embedder = ServingEmbedder(self._embedder)
-        self.extractor = self._extractor or self._make_extractor()
+        self._extractors = make_extractors(
+            settings,
+            self.metrics,
+            self.embedder,
+            self._exits,
+            known=lambda window: self._known.of(window),  # noqa: PLW0108 - it is built later
+            extractor=self._extractor,
+            is_judged=self._embedder is None,
+        )
         self.shards = Shards(active_folder(settings.data_dir), self._retrying_log, settings.partitions)
         if isinstance(self._inner_log, SqliteLog):
             self.shards.kept_head = self._inner_log.kept_head
@@ -329,36 +320,6 @@ class Worker:
         with suppress(TimeoutError, EmbedderUnavailable):
             await asyncio.wait_for(load(self.embedder), LOAD_SECONDS)
 
-    def _make_extractor(self) -> Extractor:
-        """Make the configured extractor, which stop closes; whoever passes an extractor in closes it."""
-        if self.settings.extracts_with == "verbatim":
-            return VerbatimExtractor()
-        rules = RuleProcess()
-        self._exits.push_async_callback(rules.aclose)
-        judge = Judge(self.embedder)
-        self._exits.push_async_callback(judge.aclose)
-        if self.settings.extracts_with == "rules":
-            known = lambda window: self._known.of(window)  # noqa: E731, PLW0108 - it is built later
-            return OwnWords(rules, judge.embed, judge.heads, known)
-        own_words = OwnWords(rules, judge.embed, judge.heads)  # beside a model, which says what ends
-        model = components.make_model(self.settings, self.metrics)
-        self._exits.push_async_callback(model.aclose)
-        models: Extractor = model
-        if self.settings.llm_second_model is not None:
-            second = components.make_model(self.settings, self.metrics, self.settings.llm_second_model)
-            self._exits.push_async_callback(second.aclose)
-            models = SecondModel(model, second)
-        self._rules = own_words
-        self._judge = judge if self._embedder is None else None
-        return AssistedModel(models, own_words)
-
-    def _make_fact_reader(self) -> FactReader | None:
-        """Make what reads facts that are remembered as they are; None without rules."""
-        rules = self._rules or (self.extractor if isinstance(self.extractor, OwnWords) else None)
-        if rules is None:
-            return None
-        return FactReader(rules, self._known.of, self.queries.zone_of, self.policies.of)
-
     def _build_agents(self) -> None:
         """Build the three agents, their pools, and the schedulers of ticks."""
         settings, metrics = self.settings, self.metrics
@@ -378,10 +339,10 @@ class Worker:
             visibility=lambda owner, agent_id: self.contexts.visibility(owner, agent_id),  # noqa: PLW0108 - as above
             tokens=settings.known_tokens,
         )
-        self.observe = Observe(
+        self.extractions = ExtractionQueue(
             log=self._retrying_log,
             shards=self.shards,
-            extraction=ExtractionService(
+            service=ExtractionService(
                 self.embedder,
                 FairSlots(asked_at_once),
                 vision=settings.vision,
@@ -389,15 +350,12 @@ class Worker:
                 redaction_of=self.redactions.of,
                 known_of=known.of if settings.known_tokens else know_nothing,
                 within_budget=lambda window: self.token_budgets.allow(window),  # noqa: PLW0108 - they are built later
-                judge=self._judge,
-                rules=self._rules,
+                judge=self._extractors.judge,
+                rules=self._extractors.rules,
             ),
-            extractor=self.extractor,
+            extractor=self._extractors.main,
             verbatim=VerbatimExtractor(),
             pool=self.observe_pool,
-            reencoder=Reencoder(self._retrying_log, self.shards.partition, self.registry, self.fail, metrics.counted),
-            limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
-            memorize=settings.memorize,
             zone=settings.zone,
             counted=metrics.counted,
             extracted=self._count_extracted,
@@ -408,7 +366,19 @@ class Worker:
             if settings.known_tokens
             else decided_at_once,
         )
-        self.retention = RetentionTask(self.log, self.shards, self.handled)
+        self.observe = Observe(
+            log=self._retrying_log,
+            shards=self.shards,
+            extractions=self.extractions,
+            reencoder=Reencoder(self._retrying_log, self.shards.partition, self.registry, self.fail, metrics.counted),
+            limits=WindowLimits(rounds=settings.save_every_turns, idle=timedelta(seconds=settings.idle_seconds)),
+            memorizes=settings.memorize,
+        )
+
+        def handled(topic: str, partition: int) -> int:  # the group is built later
+            return self.group.handled(topic, partition)
+
+        self.retention = RetentionTask(self.log, self.shards, handled)
         self.remember = Remember(
             log=self._retrying_log,
             shards=self.shards,
@@ -420,7 +390,7 @@ class Worker:
             remove=self.retention.remove,
             destroy=self.sealing.keys.destroy,
             is_only_writer=settings.is_embedded,  # its directory is locked
-            resume=self.observe.resume_later,
+            resume=self.observe.resumption.later,
             erased=lambda owner: self.erasure_recovery.complete_later(owner),  # noqa: PLW0108 - it is built later
         )
         # Used over the embedded log alone: its directory is locked, so that nobody else appends to it.
@@ -439,7 +409,7 @@ class Worker:
             TickScheduler,
             log=self.log,
             shards=self.shards,
-            handled=self.handled,
+            handled=handled,
             clock=self.clock,
             is_doubted=self.clock.is_doubted,
         )
@@ -448,7 +418,8 @@ class Worker:
     def _build_group(self) -> None:
         """Build the agents' application, which is a member of the group, and the ways to the other members."""
         settings = self.settings
-        self._app = make_app(
+        make = partial(
+            make_app,
             name="mnemolog",
             broker=broker_url(settings),
             credentials=kafka_security(settings).credentials(),
@@ -457,15 +428,18 @@ class Worker:
             observe=self.observe,
             remember=self.remember,
             project=self.project,
-            moved=self,
             url=self.url,
             session_seconds=settings.session_seconds,
             failed=self.fail,
-            took=self._took,
+            # Remember only queues the record, so its pool is measured in its place.
+            took=lambda step, seconds: None if step == "remember" else self.metrics.took(step, seconds),
             give_way=self._priority.give_way,
             open_record=self.log.open,
         )
-        self.peers = Peers(self.shards, partial(owners, self._app), partial(urls, self._app), self.url, self.trust)
+        agents = (self.observe, self.remember)
+        self.group = Group(make, self.shards, agents, self._tasks, is_embedded=settings.is_embedded)
+        app = self.group.app
+        self.peers = Peers(self.shards, partial(owners, app), partial(urls, app), self.url, self.trust)
         if isinstance(self._inner_log, KafkaLog):
             dead_peers = DeadPeers(self._inner_log)
             self._exits.push_async_callback(dead_peers.aclose)
@@ -488,7 +462,8 @@ class Worker:
         self.event_states = EventStates(
             self.log,
             self.shards,
-            self.observe,
+            self.extractions.pending,
+            memorizes=self.settings.memorize,
             settled=self.remember.settled,
             redaction_of=self.redactions.of,
             suspend_deadline=suspend_deadline,
@@ -500,6 +475,7 @@ class Worker:
     def _build_services(self) -> None:
         """Build what else HTTP routes call: commands, sharing, imports, wakes, contexts and greetings."""
         settings, shards, peers, clock = self.settings, self.shards, self.peers, self.clock
+        facts = self._extractors.fact_rules
         self.commands = Commands(
             self.log,
             shards,
@@ -508,7 +484,7 @@ class Worker:
             clock,
             immediate=self.immediate if settings.is_embedded else None,
             suspend_deadline=suspend_deadline,
-            facts=self._make_fact_reader(),
+            facts=None if facts is None else FactReader(facts, self._known.of, self.queries.zone_of, self.policies.of),
         )
         self.similar = SimilarMemories(shards, self.index_sync)
         self.recalls = Recalls(self.commands)
@@ -546,37 +522,40 @@ class Worker:
         self.dead_letters = DeadLetters(self.log)
         self.key_rotation = MasterKeyRotation(self.settings, self._inner_log, self.sealing.keys)
         self.rebuilder = Rebuilder(self.settings.data_dir, self.log, self.shards, self.index_sync, self.reembedder)
-        self.erasures = Erasures(
+        erasure_parts = ErasureParts(
             settings=self.settings,
             inner=self._inner_log,
             sealing=self.sealing,
             shards=self.shards,
-            observe=self.observe,
+            gate=self.extractions.gate,
             commands=self.commands,
             index_sync=self.index_sync,
-            ask_others=self.cluster.ask_others,
-            webhooks=self.webhooks,
             clock=self.clock,
             erase_from_built=self.rebuilder.erase_from_built,
         )
+        self.user_erasures = UserErasures(erasure_parts, self.webhooks)
+        self.memory_erasures = MemoryErasures(erasure_parts)
+        self.erasure_list = ErasureList(erasure_parts.receipts, self.cluster.ask_others)
         self.erasure_recovery = ErasureRecovery(
-            erasures=self.erasures,
-            shards=self.shards,
-            keys=self.sealing.keys,
-            is_embedded=self.settings.is_embedded,
+            erasure_parts, self.user_erasures, self.memory_erasures, self.erasure_list
         )
         self.head_keeper = HeadKeeper(
             place_of(self.settings, self.receivers),
             timedelta(hours=self.settings.heads_every_hours).total_seconds(),
             shards=self.shards,
-            receipts=self.erasures.receipts,
+            receipts=erasure_parts.receipts,
             clock=self.clock,
         )
         self.digests = Digests(self.shards, self.cluster)
         self.model_usages = ModelUsages(self.shards, self.cluster)
         self.token_budgets = TokenBudgets(self.model_usages, self.shards, self.clock)
         self.reextraction = Reextraction(
-            log=self.log, shards=self.shards, observe=self.observe, cluster=self.cluster, handled=self.handled
+            log=self.log,
+            shards=self.shards,
+            extractions=self.extractions,
+            memorizes=self.settings.memorize,
+            cluster=self.cluster,
+            handled=self.group.handled,
         )
         self.drain = Drain(
             log=self.log,
@@ -586,7 +565,7 @@ class Worker:
             publisher=self.publisher,
             recalls=self.recalls,
             cluster=self.cluster,
-            handled=self.handled,
+            handled=self.group.handled,
             clock=self.clock,
             turn_vectors=self.queries.index_search.turn_vectors,
         )
@@ -601,7 +580,7 @@ class Worker:
         self.ticks = Ticks(self.commands, self.cluster, self.settings.retention_days)
         self.rebuild = RebuildCoordinator(self.rebuilder, self.cluster, self.shards, self.index_sync)
         self.reembed = ReembedCoordinator(self.reembedder, self.cluster, self.rebuild)
-        self.lags = Lags(self.log, self.shards, self.cluster, self.clock, handled=self.handled, url=self.url)
+        self.lags = Lags(self.log, self.shards, self.cluster, self.clock, handled=self.group.handled, url=self.url)
         self.gauges = Gauges(self.log, self.shards, self.rebuilder, self.lags)
         self.metrics.registry.register(self.gauges)
         self.metrics.registry.register(ClockGauges(self.clock, self.clocks))
@@ -610,9 +589,9 @@ class Worker:
 
     async def _join_group(self) -> None:
         """Start the agents, on Kafka as a member of the group."""
-        await self._app.start()
+        await self.group.app.start()
         if self._membership is not None:
-            member, peers = partial(member_id, self._app), partial(owners, self._app)
+            member, peers = partial(member_id, self.group.app), partial(owners, self.group.app)
             self._tasks.start(partial(self._membership.watch, member, lambda: self.shards.assignment.partitions, peers))
 
     def _start_background(self) -> None:
@@ -620,7 +599,7 @@ class Worker:
         tasks = [
             self.project.flush_index,
             self.project.check_index,
-            self.observe.close_idle,
+            self.observe.keep_current,
             self.recalls.run,
             self.erasure_recovery.run,
             self.registry.register_later,
@@ -665,11 +644,11 @@ class Worker:
         """
         if self._membership is None or not self.started or self.log_watch.away is not None:
             return
-        self._drop_jobs()
-        self.revoked(self.shards.held())
+        self.group.drop_jobs()
+        self.group.revoked(self.shards.held())
         try:
             await self.recalls.flush_last()
-            await leave_group(self._app)
+            await leave_group(self.group.app)
         except Exception as error:  # noqa: BLE001 - whatever is wrong, the rest is to be closed
             log.warning("the group has not been left ahead of the stop: %s", describe(error))
 
@@ -677,52 +656,18 @@ class Worker:
         """Flush the recalls, then stop reading and deciding."""
         await self.recalls.flush_last()
         await self._tasks.cancel()
-        await self._app.stop()
+        await self.group.app.stop()
         await self.head_keeper.keep_last()
         await self.rebuilder.close()
-        self._drop_jobs()
+        self.group.drop_jobs()
         await self.immediate.stop()
 
-    def _drop_jobs(self) -> None:
-        """Drop what the agents still have to do: what is not acknowledged is delivered again."""
-        for partition in self.shards.held():
-            self.observe.revoke(partition)
-            self.remember.revoke(partition)
-
-    # -- the group's callbacks, and what it knows
-
-    def assigned(self, partitions: Collection[int]) -> None:
-        """Set the assigned partitions: each is held, and delivered, as soon as its shard is folded, and no others."""
-        self.shards.assign(partitions)
-        withhold(self._app, self.shards.assignment.unready())
-        self._tasks.start(partial(self._fold, GLOBALS, self.shards.fold_globals))
-        for partition in partitions:
-            holding = partial(self.shards.hold, partition, self.shards.assignment.lease(partition))
-            self._tasks.start(partial(self._fold, partition, holding))
-        if not self.settings.is_embedded:
-            self._tasks.start(partial(say_when_held, self.shards.assignment))
-
-    async def _fold(self, partition: int, folding: Callable[[], Awaitable[None]]) -> None:
-        """Fold as soon as the file can be opened and written; the assignment says meanwhile why it cannot."""
-        assignment = self.shards.assignment
-        try:
-            await fold_with_retry(folding, partial(assignment.hinder, partition))
-        finally:
-            assignment.hinder(partition, None)
-            withhold(self._app, assignment.unready())
+    # -- what it knows of the group
 
     @property
     def hindrance(self) -> str | None:
         """What an operator is to mend before all that is assigned can be answered; None when nothing is in the way."""
         return next(iter(self.hindrances.values()), None)
-
-    def revoked(self, partitions: Collection[int]) -> None:
-        """Stop answering about the users of these partitions, until they are assigned again."""
-        for partition in partitions:
-            self.shards.release(partition)
-        self.shards.unassign()
-        if not self.settings.is_embedded:
-            log.info("the group shares out its partitions anew")
 
     def group_size(self) -> int:
         """Return how many workers the group has, as far as this one knows; 1 before it has started."""
@@ -733,7 +678,7 @@ class Worker:
         since = self._stopping_since
         if self._membership is not None and since is not None and time.monotonic() - since > ANSWERS_SECONDS:
             return False
-        return is_in_session(self._app)
+        return is_in_session(self.group.app)
 
     async def fold_globals(self) -> None:
         """Fold global memories, which another worker may have decided; without the log, go on with what is folded."""
@@ -743,15 +688,6 @@ class Worker:
 
     def write_note(self, note: dict[str, object]) -> None:
         """Leave a note for commands on this machine: which process holds the data directory, and where it listens."""
-        holder = self._lock or self._inner_log
-        if isinstance(holder, DirectoryLock | SqliteLog):
-            holder.write_note(note)
-
-    def handled(self, topic: str, partition: int) -> int:
-        """Return the offset before which everything of a topic's partition is done."""
-        return handled(self._app, topic, partition)
-
-    def _took(self, step: str, seconds: float) -> None:
-        """Record how long a step took; remember only queues the record, so its pool measures it instead."""
-        if step != "remember":
-            self.metrics.took(step, seconds)
+        lock = self._inner_log.lock if isinstance(self._inner_log, SqliteLog) else self._lock
+        if lock is not None:
+            lock.write_note(note)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Encoder, Vectors
 
 SHARED_WEIGHT: Final = 0.1
-"""Of the multilingual encoder among memories of the question's own language (docs/quality.md, Encoders)."""
+"""Of the multilingual encoder among memories of the question's own language (docs/evidence/quality.md, Encoders)."""
 _OWN: Final = np.float32((1 - SHARED_WEIGHT) ** 0.5)
 _SHARED: Final = np.float32(SHARED_WEIGHT**0.5)
 _HAN_FOR_A_WORD: Final = 2

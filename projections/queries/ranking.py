@@ -26,7 +26,7 @@ KEYWORD_WEIGHT = 0.3
 VECTOR_WEIGHT_BESIDE_TURNS = 0.35
 KEYWORD_WEIGHT_BESIDE_TURNS = 0.65
 """The same where the turns are known that a memory came from: what was said has the words that a summary leaves out.
-docs/quality.md has what it brings, and how the weights were chosen."""
+docs/evidence/quality.md has what it brings, and how the weights were chosen."""
 VECTOR_WEIGHT_BETWEEN_LANGUAGES = 0.85
 KEYWORD_WEIGHT_BETWEEN_LANGUAGES = 0.15
 """The same where a memory is in another language than the question: of its words only names and numbers may match."""

@@ -66,7 +66,7 @@ def decide_memory_erasure(draft: Draft, item: EraseMemory) -> None:
 def is_erased(state: UserState, item: Extraction) -> bool:
     """Return whether an answer covers, at least in part, words that were logged before the user was erased.
 
-    The part from after the erasure is extracted again separately (`Observe.resume`).
+    The part from after the erasure is extracted again separately (`Resumption`).
     """
     return state.erased_at is not None and any(_is_erased(state, state.erased_at, piece) for piece in item.covered)
 

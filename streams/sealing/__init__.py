@@ -3,7 +3,8 @@
 Read in this order:
 
 1. `master_key` wraps the users' data keys; `key_files` reads an installation's master keys, or creates the first one.
-2. `user_keys` folds `mnemolog.keys`: it creates a data key for each new user, and destroys those of erased users.
+2. `user_keys` folds `mnemolog.keys` into the `key_ring`: it creates a data key for each new user, and destroys those of
+   erased users.
 3. `sealed_record` is the format of one encrypted record.
 4. `sealed_log` encrypts what is appended to a log, and decrypts what is read from it.
 5. `replacements`, on Kafka: what remains of a user's records after the erasure of one memory.

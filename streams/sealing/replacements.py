@@ -59,7 +59,7 @@ class Replacements:
         """
         place, tried = _place(record.position), None
         keys = [sealed_record.key_id_of(record.value), *self._offsets.get(place, ())]
-        if any(key_id not in self._settled and self._keys.is_destroyed(key_id) for key_id in keys if key_id):
+        if any(key_id not in self._settled and self._keys.ring.is_destroyed(key_id) for key_id in keys if key_id):
             await self.follow()
         while (found := self._newest(place)) is not None and found != tried:
             tried = found
@@ -82,7 +82,7 @@ class Replacements:
 
         They are sealed with the owner's newest key, and take effect once the key of the original is destroyed.
         """
-        key_id, cipher = self._keys.sealing(owner)
+        key_id, cipher = self._keys.ring.sealing(owner)
         await self._log.append([_replacing(record, key_id, cipher) for record in records])
 
     async def trim(self, is_gone: Callable[[str, int, int], bool]) -> None:
@@ -99,7 +99,7 @@ class Replacements:
     async def follow(self) -> None:
         """Read what the topic holds by now. Raises LogUnavailable."""
         async with self._following:
-            destroyed = self._keys.destroyed
+            destroyed = self._keys.ring.destroyed
             while records := await self._log.read(REPLACEMENTS.name, 0, self._next):
                 for record in records:
                     self._fold(record)
@@ -124,7 +124,7 @@ class Replacements:
         found = self._offsets.get(place)
         if not found:
             return None
-        return next((one for one in reversed(found.items()) if not self._keys.is_destroyed(one[0])), None)
+        return next((one for one in reversed(found.items()) if not self._keys.ring.is_destroyed(one[0])), None)
 
     async def _read(self, offset: int) -> Record | None:
         if offset not in self._window:
@@ -136,7 +136,7 @@ class Replacements:
         for place, found in list(self._offsets.items()):
             topic, partition, offset = place.decode().rsplit("/", 2)
             gone = is_gone(topic, int(partition), int(offset))
-            yield from (place + b"/" + one.hex().encode() for one in found if gone or self._keys.is_destroyed(one))
+            yield from (place + b"/" + one.hex().encode() for one in found if gone or self._keys.ring.is_destroyed(one))
 
 
 def _place(position: Position) -> bytes:

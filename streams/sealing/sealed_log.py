@@ -14,7 +14,8 @@ from schemas.messages.chain import hash_of, stored_hash
 from schemas.messages.dead_letters import headers_in_clear
 from schemas.topics import LEDGERS
 from streams.sealing import sealed_record
-from streams.sealing.user_keys import INSTALLATION, KeyUnknown
+from streams.sealing.key_ring import INSTALLATION
+from streams.sealing.user_keys import KeyUnknown
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -89,7 +90,7 @@ class SealedLog:
         if not self._keys.are_fresh:
             await self._keys.follow()
         owners = [owner_of(record) for record in records]
-        if not all(map(self._keys.has_key, owners)):
+        if not all(map(self._keys.ring.has_key, owners)):
             await self._keys.make(owners)
         sealed = [self._sealed(record, owner) for record, owner in zip(records, owners, strict=True)]
         sealed_at = asyncio.get_running_loop().time()
@@ -177,7 +178,7 @@ class SealedLog:
         )
 
     def _sealed(self, record: NewRecord, owner: Owner) -> NewRecord:
-        key_id, cipher = self._keys.sealing(owner)
+        key_id, cipher = self._keys.ring.sealing(owner)
         value = sealed_record.seal(cipher, key_id, record.topic, record.key, record.value)
         headers = headers_in_clear(record.headers) if record.headers else ()
         return NewRecord(topic=record.topic, partition=record.partition, key=None, value=value, headers=headers)

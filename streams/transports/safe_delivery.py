@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from faust.transport.consumer import Consumer
 from mode.utils.futures import notify
 
-from schemas.topics import SCREENSHOTS
+from streams.transports.large_messages import LargeMessages
 from streams.transports.runs import Runs
 
 if TYPE_CHECKING:
@@ -29,23 +29,14 @@ if TYPE_CHECKING:
 
 MESSAGES_BETWEEN_YIELDS = 50
 """The event loop gets a turn at least so often while messages are delivered."""
-LARGE_BYTES = 64 * 1024
-"""A larger message is no text but a picture, and is counted against `most_large_bytes`."""
 REFILL_SECONDS = 0.05
 """How long a fetch may last while a queue is full, or a partition withheld: it does not notice when that is over."""
-ROOM_AGAIN = 0.75
-"""Large messages are fetched again below this share of `most_large_bytes`: for many at once, not for each one done."""
 
 
 class SafeDelivery(Consumer):
     """A mixin, named before the driver's own consumer class. The driver implements `_rewind`."""
 
     poll_timeout_s = 1.0
-    most_large_bytes = 128 * 1024 * 1024
-    """Bounds the large messages that are delivered and not acknowledged: some 180 of the largest pictures."""
-    large_topics = frozenset({SCREENSHOTS.name})
-    """Topics whose messages may wait for room. A message there must be done without the ones behind it: a turn is not,
-    its window closes with a later one, and to hold that back would be a deadlock."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Faust's signature, passed on
         """Start with nothing delivered."""
@@ -68,17 +59,12 @@ class SafeDelivery(Consumer):
         """The offset from which the group delivers after a rebalance, as far as it has confirmed. Faust notes an offset
         as committed even when the group refused it, and would then ignore acknowledgements of what is delivered
         again."""
-        self._large: dict[TP, dict[int, int]] = {}
-        """The bytes of large messages in work by their offsets, so that each is taken off `_large_bytes` only once: at
-        its acknowledgement, or when its partition is forgotten."""
-        self._large_bytes = 0
-        self._crowded: set[TP] = set()
-        """Partitions whose next message is large while there is no room: they are not fetched from until there is."""
         self._held: dict[TP, list[Any]] = {}
         """Records fetched for a partition whose agent's queue filled meanwhile, at most those of one fetch. They are
         delivered before this partition is fetched from again, which keeps their order, and other partitions go on."""
         self._partitions_changed = asyncio.Event()
         """Set when another partition may be fetched from: a wait for messages then ends at once."""
+        self.large = LargeMessages(self._partitions_changed.set)
         self._stops = 0
         """How often the flow was stopped."""
         self._positions_since = 0
@@ -120,7 +106,7 @@ class SafeDelivery(Consumer):
 
     def _is_next(self, tp: TP, record: Any, put_back: dict[TP, Any]) -> bool:  # noqa: ANN401 - the driver's record
         """Return whether a record is to be delivered now; else put it back, hold it, or pass it over."""
-        if not self.flow_active or tp in self._paused_partitions or self._is_crowded(tp, record):
+        if not self.flow_active or tp in self._paused_partitions or self.large.must_wait(tp, record):
             put_back[tp] = record
             return False
         if tp in self._held or tp in self._buffered_partitions:
@@ -134,7 +120,7 @@ class SafeDelivery(Consumer):
             return ready
         active = None
         if not self.app.client_only:
-            active = self._get_active_partitions() - self._crowded - self._held.keys() - self._withheld
+            active = self._get_active_partitions() - self.large.crowded - self._held.keys() - self._withheld
         if active is None or active:
             wait = REFILL_SECONDS if self._buffered_partitions or self._withheld else timeout
             return await self._getmany(active_partitions=active, timeout=min(wait, timeout))
@@ -146,23 +132,6 @@ class SafeDelivery(Consumer):
         active: set[TP] | None = self._active_partitions
         # Faust looks at the type of each of them, at every fetch.
         return super()._get_active_partitions() if active is None else active
-
-    def _is_crowded(self, tp: TP, record: Any) -> bool:  # noqa: ANN401 - the driver's record
-        if self._large_bytes < self.most_large_bytes or not self._large_size(tp, record):
-            return False
-        self._crowded.add(tp)
-        return True
-
-    def _large_size(self, tp: TP, message: Any) -> int:  # noqa: ANN401 - a record of the driver, or Faust's message
-        size = len(message.value or b"") if tp.topic in self.large_topics else 0
-        return size if size > LARGE_BYTES else 0
-
-    def _make_room(self, freed: int) -> None:
-        """Subtract bytes of large messages, and fetch again from crowded partitions once there is room."""
-        self._large_bytes -= freed
-        if self._crowded and self._large_bytes <= ROOM_AGAIN * self.most_large_bytes:
-            self._crowded.clear()
-            self._partitions_changed.set()
 
     def resume_partitions(self, tps: Iterable[TP]) -> None:
         """Fetch from these partitions again, at once."""
@@ -206,9 +175,7 @@ class SafeDelivery(Consumer):
         # Both before the callback: it may wait until a rebalance is over, when these belong to the next generation.
         self._delivered.setdefault(tp, deque()).append(message.offset)
         self._read_offset[tp] = message.offset
-        if size := self._large_size(tp, message):
-            self._large.setdefault(tp, {})[message.offset] = size
-            self._large_bytes += size
+        self.large.add(tp, message)
         await self.callback(message)
 
     def _passes_over(self, tp: TP, record: Any) -> bool:  # noqa: ANN401 - the driver's record
@@ -229,7 +196,7 @@ class SafeDelivery(Consumer):
     def ack(self, message: Message) -> bool:
         """Count a message as done if this generation delivered it; return whether it did."""
         if self._may_count(message):
-            self._make_room(self._large.get(message.tp, {}).pop(message.offset, 0))
+            self.large.done(message.tp, message.offset)
             return super().ack(message)
         message.acked = True
         self._unacked_messages.discard(message)
@@ -318,8 +285,7 @@ class SafeDelivery(Consumer):
         await super().on_partitions_assigned(assigned, generation_id)
 
     def _forget(self, tps: set[TP]) -> None:
-        self._make_room(sum(sum(self._large.pop(tp, {}).values()) for tp in tps))
-        self._crowded -= tps
+        self.large.forget(tps)
         for tp in tps:
             for by_partition in (self._held, self._delivered, self._safe, self._acked, self._acked_index, self._gap):
                 by_partition.pop(tp, None)

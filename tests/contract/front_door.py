@@ -118,8 +118,8 @@ async def front_door(folder: Path, clock: SetClock | None = None, /, **settings:
     )
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("mnemolog.worker.worker.RuleProcess", RulesHere)  # beside a model
-            patch.setattr("mnemolog.worker.worker.Judge", JudgeHere)
+            patch.setattr("mnemolog.worker.extractors.RuleProcess", RulesHere)  # beside a model
+            patch.setattr("mnemolog.worker.extractors.Judge", JudgeHere)
             await worker.start()
         app = make_http(worker)
         transport = httpx.ASGITransport(app)

@@ -100,7 +100,7 @@ class TestSqliteTransport(TransportSuite):
         self, log: SqliteLog, topic: str, worker: Make, monkeypatch: pytest.MonkeyPatch
     ):
         await log.create_topic(topic, PARTITIONS)
-        monkeypatch.setattr("streams.transports.sqlite.consumer.SETTLED_SECONDS", 3600.0)
+        monkeypatch.setattr("streams.transports.sqlite.unread_records.SETTLED_SECONDS", 3600.0)
         async with worker().running() as w:
             await log.append([new(topic, b"first")])
             await w.has(1)
@@ -108,7 +108,7 @@ class TestSqliteTransport(TransportSuite):
             for _ in range(3):
                 await log.append_settled([new(topic, b"settled")], [log.next_place(topic, 0)])
                 async with asyncio.timeout(PATIENCE_S):
-                    while (timer := w.app.consumer._later) is None:  # noqa: ASYNC110 - it is told after the caller
+                    while (timer := w.app.consumer._unread._later) is None:  # noqa: ASYNC110 - it is told after the caller
                         await asyncio.sleep(0)
                 timers.add(timer)
             assert len(timers) == 1

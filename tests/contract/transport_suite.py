@@ -282,8 +282,8 @@ class TransportSuite(BackPressureSuite):
     ):
         large = [b"%d" % n + bytes(100_000) for n in range(12)]
         async with worker(acknowledges=lambda event: len(event.value) < 100).running() as w:
-            w.app.consumer.most_large_bytes = 300_000  # room for three of them
-            w.app.consumer.large_topics = {topic}
+            w.app.consumer.large.most_bytes = 300_000  # room for three of them
+            w.app.consumer.large.topics = frozenset({topic})
             await log.append([new(topic, value, n % 2) for n, value in enumerate(large)])
             await log.append([new(topic, b"%d" % n, 2) for n in range(20)])
             await w.has(20 + 3)

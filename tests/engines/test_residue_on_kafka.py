@@ -173,7 +173,7 @@ async def test_what_is_left_after_compaction_is_what_the_receipts_list(tmp_path:
             assert await opened(inner, keys, [*everyone, *ids]) == {*everyone, *ids}
             assert await asyncio.to_thread(found_in, tmp_path, [*everyone, *ids]) == {}  # all is sealed, of everybody
             gone = [*map(user, ERASED), UPSTREAM]
-            key_ids = {key_id for one in gone for key_id in keys.ids_of(Owner("default", one))}
+            key_ids = {key_id for one in gone for key_id in keys.ring.ids_of(Owner("default", one))}
             lying = {one.key: one.value for one in await inner.read(KEYS.name, 0, 0) if one.key in key_ids}
             wrapped = [codec.decode_as(value, DataKey).wrapped for value in lying.values()]
             assert len(wrapped) >= len(gone)

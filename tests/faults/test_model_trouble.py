@@ -62,7 +62,7 @@ async def asking(folder: Path, base_url: str, **settings: object) -> AsyncIterat
     """Start a worker that asks the model at `base_url`, with short pauses."""
     given: dict[str, Any] = {"idle_seconds": 0.2, "partitions": 2, "llm_timeout_seconds": SECONDS}
     async with running(folder, llm_base_url=base_url, **(given | settings)) as worker:
-        worker.observe._extraction.make_pauses = lambda: lambda: PAUSE_SECONDS
+        worker.extractions._service.make_pauses = lambda: lambda: PAUSE_SECONDS
         yield worker
 
 

@@ -176,7 +176,7 @@ async def test_an_answer_that_nobody_decides_on_is_said_and_not_asked_for_again(
             stalled = Reextraction(
                 log=worker.log,
                 shards=worker.shards,
-                observe=worker.observe,
+                extractions=worker.extractions,
                 cluster=worker.cluster,
                 handled=lambda _topic, _partition: 0,
                 decision_seconds=0.05,
@@ -226,7 +226,7 @@ async def test_an_answer_to_a_user_who_was_erased_meanwhile_leaves_nothing(tmp_p
             model.moods, model.held = {}, {"alpha": threading.Event()}
             run = asyncio.create_task(again(worker))
             await model.until_asked("alpha")
-            await worker.erasures.erase(erased, "once")
+            await worker.user_erasures.erase(erased, "once")
             partition = worker.shards.partition(erased)
             end = await worker.log.end(INBOX.name, partition)
             model.held["alpha"].set()

@@ -24,7 +24,7 @@ TOPICS = (CONVERSATIONS.name, INBOX.name, LEDGER.name)
 async def forged(worker: Worker) -> list[NewRecord]:
     """Return Anna's newest record of each topic as it lies, changed in one place, and moved to the other topics."""
     partition, made = worker.shards.partition(ANNA), list[NewRecord]()
-    [key_id] = worker.sealing.keys.ids_of(ANNA)
+    [key_id] = worker.sealing.keys.ring.ids_of(ANNA)
     lying = {}
     for topic in TOPICS:
         records = await worker._inner_log.read(topic, partition, 0)
@@ -66,7 +66,7 @@ async def test_a_data_key_that_was_changed_or_put_under_another_id_opens_nothing
         for owner in (ANNA, BEN):
             await put(worker, CONVERSATIONS.name, owner, spelt(owner, "a-1"))
         await worker.drain.run_local(DRAIN_SECONDS)
-        annas, bens = (worker.sealing.keys.ids_of(owner)[0] for owner in (ANNA, BEN))
+        annas, bens = (worker.sealing.keys.ring.ids_of(owner)[0] for owner in (ANNA, BEN))
         lying = {one.key: one.value for one in await worker._inner_log.read(KEYS.name, 0, 0)}
         changed = lying[annas][:-1] + bytes([lying[annas][-1] ^ 1])
         forged = {annas: changed, bens: lying[annas], b"12345678": lying[annas]}
@@ -74,6 +74,6 @@ async def test_a_data_key_that_was_changed_or_put_under_another_id_opens_nothing
             [NewRecord(topic=KEYS.name, partition=0, key=key, value=value) for key, value in forged.items()]
         )
     async with running(tmp_path, partitions=2) as worker:
-        assert (worker.sealing.keys.ids_of(ANNA), worker.sealing.keys.ids_of(BEN)) == ((annas,), (bens,))
+        assert (worker.sealing.keys.ring.ids_of(ANNA), worker.sealing.keys.ring.ids_of(BEN)) == ((annas,), (bens,))
         assert (cities(worker, ANNA), cities(worker, BEN)) == (["Berlin"], ["Berlin"])
         assert (await worker.rebuild.run("all"))["equal"]

@@ -23,7 +23,7 @@ from schemas.messages.inbox import INBOX_ITEMS
 from schemas.messages.observations import SessionEnded
 from schemas.messages.wakes import ScheduleReminder
 from schemas.topics import INBOX, INPUTS, REPLACEMENTS
-from streams.agents.observe import ErasureRunning
+from streams.agents.erasure_gate import ErasureRunning
 from streams.sealing import sealed_record
 from streams.sealing.master_key import MasterKeys
 from streams.sealing.replacements import Replacements

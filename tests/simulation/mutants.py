@@ -20,9 +20,11 @@ from projections.state.evolve import events_of, evolve, link_of
 from schemas import codec
 from schemas.log import Appended, LogUnavailable
 from schemas.messages.decision import Decision
+from streams.agents.erasure_gate import ErasureGate
 from streams.agents.immediate_decisions import ImmediateDecisions
 from streams.agents.observe import Observe
 from streams.agents.remember import Remember
+from streams.agents.resumption import Resumption
 from streams.sealing.replacements import Replacements
 from streams.sealing.user_keys import LEASE_SECONDS, UserKeys
 
@@ -54,13 +56,22 @@ class _ObservesOn(Observe):
         """Drop nothing."""
 
 
-class _LeavesWhatOutlivesAnErasure(Observe):
-    async def resume(self) -> None:
+class _ResumesNothing(Resumption):
+    async def run(self) -> None:
         """Extract nothing again."""
 
-    def _surviving(self, owner: Owner, pieces: Sequence[Piece]) -> list[Piece]:
-        left = super()._surviving(owner, pieces)
+
+class _LeavesNothingOfAWindow(ErasureGate):
+    def surviving(self, owner: Owner, pieces: Sequence[Piece]) -> list[Piece]:
+        left = super().surviving(owner, pieces)
         return left if len(left) == len(pieces) else []
+
+
+class _LeavesWhatOutlivesAnErasure(Observe):
+    def __init__(self, **parts: Any) -> None:
+        super().__init__(**parts)
+        self.resumption.__class__ = _ResumesNothing
+        self._extractions.gate.__class__ = _LeavesNothingOfAWindow
 
 
 class _RemembersOn(Remember):

@@ -23,8 +23,11 @@ from mnemolog.clock.trusted_clock import TrustedClock
 from mnemolog.commands.commands import Commands
 from mnemolog.log.sealing import Sealing
 from mnemolog.log.word_ids import WordIds
-from mnemolog.operations.erasing.erasure import Erasures
+from mnemolog.operations.erasing.erasure import ErasureParts
+from mnemolog.operations.erasing.memory_erasures import MemoryErasures
+from mnemolog.operations.erasing.receipts import ErasureList
 from mnemolog.operations.erasing.recovery import ErasureRecovery
+from mnemolog.operations.erasing.user_erasures import UserErasures
 from mnemolog.settings import from_environment
 from mnemolog.webhooks.registered import Webhooks
 from projections.index.embedded.index import EmbeddedIndex
@@ -33,8 +36,9 @@ from projections.partitions.assignment import NotHeld
 from projections.partitions.index_source import ShardIndexSource
 from projections.partitions.shards import Shards
 from schemas.log import LogUnavailable
+from streams.agents.extraction_queue import ExtractionQueue, decide_none
 from streams.agents.immediate_decisions import ImmediateDecisions
-from streams.agents.observe import Observe, decide_none
+from streams.agents.observe import Observe
 from streams.agents.project import Project
 from streams.agents.reencode import Reencoder
 from streams.agents.remember import Remember
@@ -46,9 +50,10 @@ from streams.extraction.request import ExtractionService
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
 from streams.registry.registry import NoRegistry
+from streams.sealing.key_ring import INSTALLATION
 from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
-from streams.sealing.user_keys import INSTALLATION, LEASE_SECONDS, UserKeys
+from streams.sealing.user_keys import LEASE_SECONDS, UserKeys
 from streams.ticks.scheduler import TickScheduler, decay_due
 from streams.ticks.wake_scheduler import WakeScheduler
 
@@ -69,7 +74,7 @@ if TYPE_CHECKING:
     from schemas.instant import Clock
     from schemas.log import NewRecord, Record
     from schemas.messages.inbox import UserItem
-    from streams.agents.immediate_decisions import Decided
+from streams.agents.immediate_decisions import Decided
 
 ROUNDS = 3
 FOLLOW_SECONDS = 1.0
@@ -175,16 +180,21 @@ class SimulatedWorker:
         is_alone = isinstance(world.log, SimulatedExclusiveLog)
         if isinstance(world.log, SimulatedExclusiveLog):
             world.log.date_by(self.clock)
-        self.observe = world.parts.observe(
+        self.extractions = ExtractionQueue(
             log=log,
             shards=self.shards,
-            extraction=ExtractionService(world.embedder),
+            service=ExtractionService(world.embedder),
             extractor=world.model,
             verbatim=VerbatimExtractor(),
             pool=KeyedPool(4, self._fail),
+            decide=self._decide_answer if is_alone else decide_none,
+        )
+        self.observe = world.parts.observe(
+            log=log,
+            shards=self.shards,
+            extractions=self.extractions,
             reencoder=Reencoder(log, self.shards.partition, NoRegistry(), self._fail),
             limits=WindowLimits(rounds=ROUNDS, idle=timedelta(seconds=IDLE_SECONDS)),
-            decide=self._decide_answer if is_alone else decide_none,
         )
         pool = KeyedPool(8, self._fail)
         self.remember = world.parts.remember(
@@ -195,7 +205,7 @@ class SimulatedWorker:
             is_only_writer=is_alone,
             parameters=Parameters(),
             destroy=self.keys.destroy,
-            resume=self.observe.resume_later,
+            resume=self.observe.resumption.later,
             erased=lambda owner: self._recovery.complete_later(owner),  # noqa: PLW0108 - it is built later
         )
         self.immediate = (
@@ -249,12 +259,12 @@ class SimulatedWorker:
     async def erase(self, owner: Owner, command_id: str) -> None:
         """Erase a user, as `DELETE /v1/users/{user}` does. Raises what that answers."""
         await self._is_open.wait()
-        await self._erasures.erase(owner, command_id)
+        await self._user_erasures.erase(owner, command_id)
 
     async def erase_memory(self, owner: Owner, memory_id: str, command_id: str) -> None:
         """Erase a memory, as `DELETE /v1/memories/{memory_id}?forever=true` does. Raises what that answers."""
         await self._is_open.wait()
-        await self._erasures.erase_memory(owner, memory_id, command_id)
+        await self._memory_erasures.erase(owner, memory_id, command_id)
 
     async def _keep_followed(self) -> None:
         while True:
@@ -278,20 +288,21 @@ class SimulatedWorker:
             ),
         )
         environment = {"MNEMOLOG_BROKER": "kafka://localhost:9092", "MNEMOLOG_MASTER_KEY": MASTER_KEY}
-        self._erasures = Erasures(
+        parts = ErasureParts(
             settings=from_environment(environment, data_dir=self.folder),
             inner=world.log,
             sealing=Sealing(self.log, self.keys, WordIds(self.keys)),
             shards=self.shards,
-            observe=self.observe,
+            gate=self.extractions.gate,
             commands=commands,
             index_sync=self.index_sync,
-            ask_others=_nobody,
-            webhooks=Webhooks(self.log, world.log),
             clock=self.clock,
             erase_from_built=_nothing_is_built,
         )
-        self._recovery = ErasureRecovery(erasures=self._erasures, shards=self.shards, keys=self.keys, is_embedded=False)
+        self._user_erasures = UserErasures(parts, Webhooks(self.log, world.log))
+        self._memory_erasures = MemoryErasures(parts)
+        listed = ErasureList(parts.receipts, _nobody)
+        self._recovery = ErasureRecovery(parts, self._user_erasures, self._memory_erasures, listed)
         self._start(self._recovery.run)
         self._start(self._keep_followed)
 
@@ -302,7 +313,7 @@ class SimulatedWorker:
         self._start(partial(self._consume, "observe", self.observe))
         self._start(partial(self._consume, "remember", self.remember))
         self._start(partial(self._consume, "project", self.project))
-        self._start(self.observe.close_idle)
+        self._start(self.observe.keep_current)
         self._start(tick_scheduler.run)
         self._start(wake_scheduler.run)
         self._start(self._commit)

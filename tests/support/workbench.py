@@ -18,6 +18,7 @@ from schemas.log import NewRecord
 from schemas.messages.decision import Decision
 from schemas.messages.inbox import EXTRACTIONS, CandidatesExtracted, ExtractionRejected
 from schemas.topics import CONVERSATIONS, DEAD_LETTERS, INBOX, LEDGER
+from streams.agents.extraction_queue import ExtractionQueue
 from streams.agents.observe import Observe
 from streams.agents.reencode import Reencoder
 from streams.agents.remember import Remember
@@ -98,9 +99,11 @@ class Workbench:
         partitions: int = 1,
         schemas: WriterSchemas | None = None,
         is_only_writer: bool = False,
-        **observing: Any,
+        limits: WindowLimits | None = None,
+        memorizes: bool = True,
+        **extracting: Any,
     ) -> None:
-        """Open shards in the folder; `schemas` is what a registry would say, `observing` goes to Observe."""
+        """Open shards in the folder; `schemas` is what a registry would say, `extracting` goes to ExtractionQueue."""
         self.log = log or MemoryLog(partitions)
         self.shards = Shards(folder, self.log, partitions)
         self.index_sync = IndexSync(EmbeddedIndex, ShardIndexSource(self.shards))
@@ -112,19 +115,25 @@ class Workbench:
         self.counts: list[tuple[str, str]] = []
         self.asking_pool = KeyedPool(4, self.failures.append)
         self.deciding_pool = KeyedPool(4, self.failures.append)
-        self.observe = Observe(
+        self.extractions = ExtractionQueue(
             log=self.log,
             shards=self.shards,
-            extraction=ExtractionService(CharacterEmbedder()),
+            service=ExtractionService(CharacterEmbedder()),
             extractor=self.extractor,
             verbatim=VerbatimExtractor(),
             pool=self.asking_pool,
+            counted=self._count,
+            **extracting,
+        )
+        self.observe = Observe(
+            log=self.log,
+            shards=self.shards,
+            extractions=self.extractions,
             reencoder=Reencoder(
                 self.log, self.shards.partition, schemas or NoRegistry(), self.failures.append, self._count
             ),
-            limits=observing.pop("limits", WindowLimits()),
-            counted=lambda step, outcome: self.counts.append((step, outcome)),
-            **observing,
+            limits=limits or WindowLimits(),
+            memorizes=memorizes,
         )
         self.remember = Remember(
             log=self.log,
@@ -135,7 +144,7 @@ class Workbench:
             counted=self._count,
             is_only_writer=is_only_writer,
             destroy=self._destroy,
-            resume=self.observe.resume_later,
+            resume=self.observe.resumption.later,
         )
         self.acked: list[str] = []
         self.destroyed: list[bytes] = []

@@ -69,8 +69,8 @@ async def _read(
     from schemas.identity import InvalidOwner, Owner  # noqa: PLC0415 - as above
     from schemas.log import LogError  # noqa: PLC0415 - as above
     from streams.sealing.key_files import KeysUnusable  # noqa: PLC0415 - as above
+    from streams.sealing.key_ring import KeysMissing  # noqa: PLC0415 - as above
     from streams.sealing.master_key import MasterKeyUnknown  # noqa: PLC0415 - as above
-    from streams.sealing.user_keys import KeysMissing  # noqa: PLC0415 - as above
 
     settings = around.settings()
     try:

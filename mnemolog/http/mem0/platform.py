@@ -6,8 +6,10 @@ from urllib.parse import urlencode
 
 from fastapi import Request, Response
 
-from mnemolog.http.mem0.memories import DEFAULT_PAGE, MOST_A_PAGE, MOST_IN_BATCH, Memories, body_of
+from mnemolog.http.mem0.additions import Additions
+from mnemolog.http.mem0.memories import DEFAULT_PAGE, MOST_A_PAGE, MOST_IN_BATCH, Memories
 from mnemolog.http.mem0.projects import Projects
+from mnemolog.http.mem0.requests import body_of
 from mnemolog.http.mem0.shapes import Adding
 from mnemolog.http.permissions import OF_OTHERS_PROTOCOL, reads
 from mnemolog.http.problems import Problem
@@ -33,7 +35,7 @@ async def ping() -> Response:
 @takes_long
 async def add(request: Request) -> Response:
     """Accept messages; with `infer` false they are stored at once."""
-    adding, results = await Memories(request).add(await body_of(request))
+    adding, results = await Additions(request).add(await body_of(request))
     return answer(_queued(adding) if results is None else _done(adding, results))
 
 
@@ -42,10 +44,10 @@ async def add(request: Request) -> Response:
 async def add_before(request: Request) -> Response:
     """Accept messages from clients that use an earlier version of the protocol."""
     body = await body_of(request)
-    memories = Memories(request)
-    adding, results = await memories.add(body)
+    additions = Additions(request)
+    adding, results = await additions.add(body)
     if results is None and body.get("async_mode") is False:
-        results = await memories.wait(adding, WAIT_SECONDS)
+        results = await additions.wait(adding, WAIT_SECONDS)
     listed = [_queued(adding)] if results is None else results
     return answer({"results": listed, "relations": []} if body.get("output_format") == "v1.1" else listed)
 
@@ -53,7 +55,7 @@ async def add_before(request: Request) -> Response:
 @router.get("/v1/event/{event_id}/")
 async def event(request: Request, event_id: str) -> Response:
     """Return the state of added messages."""
-    return answer(await Memories(request).event(event_id))
+    return answer(await Additions(request).event(event_id))
 
 
 @router.post("/v3/memories/search/")

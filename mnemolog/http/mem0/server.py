@@ -5,7 +5,9 @@ from typing import Any, Final
 from fastapi import Request, Response
 
 from mnemolog.http.mem0 import platform
-from mnemolog.http.mem0.memories import MOST_LISTED, Memories, body_of
+from mnemolog.http.mem0.additions import Additions
+from mnemolog.http.mem0.memories import MOST_LISTED, Memories
+from mnemolog.http.mem0.requests import body_of
 from mnemolog.http.mem0.whose import ENTITIES
 from mnemolog.http.permissions import OF_OTHERS_PROTOCOL
 from mnemolog.http.routing import answer, routes, takes_long
@@ -24,9 +26,9 @@ router.post("/search")(platform.search)
 @takes_long
 async def add(request: Request) -> Response:
     """Accept messages, and answer with the results of their extraction."""
-    memories = Memories(request)
-    adding, results = await memories.add(await body_of(request))
-    return answer({"results": await memories.wait(adding, WAIT_SECONDS) if results is None else results})
+    additions = Additions(request)
+    adding, results = await additions.add(await body_of(request))
+    return answer({"results": await additions.wait(adding, WAIT_SECONDS) if results is None else results})
 
 
 @router.get("/memories")

@@ -36,7 +36,7 @@ from schemas.identity import GLOBAL_USER, Owner, check_user_id
 from schemas.inputs.input_events import Fault, InvalidEvent
 from schemas.inputs.slices import in_slices
 from schemas.vocabulary.words import Scope
-from streams.agents.observe import ErasureRunning
+from streams.agents.erasure_gate import ErasureRunning
 
 CHUNK_BYTES = 1 << 16
 Wait = Annotated[
@@ -156,9 +156,9 @@ async def erase(
     check_user_id(user_id)
     owner = Owner(tenant, user_id)
     if preview:
-        return answer(await worker.erasures.preview(owner))
+        return answer(await worker.user_erasures.preview(owner))
     try:
-        return answer(await worker.erasures.erase(owner, command_id, force=force))
+        return answer(await worker.user_erasures.erase(owner, command_id, force=force))
     except NothingKnown as error:
         raise Problem(HTTPStatus.NOT_FOUND, str(error)) from error
     except (ErasureRunning, ErasedBefore) as error:
@@ -171,7 +171,7 @@ async def erase(
 @needs(OF_ERASURES)
 async def erasures(worker: CurrentWorker, tenant: Tenant) -> Response:
     """Return the erasures of the tenant, the oldest first, without names, and the key that verifies their receipts."""
-    return answer(await worker.erasures.listed(tenant))
+    return answer(await worker.erasure_list.of(tenant))
 
 
 async def _chunks(lines: Iterator[dict[str, Any]], is_in_session: Callable[[], bool]) -> AsyncIterator[bytes]:

@@ -256,7 +256,7 @@ class Part(Generic[B]):
 PARTS: Final[tuple[Part[Any], ...]] = (
     Part("digest", None, lambda worker, _: worker.digests.read_local(), reads=True),
     Part("usage", None, lambda worker, _: worker.usage.counts(), reads=True),
-    Part("erasures", None, lambda worker, _: worker.erasures.listed_here(), reads=True),
+    Part("erasures", None, lambda worker, _: worker.erasure_list.here(), reads=True),
     Part("lag", None, lambda worker, _: worker.lags.read_local(), reads=True),
     Part(
         "model-usage",

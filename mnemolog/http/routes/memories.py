@@ -46,7 +46,7 @@ from schemas.instant import Clock
 from schemas.messages.observations import APP_ID
 from schemas.vocabulary.refusals import Refusal, refusal_of
 from schemas.vocabulary.words import DOCUMENT
-from streams.agents.observe import ErasureRunning
+from streams.agents.erasure_gate import ErasureRunning
 
 router = routes("memories", "/v1/memories", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
@@ -155,7 +155,7 @@ async def forget_many(
     ids = {memory_id: derived_id(command_id, memory_id) for memory_id in chosen}
     if query.forever:
         with _as_problems():
-            gone["receipts"] = await worker.erasures.erase_memories(owner, ids)
+            gone["receipts"] = await worker.memory_erasures.erase_all(owner, ids)
         return answer(gone)
     for begin in range(0, len(chosen), FORGOTTEN_AT_ONCE):
         some = chosen[begin : begin + FORGOTTEN_AT_ONCE]
@@ -367,8 +367,8 @@ async def _erased(
             memory = worker.shards.state(owner).memories.get(memory_id)
             if memory is None:
                 raise UnknownMemory(f"there is no memory {memory_id!r}")
-            return answer(worker.erasures.preview_memory(owner, memory))
-        return answer(await worker.erasures.erase_memory(owner, memory_id, command_id))
+            return answer(worker.memory_erasures.preview(owner, memory))
+        return answer(await worker.memory_erasures.erase(owner, memory_id, command_id))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import hmac
 import logging
 import os
 from base64 import b64decode, b64encode
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
@@ -21,16 +21,20 @@ from streams.sealing.key_files import FOLDER, write_keys
 from streams.sealing.master_key import KEY_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
+    from mnemolog.cluster.peers import WorkerAnswer
     from schemas.identity import Owner
+
+    AskOthers = Callable[[str, object, float | None], Awaitable[Sequence[WorkerAnswer]]]
 
 log = logging.getLogger("mnemolog")
 _OWN_KEY: Final = "receipts"
 _SUBJECT_KEYS: Final = "subjects"
 LIST_FILE: Final = "erasures.jsonl"
 _MODE: Final = 0o600
+ASK_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,27 @@ class Receipts:
         """Return a receipt with its signature."""
         return {**receipt, "signature": b64encode(self._key().sign(_bytes_of(receipt))).decode()}
 
+    def give(self, owner: Owner, receipts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Put erasures of an owner, or of memories, on the list; return their receipts, signed. Raises OSError."""
+        public_key = self.public_key
+        self.keep(
+            *(
+                Erasure(
+                    subject=self.subject(owner, one.get("memory_id")),
+                    tenant=owner.tenant,
+                    erased_at=one["erased_at"],
+                    receipt_id=one["receipt_id"],
+                    memories=one["memories"],
+                    of_memory="memory_id" in one,
+                    public_key=public_key,
+                    generations=one["generations"],
+                    events=one["events"] if "memory_id" in one else None,
+                )
+                for one in receipts
+            )
+        )
+        return [self.sign(one) for one in receipts]
+
     def keep(self, *erasures: Erasure) -> None:
         """Add erasures to the list, durably, and each only once. Raises OSError."""
         kept = {one.receipt_id for one in self.kept()}
@@ -171,6 +196,45 @@ class Receipts:
                 write_keys(path, [b64encode(os.urandom(KEY_BYTES)).decode()])
             self._secret = b64decode(path.read_text("ascii"))
         return self._secret
+
+
+class ErasureList:
+    """The completed erasures, on this worker's list and on those of the others."""
+
+    def __init__(self, receipts: Receipts, ask_others: AskOthers) -> None:
+        """`ask_others` asks the group's other workers."""
+        self._receipts = receipts
+        self._ask_others = ask_others
+
+    async def of(self, tenant: str) -> dict[str, Any]:
+        """Return the erasures of a tenant, and the key that checks their receipts. Raises PeerUnavailable, OSError."""
+        await self.learn()
+        public_key = self._receipts.public_key
+        items = [
+            {
+                "receipt_id": one.receipt_id,
+                "subject": one.subject,
+                "erased_at": one.erased_at,
+                "memories": one.memories,
+                "public_key": one.public_key or public_key,
+            }
+            # By id within a moment, so that all workers list them in one order.
+            for one in sorted(self._receipts.kept(), key=lambda one: (one.erased_at, one.receipt_id))
+            if one.tenant == tenant
+        ]
+        return {"items": items, "public_key": public_key}
+
+    async def here(self) -> dict[str, Any]:
+        """Return this worker's own list, for all tenants, as other workers ask for it."""
+        return {"items": [asdict(one) for one in self._receipts.kept()]}
+
+    async def learn(self) -> None:
+        """Add the erasures on other workers' lists to this one, so that each survives the loss of a worker.
+
+        Raises PeerUnavailable, OSError.
+        """
+        others = await self._ask_others("erasures", {}, ASK_SECONDS)
+        self._receipts.keep(*(Erasure.of(one) for other in others for one in other.body["items"]))
 
 
 def _subject(key: bytes, owner: Owner, memory_id: str | None) -> str:

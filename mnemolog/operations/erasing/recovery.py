@@ -21,18 +21,18 @@ from projections.partitions.assignment import NotHeld
 from projections.shard.errors import ShardUnavailable
 from schemas.identity import derived_id
 from schemas.log import LogUnavailable
-from streams.agents.observe import ErasureRunning
+from streams.agents.erasure_gate import ErasureRunning
 from streams.delivery.retry import pauses
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
     from datetime import datetime
 
-    from mnemolog.operations.erasing.erasure import Erasures
-    from mnemolog.operations.erasing.receipts import Erasure
-    from projections.partitions.shards import Shards
+    from mnemolog.operations.erasing.erasure import ErasureParts
+    from mnemolog.operations.erasing.memory_erasures import MemoryErasures
+    from mnemolog.operations.erasing.receipts import Erasure, ErasureList
+    from mnemolog.operations.erasing.user_erasures import UserErasures
     from schemas.identity import Owner
-    from streams.sealing.user_keys import UserKeys
 
 log = logging.getLogger("mnemolog")
 LOOK_SECONDS: Final = 5.0
@@ -45,13 +45,16 @@ ERASED_AT_ONCE: Final = 32
 class ErasureRecovery:
     """Completes and repeats erasures in this worker's partitions."""
 
-    def __init__(self, *, erasures: Erasures, shards: Shards, keys: UserKeys, is_embedded: bool) -> None:
-        self._erasures = erasures
-        self._receipts = erasures.receipts
-        self._shards = shards
-        self._keys = keys
-        self._is_embedded = is_embedded
-        self._at_once = 1 if is_embedded else ERASED_AT_ONCE  # there is nobody to wait for
+    def __init__(self, parts: ErasureParts, users: UserErasures, memories: MemoryErasures, listed: ErasureList) -> None:
+        self._parts = parts
+        self._users = users
+        self._memories = memories
+        self._listed = listed
+        self._receipts = parts.receipts
+        self._shards = parts.shards
+        self._ring = parts.sealing.keys.ring
+        self._is_embedded = parts.settings.is_embedded
+        self._at_once = 1 if self._is_embedded else ERASED_AT_ONCE  # there is nobody to wait for
         self._decided: set[Owner] = set()
         """Of whom an erasure was decided here that may not be completed by who asked for it."""
         self._look = asyncio.Event()
@@ -68,7 +71,7 @@ class ErasureRecovery:
             with suppress(NotHeld):  # they have moved again
                 if leases != looked_at:
                     with suppress(PeerUnavailable):  # when that worker is back, partitions move again
-                        await self._erasures.learn()
+                        await self._listed.learn()
                     await self.repeat()
                     looked_at = leases
                 await self._complete_decided()
@@ -92,7 +95,7 @@ class ErasureRecovery:
         """
         if not self._is_embedded:
             with suppress(PeerUnavailable):  # this worker is the first
-                await self._erasures.learn()
+                await self._listed.learn()
         while True:
             leases = self._shards.assignment.leases()
             with suppress(NotHeld):  # partitions have moved: those that are here by now are looked at
@@ -122,10 +125,10 @@ class ErasureRecovery:
         await self._all(self._memories_again(owner, memories) for owner in self._shards.owners() if memories)
         # Entries learned from other workers were appended last, however old they are.
         users = {one.subject: one for one in sorted(kept, key=_moment) if not one.of_memory}
-        await self._all(self._again(owner, users) for owner in self._shards.known(self._keys.owners) if users)
+        await self._all(self._again(owner, users) for owner in self._shards.known(self._ring.owners) if users)
 
     async def _complete_decided(self) -> None:
-        waiting = {owner for owner in self._decided if not self._erasures.is_asked_for(owner)}
+        waiting = {owner for owner in self._decided if not self._parts.is_asked_for(owner)}
         self._decided -= waiting
         if waiting:
             await self._complete(waiting.__contains__)
@@ -138,10 +141,10 @@ class ErasureRecovery:
         for owner, memory_id, command_id in self._shards.erased_memories():
             if concerns(owner) and subjects.isdisjoint(self._receipts.subjects(owner, memory_id)):
                 memories.setdefault(owner, {})[memory_id] = command_id
-        await self._all(self._patiently(partial(self._erasures.erase_memories, *one)) for one in memories.items())
+        await self._all(self._patiently(partial(self._memories.erase_all, *one)) for one in memories.items())
         given = {one.receipt_id for one in kept}
         users = [one for one in self._shards.erasures() if concerns(one[0]) and receipt_id_of(*one) not in given]
-        await self._all(self._patiently(partial(self._erasures.erase, *one)) for one in users)
+        await self._all(self._patiently(partial(self._users.erase, *one)) for one in users)
 
     async def _again(self, owner: Owner, latest: Mapping[str, Erasure]) -> None:
         """Erase a user again who is in the log after the erasure that is listed; `latest` are those of each subject."""
@@ -154,7 +157,7 @@ class ErasureRecovery:
             return
         log.warning("a user who was erased on %s is in the log again, and is erased again", one.erased_at)
         again = derived_id("erased-again", one.receipt_id, str(state.version))
-        await self._patiently(partial(self._erasures.erase, owner, again))
+        await self._patiently(partial(self._users.erase, owner, again))
 
     async def _memories_again(self, owner: Owner, listed: Mapping[str, Erasure]) -> None:
         """Erase those of a user's memories again that are listed."""
@@ -165,7 +168,7 @@ class ErasureRecovery:
                 log.warning("a memory that was erased on %s is in the log again, and is erased again", one.erased_at)
                 command_ids[memory_id] = derived_id("erased-again", one.receipt_id)
         if command_ids:
-            await self._patiently(partial(self._erasures.erase_memories, owner, command_ids))
+            await self._patiently(partial(self._memories.erase_all, owner, command_ids))
 
     async def _all(self, erasures: Iterable[Coroutine[Any, Any, None]]) -> None:
         """Erase, several at once where each waits for other workers."""

@@ -16,7 +16,6 @@ from projections.durable_files import replace_file
 from projections.encrypted_files import is_clear, open_database, sqlite3, unlock
 from schemas.log import LogError, UnknownTopic
 from schemas.topics import KEYS
-from streams.sealing.user_keys import INSTALLATION
 from streams.transports.directory_lock import read_note
 from streams.transports.sqlite.file import LOG_FILE
 from streams.transports.sqlite.log import SqliteLog
@@ -100,9 +99,9 @@ async def _unlocked(settings: Settings, log: ReadOnlyLog) -> bool:
         return False
     with suppress(NotWritten):  # a key that was destroyed is on the topic again, which a worker mends
         keys = await read_user_keys(settings, log)
-        if keys.has_key(INSTALLATION):
-            unlock(settings.data_dir, keys.derive(SHARDS))
-        return keys.has_key(INSTALLATION)
+        if (key := keys.ring.derive(SHARDS)) is not None:
+            unlock(settings.data_dir, key)
+        return key is not None
     return True
 
 

@@ -30,7 +30,7 @@ from schemas.messages.erasure import EraseUser
 from schemas.topics import GLOBALS, KEYS, LEDGER, partition_of
 from streams.sealing.replacements import Replacements
 from streams.sealing.sealed_log import SealedLog
-from streams.sealing.user_keys import INSTALLATION, UserKeys
+from streams.sealing.user_keys import UserKeys
 from streams.transports.sqlite.file import LOG_FILE
 from streams.transports.sqlite.log import SqliteLog
 
@@ -109,10 +109,9 @@ async def opened_ledger(settings: Settings) -> AsyncIterator[OpenedLedger | None
             return
         keys = UserKeys(inner, given_keys(settings))
         await keys.follow()
-        has_key = keys.has_key(INSTALLATION)
-        unlock(settings.data_dir, keys.derive(SHARDS) if has_key else None)
+        unlock(settings.data_dir, keys.ring.derive(SHARDS))
         replacements = None if settings.is_embedded else Replacements(inner, keys)
-        receipts = Receipts(settings.data_dir, keys.derive("receipts") if has_key else None)
+        receipts = Receipts(settings.data_dir, keys.ring.derive("receipts"))
         yield OpenedLedger(SealedLog(inner, keys, seals=False, replacements=replacements), receipts)
 
 

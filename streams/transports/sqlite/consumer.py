@@ -13,19 +13,15 @@ from faust.types import TP, ConsumerMessage
 from schemas.log import LogUnavailable
 from schemas.topics import partition_of
 from streams.transports.safe_delivery import SafeDelivery
+from streams.transports.sqlite.unread_records import UnreadRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from schemas.log import Record
-    from streams.transports.sqlite.growth import Place
     from streams.transports.sqlite.log import SqliteLog
 
 RECORDS_AT_ONCE = 500  # of one partition in one fetch; Faust's broker_max_poll_records overrides it
-RECORDS_OF_A_READ = 32  # after which their size is checked: 500 pictures would be 350 MB
-ENOUGH_BYTES = 4 * 1024 * 1024  # of one partition in one fetch
-SETTLED_SECONDS = 0.25
-"""Settled records are only to be passed over: those of so long are, together."""
 LOG_APPEND_TIME = 1  # Kafka's timestamp type of a time that the log has set
 
 
@@ -38,14 +34,10 @@ class Consumer(SafeDelivery):
         """Start without an assignment."""
         super().__init__(*args, **kwargs)
         self._assigned: set[TP] = set()
-        self._positions: dict[TP, int] = {}
-        self._unread: set[Place] = set()
-        """Where there may be records to fetch: a position was set there, or the log has grown."""
-        self._unfollow: Callable[[], None] | None = None
-        self._later: asyncio.TimerHandle | None = None
-        """When settled records are fetched."""
+        self._unread = UnreadRecords(
+            self._partitions_changed.set, self.app.conf.broker_max_poll_records or RECORDS_AT_ONCE
+        )
         self._rebalancing = asyncio.Lock()
-        self._at_once = self.app.conf.broker_max_poll_records or RECORDS_AT_ONCE
 
     @property
     def log_(self) -> SqliteLog:
@@ -56,8 +48,7 @@ class Consumer(SafeDelivery):
 
     async def subscribe(self, topics: Iterable[str]) -> None:
         """Replace the subscription; missing topics are created with the app's number of partitions."""
-        if self._unfollow is None:
-            self._unfollow = self.log_.follow(self._grew)
+        self._unread.follow(self.log_)
         names = set(topics)
         for topic in names - self.log_.topics().keys():
             await self.log_.create_topic(topic, self.app.conf.topic_partitions)
@@ -78,23 +69,9 @@ class Consumer(SafeDelivery):
             # Before anything is delivered: generation, assignment, and what Faust's router reads.
             app.consumer_generation_id += 1
             self._assigned = set(self._assigned if assigned is None else assigned)
-            self._positions = {}
-            self._fill_assignor()
+            self._unread.clear()
+            _fill_assignor(app, self._assigned)
             await self.on_partitions_assigned(set(self._assigned), app.consumer_generation_id)
-
-    def _fill_assignor(self) -> None:
-        # What Faust's assignor would get from the group's leader; it has no public setters.
-        assignor: Any = self.app.assignor
-        actives: defaultdict[str, list[int]] = defaultdict(list)
-        for tp in sorted(self._assigned):
-            actives[tp.topic].append(tp.partition)
-        assignor._assignment = ClientAssignment(actives=dict(actives), standbys={})  # noqa: SLF001
-        assignor._active_tps = set(self._assigned)  # noqa: SLF001
-        assignor._standby_tps = set()  # noqa: SLF001
-        assignor._topic_groups = dict.fromkeys(actives, 0)  # noqa: SLF001
-        url, changelogs = str(self.app.conf.canonical_url), self.app.tables.changelog_topics
-        assignor.changelog_distribution = {url: {t: p for t, p in actives.items() if t in changelogs}}
-        assignor.external_topic_distribution = {url: {t: p for t, p in actives.items() if t not in changelogs}}
 
     async def leave(self) -> None:
         """Do nothing: there is no group, and nobody to take over."""
@@ -109,27 +86,10 @@ class Consumer(SafeDelivery):
 
     # -- reading
 
-    def _grew(self, places: Collection[Place], is_settled: bool) -> None:  # noqa: FBT001 - see `Told`
-        self._unread.update(places)
-        if not is_settled:
-            self._fetch_now()
-        elif self._later is None:
-            self._later = asyncio.get_running_loop().call_later(SETTLED_SECONDS, self._fetch_now)
-
-    def _fetch_now(self) -> None:
-        if self._later is not None:
-            self._later.cancel()
-            self._later = None
-        self._partitions_changed.set()
-
     async def on_stop(self) -> None:
         """Follow the log no longer."""
         await super().on_stop()
-        if self._later is not None:
-            self._later.cancel()
-        if self._unfollow is not None:
-            self._unfollow()
-            self._unfollow = None
+        self._unread.close()
 
     async def _getmany(self, active_partitions: set[TP] | None, timeout: float) -> dict[TP, list[Record]]:  # noqa: ASYNC109
         """Fetch what there is, or wait until something changes: the log grows, or more partitions may be fetched from.
@@ -147,39 +107,8 @@ class Consumer(SafeDelivery):
     async def _fetched(self, active: set[TP]) -> dict[TP, list[Record]]:
         if not self.flow_active or self.should_stop:
             return {}
-        return {tp: records for tp in self._behind(active) if (records := await self._take(tp))}
-
-    def _behind(self, active: set[TP]) -> list[TP]:
-        """Return the partitions with records to fetch; which are up to date is not asked again until they grow."""
-        behind = []
-        for place in tuple(self._unread):
-            tp = TP(*place)
-            position = self._positions.get(tp)
-            if position is None or position >= self.log_.end_now(*tp):
-                self._unread.discard(place)
-            elif tp in active:
-                behind.append(tp)
-        return behind
-
-    def _go_to(self, tp: TP, offset: int) -> None:
-        self._positions[tp] = offset
-        self._unread.add(tp)
-
-    async def _take(self, tp: TP) -> list[Record]:
-        position = self._positions.get(tp)
-        if position is None:  # a rebalance came meanwhile
-            return []
-        records: list[Record] = []
-        size = requested = 0
-        while len(records) == requested < self._at_once and size < ENOUGH_BYTES:
-            limit = min(RECORDS_OF_A_READ, self._at_once - requested)
-            read = await self.log_.read(*tp, position, limit)
-            requested += limit
-            records += read
-            size += sum(len(record.value) for record in read)
-            position = read[-1].position.offset + 1 if read else position
-        self._positions[tp] = position
-        return records
+        behind = [tp for place in self._unread.places() if (tp := TP(*place)) in active]
+        return {tp: records for tp in behind if (records := await self._unread.take(tp))}
 
     def _to_message(self, tp: TP, record: Record) -> ConsumerMessage:
         return ConsumerMessage(
@@ -203,7 +132,7 @@ class Consumer(SafeDelivery):
         committed = {tp: self.log_.committed(self.app.conf.id, *tp) for tp in self._assigned}
         for tp, offset in committed.items():
             if tp.topic not in self.app.tables.changelog_topics:
-                self._go_to(tp, offset if offset is not None else await self._reset_position(tp))
+                self._unread.go_to(tp, offset if offset is not None else await self._reset_position(tp))
         return committed
 
     async def _reset_position(self, tp: TP) -> int:
@@ -220,15 +149,15 @@ class Consumer(SafeDelivery):
         return True
 
     async def _rewind(self, tp: TP, record: Record) -> None:
-        self._go_to(tp, record.position.offset)
+        self._unread.go_to(tp, record.position.offset)
 
     async def _seek(self, partition: TP, offset: int) -> None:
-        self._go_to(partition, offset)
+        self._unread.go_to(partition, offset)
 
     async def seek_wait(self, partitions: Mapping[TP, int]) -> None:
         """Go to these offsets, and set `_read_offset`, on which Faust's recovery of tables relies."""
         for tp, offset in partitions.items():
-            self._go_to(tp, offset)
+            self._unread.go_to(tp, offset)
             if offset > 0:
                 self._read_offset[tp] = offset
             else:
@@ -236,7 +165,7 @@ class Consumer(SafeDelivery):
 
     async def position(self, tp: TP) -> int | None:
         """Return the next offset to fetch."""
-        return self._positions.get(tp)
+        return self._unread.position(tp)
 
     def highwater(self, tp: TP) -> int:
         """Return the offset that the next record will get."""
@@ -270,3 +199,18 @@ class Consumer(SafeDelivery):
 
     def _new_topicpartition(self, topic: str, partition: int) -> TP:
         return TP(topic, partition)
+
+
+def _fill_assignor(app: Any, assigned: Collection[TP]) -> None:  # noqa: ANN401 - Faust's, whose assignor has no setters
+    """Give Faust's assignor what it would get from the group's leader."""
+    assignor = app.assignor
+    actives: defaultdict[str, list[int]] = defaultdict(list)
+    for tp in sorted(assigned):
+        actives[tp.topic].append(tp.partition)
+    assignor._assignment = ClientAssignment(actives=dict(actives), standbys={})  # noqa: SLF001
+    assignor._active_tps = set(assigned)  # noqa: SLF001
+    assignor._standby_tps = set()  # noqa: SLF001
+    assignor._topic_groups = dict.fromkeys(actives, 0)  # noqa: SLF001
+    url, changelogs = str(app.conf.canonical_url), app.tables.changelog_topics
+    assignor.changelog_distribution = {url: {t: p for t, p in actives.items() if t in changelogs}}
+    assignor.external_topic_distribution = {url: {t: p for t, p in actives.items() if t not in changelogs}}

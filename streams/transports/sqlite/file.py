@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from projections.durable_files import sync_folder
-from schemas.log import LogDamaged, LogError, LogFull, LogUnavailable
+from schemas.log import LogDamaged, LogError, LogFull, LogUnavailable, UnknownTopic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +66,26 @@ class TopicSettings:
     partitions: int
     retention_s: int
     compact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The topics of an open log, and the end of each of their partitions, as of the last commit."""
+
+    topics: dict[str, TopicSettings]
+    tails: dict[tuple[str, int], Tail]
+
+    def settings(self, topic: str) -> TopicSettings:
+        """Return what a topic was created with. Raises UnknownTopic."""
+        if (settings := self.topics.get(topic)) is None:
+            raise UnknownTopic(f"there is no topic {topic!r}: `mnemolog topics create` creates it")
+        return settings
+
+    def tail(self, topic: str, partition: int) -> Tail:
+        """Return the end of a partition. Raises UnknownTopic."""
+        if (tail := self.tails.get((topic, partition))) is None:
+            raise UnknownTopic(f"topic {topic} has {self.settings(topic).partitions} partitions, and no {partition}")
+        return tail
 
 
 def open_file(directory: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from schemas.log import Appended, LogDamaged, LogError, LogMoved, Position, UnknownTopic
+from schemas.log import Appended, LogDamaged, LogError, LogMoved, Position
 from schemas.messages.chain import NO_HEAD
 from streams.transports.directory_lock import DirectoryLock
 from streams.transports.milliseconds import from_ms, to_ms
@@ -17,6 +17,7 @@ from streams.transports.recent_records import RecentRecords, as_read
 from streams.transports.sqlite.cleanup import compact_partition, delete_until
 from streams.transports.sqlite.file import (
     LOG_FILE,
+    Catalog,
     Tail,
     TopicSettings,
     load_identity,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from schemas.log import NewRecord, Record
-    from streams.transports.sqlite.growth import Place, Told
+    from streams.transports.sqlite.growth import Place
 
 Answer = TypeVar("Answer")
 DROPPED_AT_ONCE = 5_000  # records in one transaction: other writes go between
@@ -58,14 +59,13 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
     def __init__(self, directory: Path, lock: DirectoryLock, clock: Callable[[], datetime]) -> None:
         """Open the file and read its topics and ends; made by `open`."""
         self.directory = directory
-        self._lock = lock
+        self.lock = lock
         self._clock = clock
         self._users = 0
         writer, self._reader = open_file(directory)
         try:
             begin_heads(writer)
-            self._topics = load_topics(self._reader)
-            self._tails = load_tails(self._reader)
+            self._catalog = Catalog(load_topics(self._reader), load_tails(self._reader))
             self.identity = load_identity(self._reader)
         except sqlite3.Error as error:
             writer.close()
@@ -73,10 +73,10 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
             raise meaning(error, directory / LOG_FILE) from error
         self._reading = threading.Lock()
         self._recent = RecentRecords()
-        self._growth = Growth()
+        self.growth = Growth()
         self._ends = Ends()
         self._writer = SqliteWriter(
-            writer, directory / LOG_FILE, on_commit=self._growth.tell, on_failure=self._ends.forget
+            writer, directory / LOG_FILE, on_commit=self.growth.tell, on_failure=self._ends.forget
         )
 
     @classmethod
@@ -115,11 +115,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
                 del self._open[self.directory]
                 self._writer.close()
                 self._reader.close()
-                self._lock.release()
-
-    def write_note(self, note: Mapping[str, object]) -> None:
-        """Publish who holds the log, such as {"pid": …, "url": …}; others read it by `directory_lock.read_note`."""
-        self._lock.write_note(note)
+                self.lock.release()
 
     async def append(self, records: Sequence[NewRecord]) -> list[Appended]:
         """See `Log.append`; all records in one transaction, so all or none. Raises TypeError for anything but bytes."""
@@ -129,7 +125,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         """See `ExclusiveLog.next_place`."""
         latest_ms = self._ends.latest_ms
         if latest_ms is None:  # after a start, or a transaction that failed
-            latest_ms = max(tail.last_ms for tail in [*self._tails.values()])
+            latest_ms = max(tail.last_ms for tail in [*self._catalog.tails.values()])
         at_ms = max(to_ms(self._clock()), latest_ms)
         return Appended(Position(topic, partition, self.end_now(topic, partition)), from_ms(at_ms))
 
@@ -140,7 +136,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
     async def _append(self, records: Sequence[NewRecord], wanted: Sequence[Appended] = ()) -> list[Appended]:
         records = tuple(records)
         places = [(record.topic, record.partition) for record in records]
-        ids = {place: self._tail(*place).partition_id for place in set(places)}
+        ids = {place: self._catalog.tail(*place).partition_id for place in set(places)}
         contents = [spell(record) for record in records]
         if not contents:
             return []
@@ -159,8 +155,8 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
             if not isinstance(answer, LogMoved):
                 pairs = zip(records, answer[0], strict=True)
                 self._recent.add(as_read(record, place, is_settled=bool(wanted)) for record, place in pairs)
-                self._tails.update(answer[1])
-                self._growth.add(answer[1], is_settled=bool(wanted))
+                self._catalog.tails.update(answer[1])
+                self.growth.add(answer[1], is_settled=bool(wanted))
 
         answer = await self._write(write, publish, len(records), at_once=bool(wanted))
         assert not isinstance(answer, LogMoved)  # noqa: S101 - the writer raises it, as every LogError
@@ -168,7 +164,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
 
     async def read(self, topic: str, partition: int, start: int, limit: int = 1000) -> list[Record]:
         """See `Log.read`."""
-        tail = self._tail(topic, partition)
+        tail = self._catalog.tail(topic, partition)
         if start >= tail.next_offset:
             return []
         recent = self._recent.read(topic, partition, start, limit)
@@ -187,7 +183,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
 
     def end_now(self, topic: str, partition: int) -> int:
         """Return `end` without awaiting: it is in memory."""
-        return self._tail(topic, partition).next_offset
+        return self._catalog.tail(topic, partition).next_offset
 
     def kept_head(self, topic: str, partition: int) -> tuple[int, bytes, int]:
         """Return the offset up to which the head of a partition of the ledger goes, the head, and the partition's end.
@@ -198,20 +194,20 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
             "select heads.next_offset, head, partitions.next_offset from partitions"
             " left join heads on partition_id = id where id = ?"
         )
-        [(reached, head, end)] = self._select(sql, (self._tail(topic, partition).partition_id,))
+        [(reached, head, end)] = self._select(sql, (self._catalog.tail(topic, partition).partition_id,))
         return int(reached or 0), bytes(head or NO_HEAD), int(end)
 
     async def earliest(self, topic: str, partition: int) -> int:
         """See `Log.earliest`."""
-        return earliest_offset(self._select, self._tail(topic, partition))
+        return earliest_offset(self._select, self._catalog.tail(topic, partition))
 
     async def partitions(self, topic: str) -> int:
         """See `Log.partitions`."""
-        return self._settings(topic).partitions
+        return self._catalog.settings(topic).partitions
 
     def topics(self) -> dict[str, TopicSettings]:
         """Return every topic and its settings."""
-        return dict(self._topics)
+        return dict(self._catalog.topics)
 
     async def create_topic(
         self, name: str, partitions: int, retention: timedelta | None = None, *, compact: bool = False
@@ -224,7 +220,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         if not name or partitions < 1:
             raise LogError(f"a topic has a name and at least one partition, not {name!r} with {partitions}")
         wanted = TopicSettings(partitions, 0 if retention is None else int(retention.total_seconds()), compact)
-        existing = self._topics.get(name)
+        existing = self._catalog.topics.get(name)
         if existing == wanted:
             return
         if existing is not None and existing.partitions != partitions:
@@ -247,14 +243,14 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
 
         def publish(tails: dict[Place, Tail]) -> None:
             for place, tail in tails.items():
-                self._tails.setdefault(place, tail)
-            self._topics[name] = wanted
+                self._catalog.tails.setdefault(place, tail)
+            self._catalog.topics[name] = wanted
 
         await self._write(write, publish)
 
     async def drop_before(self, topic: str, partition: int, offset: int) -> None:
         """See `TrimmedLog.drop_before`; in steps, between which other writes run."""
-        tail = self._tail(topic, partition)
+        tail = self._catalog.tail(topic, partition)
         begin, end = await self.earliest(topic, partition), min(offset, tail.next_offset)
         for until in (*range(begin + DROPPED_AT_ONCE, end, DROPPED_AT_ONCE), *([end] if begin < end else ())):
             await self._write(
@@ -264,7 +260,7 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
 
     def newest_time(self) -> datetime | None:
         """Return the time of the newest record; None where there is none."""
-        latest_ms = max((tail.last_ms for tail in [*self._tails.values()]), default=0)
+        latest_ms = max((tail.last_ms for tail in [*self._catalog.tails.values()]), default=0)
         return from_ms(latest_ms) if latest_ms else None
 
     async def set_time_back(self, at: datetime) -> None:
@@ -276,13 +272,13 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
             self._ends.forget()
             return load_tails(connection)
 
-        await self._write(write, self._tails.update)
+        await self._write(write, self._catalog.tails.update)
 
     async def edit(
         self, topic: str, partition: int, change: Callable[[int, sqlite3.Connection], Answer], records: int = 1
     ) -> Answer:
         """Change records of a partition that stand in the file: `change` gets the partition's id and a transaction."""
-        tail = self._tail(topic, partition)
+        tail = self._catalog.tail(topic, partition)
         return await self._write(
             partial(change, tail.partition_id),
             lambda _: self._recent.forget(topic, partition),
@@ -291,19 +287,19 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
 
     async def compact(self, topic: str) -> int:
         """Keep each key's newest record of a topic created with `compact`; return how many older ones were deleted."""
-        settings, deleted = self._settings(topic), 0
+        settings, deleted = self._catalog.settings(topic), 0
         if not settings.compact:
             raise LogError(f"topic {topic} was not created for compaction: its history would be lost")
         for partition in range(settings.partitions):
             deleted += await self._write(
-                partial(compact_partition, partition_id=self._tail(topic, partition).partition_id),
+                partial(compact_partition, partition_id=self._catalog.tail(topic, partition).partition_id),
                 lambda _, partition=partition: self._recent.forget(topic, partition),  # type: ignore[misc]
             )
         return deleted
 
     async def commit_offsets(self, group: str, offsets: Mapping[Place, int]) -> None:
         """Store durably the offsets from which a consumer group continues: each behind the last record that is done."""
-        rows = [(group, self._tail(*place).partition_id, offset) for place, offset in offsets.items()]
+        rows = [(group, self._catalog.tail(*place).partition_id, offset) for place, offset in offsets.items()]
         sql = "insert into group_offsets values(?,?,?) on conflict do update set next_offset = excluded.next_offset"
 
         def write(connection: sqlite3.Connection) -> None:
@@ -315,23 +311,9 @@ class SqliteLog:  # noqa: PLR0904 - the log's own, and what its transport needs
         """Return the offset from which the group continues; None where it has committed none."""
         rows = self._select(
             "select next_offset from group_offsets where consumer_group = ? and partition_id = ?",
-            (group, self._tail(topic, partition).partition_id),
+            (group, self._catalog.tail(topic, partition).partition_id),
         )
         return rows[0][0] if rows else None
-
-    def follow(self, told: Told) -> Callable[[], None]:
-        """See `Growth.follow`."""
-        return self._growth.follow(told)
-
-    def _settings(self, topic: str) -> TopicSettings:
-        if (settings := self._topics.get(topic)) is None:
-            raise UnknownTopic(f"there is no topic {topic!r}: `mnemolog topics create` creates it")
-        return settings
-
-    def _tail(self, topic: str, partition: int) -> Tail:
-        if (tail := self._tails.get((topic, partition))) is None:
-            raise UnknownTopic(f"topic {topic} has {self._settings(topic).partitions} partitions, and no {partition}")
-        return tail
 
     def _select(self, sql: str, parameters: tuple[object, ...]) -> list[Any]:
         try:

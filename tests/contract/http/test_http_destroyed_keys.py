@@ -40,7 +40,7 @@ def leave_behind(file: Path, data: bytes) -> None:
 async def test_of_a_key_that_no_longer_opens_anything_no_byte_stays(tmp_path: Path, how: str):
     async with front_door(tmp_path) as door:
         await door.remember("keeps a quokka", ZARA.user_id)
-        [key_id] = door.worker.erasures._sealing.keys.ids_of(ZARA)
+        [key_id] = door.worker.sealing.keys.ring.ids_of(ZARA)
         records = await SqliteLog.opened(tmp_path / "log").read(KEYS.name, 0, 0)
         [wrapped] = [codec.decode_as(one.value, DataKey).wrapped for one in records if one.key == key_id]
     leave_behind(tmp_path / "log" / LOG_FILE, wrapped)

@@ -55,14 +55,14 @@ class Other:
         keys = door.worker.sealing.keys
         self.door = door
         self.slow = SlowLog(door.worker._inner_log)
-        self.keys = UserKeys(self.slow, keys._masters, lease_seconds=LEASE_SECONDS)  # type: ignore[arg-type]
+        self.keys = UserKeys(self.slow, keys.ring._masters, lease_seconds=LEASE_SECONDS)  # type: ignore[arg-type]
         self._log = SealedLog(self.slow, self.keys)  # type: ignore[arg-type]
 
     async def say(self, event_id: str) -> Position:
         """Append a turn."""
         partition = self.door.worker.shards.partition(OWNER)
         envelope = Envelope(
-            event_id=event_id, tenant=OWNER.tenant, user_id=USER, occurred_at=self.door.worker.erasures._clock.now()
+            event_id=event_id, tenant=OWNER.tenant, user_id=USER, occurred_at=self.door.worker.clock.now()
         )
         turn = TurnRecorded(envelope=envelope, session_id="s", role="user", content="Zara keeps a quokka.")
         record = NewRecord(topic=CONVERSATIONS.name, partition=partition, key=OWNER.key, value=codec.encode(turn))

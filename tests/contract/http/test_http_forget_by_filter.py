@@ -10,8 +10,8 @@ import pytest
 from contract.front_door import FrontDoor, front_door, turn
 
 from mnemolog.diagnostics.residue import find_residue
-from mnemolog.operations.erasing.memory_erasure import OverwrittenWords
 from mnemolog.operations.erasing.receipts import is_signed
+from mnemolog.operations.erasing.words_of_memories import OverwrittenWords
 from mnemolog.settings import from_environment
 
 if TYPE_CHECKING:

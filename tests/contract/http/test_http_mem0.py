@@ -12,7 +12,7 @@ from contract.keyed_door import Caller, KeyedDoor, keyed_door
 
 from mnemolog.access import key_file
 from mnemolog.access.principal import Role
-from mnemolog.http.mem0 import memories
+from mnemolog.http.mem0 import requests
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -156,7 +156,7 @@ async def test_metadata_are_bounded_before_each_message_gets_them(door: KeyedDoo
         asked.append(requested.path)
         raise AssertionError(requested.path)
 
-    monkeypatch.setattr(memories, "ask", never)
+    monkeypatch.setattr(requests, "ask", never)
     body = {"messages": [{"content": "x"}] * 1_000, "user_id": "ivy", "metadata": {"a": "x" * 10_000}}
     for path in ("/v3/memories/add/", "/v1/memories/", "/memories"):
         await refused(caller, "POST", path, body, status=413, told="send fewer at once")

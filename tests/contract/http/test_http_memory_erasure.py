@@ -11,8 +11,8 @@ from contract.front_door import FrontDoor, front_door, turn
 from support.memory_log import MemoryLog
 
 from mnemolog.diagnostics.residue import find_residue
-from mnemolog.operations.erasing.memory_erasure import OverwrittenWords, WordsOfMemories
 from mnemolog.operations.erasing.receipts import is_signed
+from mnemolog.operations.erasing.words_of_memories import OverwrittenWords, WordsOfMemories
 from mnemolog.settings import from_environment
 from projections.encrypted_files import open_database
 from schemas import codec
@@ -231,12 +231,12 @@ async def erased_with_its_user_meanwhile(door: FrontDoor, patch: pytest.MonkeyPa
 
     async def meanwhile(*given: Any) -> Any:
         if not of_user:
-            of_user.append(asyncio.create_task(door.worker.erasures.erase(owner, "user")))
+            of_user.append(asyncio.create_task(door.worker.user_erasures.erase(owner, "user")))
             await asyncio.sleep(MEANWHILE_SECONDS)
         return await original(*given)
 
     patch.setattr(whose, method, meanwhile)
-    await door.worker.erasures.erase_memory(owner, memory["memory_id"], "memory")
+    await door.worker.memory_erasures.erase(owner, memory["memory_id"], "memory")
     assert len(of_user) == 1
     await of_user[0]
 
@@ -266,7 +266,7 @@ async def forgotten_while_its_words_are_removed(door: FrontDoor, patch: pytest.M
         return await original(words, of)
 
     patch.setattr(WordsOfMemories, "_places", meanwhile)
-    await door.worker.erasures.erase_memory(owner, memory["memory_id"], "memory")
+    await door.worker.memory_erasures.erase(owner, memory["memory_id"], "memory")
     assert calls >= call
     shards = door.worker.shards
     [live] = shards.of(owner).ledger.decided(owner, "late")
@@ -284,26 +284,26 @@ async def test_what_is_decided_while_its_words_are_removed_stays_as_it_was(
 
 
 @pytest.mark.parametrize("encryption", ["on", "off"])
-@pytest.mark.parametrize("method", ["_delete_copies", "_memory_event"])
+@pytest.mark.parametrize("method", ["_delete_beside", "_event"])
 async def test_what_a_crash_cut_off_is_finished_at_the_next_start(
     tmp_path: Path, encryption: str, method: str, monkeypatch: pytest.MonkeyPatch
 ):
     async with front_door(tmp_path, encryption=encryption) as door:
         memory = await lives(door)
-        erasures, calls = door.worker.erasures, 0
-        original = erasures._memory_event
+        erasures, calls = door.worker.memory_erasures, 0
+        original = erasures._event
 
         def crash(*given: Any) -> Any:
             nonlocal calls
             calls += 1
-            if method == "_memory_event" and calls == 1:
+            if method == "_event" and calls == 1:
                 return original(*given)  # the first question comes before the decision
             raise Crash
 
         monkeypatch.setattr(erasures, method, crash)
 
         with pytest.raises(Crash):
-            await erasures.erase_memory(Owner("default", USER), memory["memory_id"], "once")
+            await erasures.erase(Owner("default", USER), memory["memory_id"], "once")
     async with front_door(tmp_path, encryption=encryption) as door:
         await door.worker.erasure_recovery.repeat()
         assert await where_said(door, tmp_path, WORD) == []
@@ -320,7 +320,7 @@ async def test_it_goes_with_forever_only_and_an_unknown_one_is_not_found(door: F
 
 async def test_a_log_that_cannot_be_rewritten_is_said(door: FrontDoor, monkeypatch: pytest.MonkeyPatch):
     memory_id = (await lives(door))["memory_id"]
-    monkeypatch.setattr(door.worker.erasures, "_inner", MemoryLog())
+    monkeypatch.setattr(door.worker.memory_erasures._parts, "inner", MemoryLog())
     refused = await door.http.delete(f"/v1/memories/{memory_id}?forever=true")
     assert (refused.status_code, "erase its user" in refused.text) == (409, True)
 

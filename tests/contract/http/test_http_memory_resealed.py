@@ -22,8 +22,9 @@ from contract.http.test_http_memory_erasure import (
     where_said,
 )
 
-from mnemolog.operations.erasing.erasure import Erasures
-from mnemolog.operations.erasing.memory_erasure import ResealedWords
+from mnemolog.operations.erasing.erasure import Copies
+from mnemolog.operations.erasing.memory_erasures import MemoryErasures
+from mnemolog.operations.erasing.words_of_memories import ResealedWords
 from schemas.identity import Owner
 from schemas.log import LogUnavailable
 from schemas.topics import KEYS, REPLACEMENTS, TOPICS
@@ -47,13 +48,13 @@ def never_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
     def with_replacements(self: SealedLog, log: Any, keys: UserKeys, **more: Any) -> None:
         made(self, log, keys, **(more | {"replacements": Replacements(log, keys)}))
 
-    def resealed(self: Erasures) -> ResealedWords:
-        replacements = self._sealing.log.replacements
+    def resealed(self: MemoryErasures) -> ResealedWords:
+        parts, replacements = self._parts, self._parts.sealing.log.replacements
         assert replacements is not None
-        return ResealedWords(self._inner, self._sealing, replacements, self._shards)
+        return ResealedWords(parts.inner, parts.sealing, replacements, parts.shards)
 
     monkeypatch.setattr(SealedLog, "__init__", with_replacements)
-    monkeypatch.setattr(Erasures, "_words_of_memories", resealed)
+    monkeypatch.setattr(MemoryErasures, "_words", resealed)
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ async def lying(door: FrontDoor) -> dict[str, bytes]:
 async def test_the_words_can_be_opened_nowhere_and_nothing_was_rewritten(door: FrontDoor, tmp_path: Path):
     memory = await lives(door)
     keys = door.worker.sealing.keys
-    [former] = keys.ids_of(OWNER)
+    [former] = keys.ring.ids_of(OWNER)
     before = await lying(door)
     others = [one for one in await memories(door) if one["memory_id"] != memory["memory_id"]]
     await erased(door, memory["memory_id"])
@@ -113,15 +114,15 @@ async def test_one_after_the_other_goes_and_the_rest_stays(door: FrontDoor, tmp_
             assert await where_said(door, tmp_path, word) == []
         assert sorted(one["memory_id"] for one in await memories(door)) == sorted(ids[gone:])
         assert await is_whole(door)
-    assert len(door.worker.sealing.keys.ids_of(OWNER)) == 1
+    assert len(door.worker.sealing.keys.ring.ids_of(OWNER)) == 1
 
 
 async def test_asked_again_nothing_is_sealed_again(door: FrontDoor):
     memory_id = (await lives(door))["memory_id"]
     receipt = await erased(door, memory_id)
-    keys = door.worker.sealing.keys.ids_of(OWNER)
+    keys = door.worker.sealing.keys.ring.ids_of(OWNER)
     assert await erased(door, memory_id) == receipt
-    assert door.worker.sealing.keys.ids_of(OWNER) == keys
+    assert door.worker.sealing.keys.ring.ids_of(OWNER) == keys
 
 
 async def test_what_a_sealing_that_was_cut_off_had_replaced_before_cannot_be_opened_either(
@@ -143,7 +144,7 @@ async def test_what_a_sealing_that_was_cut_off_had_replaced_before_cannot_be_ope
         with monkeypatch.context() as patch:
             patch.setattr(whose, method, instead)
             with pytest.raises(LogUnavailable):
-                await door.worker.erasures.erase_memory(OWNER, home["memory_id"], "once")
+                await door.worker.memory_erasures.erase(OWNER, home["memory_id"], "once")
 
     others = [(await memory_with(door, word))["memory_id"] for word in ("Quirinius", "Zorblattia")]
     await cut_off(UserKeys, "renew", away)  # decided, and all of it is still to be removed
@@ -167,7 +168,7 @@ async def test_replacements_that_nobody_reads_are_deleted(door: FrontDoor):
     await erased(door, second)
     replacements = door.worker.log.replacements
     assert replacements is not None
-    living = set(door.worker.sealing.keys.ids_of(OWNER))
+    living = set(door.worker.sealing.keys.ring.ids_of(OWNER))
     assert {key for found in replacements._offsets.values() for key in found} == living
 
 
@@ -186,7 +187,7 @@ async def test_its_user_can_be_erased_meanwhile(door: FrontDoor, tmp_path: Path,
     for word in (WORD, "Zorblattia", "likes tea"):
         assert await where_said(door, tmp_path, word) == []
     held = [one for one in await door.worker._inner_log.read(REPLACEMENTS.name, 0, 0) if one.value]
-    living = door.worker.sealing.keys.ids_of(OWNER)
+    living = door.worker.sealing.keys.ring.ids_of(OWNER)
     assert [one for one in held if sealed_record.key_id_of(one.value) in living] == []
     assert await digest(door) == empty
 
@@ -203,7 +204,7 @@ async def test_two_of_one_user_at_once_both_go(door: FrontDoor, tmp_path: Path):
     memory = await lives(door)
     work = await memory_with(door, "Zorblattia")
     await door.remember("likes tea", USER)
-    await door.worker.erasures.erase_memory(OWNER, memory["memory_id"], "one")
+    await door.worker.memory_erasures.erase(OWNER, memory["memory_id"], "one")
     await erased(door, work["memory_id"])
     for word in (WORD, "Zorblattia"):
         assert await where_said(door, tmp_path, word) == []
@@ -220,7 +221,7 @@ async def test_two_of_one_user_at_once_both_go(door: FrontDoor, tmp_path: Path):
         (Replacements, "put", 3),
         (UserKeys, "destroy", 1),
         (Replacements, "trim", 1),
-        (Erasures, "_delete_copies", 1),
+        (Copies, "delete", 1),
     ],
 )
 @pytest.mark.parametrize("is_after", [False, True])
@@ -244,7 +245,7 @@ async def test_what_a_crash_cut_off_is_finished_at_the_next_start(
 
             patch.setattr(whose, method, crash)
             with pytest.raises(Crash):
-                await door.worker.erasures.erase_memory(OWNER, memory["memory_id"], "once")
+                await door.worker.memory_erasures.erase(OWNER, memory["memory_id"], "once")
             assert await memory_with(door, "likes tea")
     async with front_door(tmp_path) as door:
         await door.worker.erasure_recovery.repeat()

@@ -321,7 +321,7 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     await asks("GET", "/v1/admin/reembed", 200)
     await asks("POST", "/v1/admin/reembed", 200)
     await asks("POST", "/v1/admin/reembed/compare", 200, compared)
-    async with door.worker.reembedder._running:
+    async with door.worker.reembedder.builder._running:
         await asks("POST", "/v1/admin/reembed", 409)
         await asks("POST", "/v1/admin/reembed/compare", 409, compared)
     await asks("GET", "/v1/admin/dead-letters", 200)
@@ -337,10 +337,10 @@ async def test_the_statuses_of_each_route_are_described(  # noqa: PLR0915 - one 
     seen["POST", "/v1/admin/clock/confirm"].add(409)  # of workers whose clocks differ: test_http_clock.py
     await asks("GET", "/v1/erasures", 200)
     await asks("DELETE", "/v1/users/none?force=true", 200)
-    async with door.worker.observe.erasing(Owner("default", "none")):
+    async with door.worker.extractions.gate.erasing(Owner("default", "none")):
         await asks("DELETE", "/v1/users/none?force=true", 409)
     hers = await door.remember("likes milk", "codes-forever")
-    async with door.worker.observe.erasing(Owner("default", "codes-forever")):
+    async with door.worker.extractions.gate.erasing(Owner("default", "codes-forever")):
         await asks("DELETE", "/v1/memories?user_id=codes-forever&forever=true", 409)
     assert (await door.get(f"/v1/memories/{hers['memory_id']}")).status_code == 200
     for path in ("/health/live", "/health/ready", "/metrics", "/v1/admin/checks"):

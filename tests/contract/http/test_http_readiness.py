@@ -94,12 +94,12 @@ async def test_a_worker_whose_partitions_move_is_not_ready_until_it_holds_them_a
         for user in USERS:
             await door.remember(f"{user} drinks coffee", user)
         held = door.worker.shards.held()
-        door.worker.revoked(held)
+        door.worker.group.revoked(held)
         refused = await door.get("/health/ready")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         assert "partitions are moving" in refused.json()["detail"]
         assert (await door.get("/health/live")).status_code == 200
-        door.worker.assigned(held)
+        door.worker.group.assigned(held)
         assert (await door.get("/health/ready")).status_code == 503, "nothing is folded yet"
         await until_ready(door.http)
         assert await asyncio.gather(*(searched(door.http, user) for user in USERS)) == [

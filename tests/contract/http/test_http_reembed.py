@@ -176,14 +176,14 @@ async def test_a_build_that_ends_early_goes_on_where_it_ended(tmp_path: Path):
             index_sync=door.worker.index_sync,
         )
         with pytest.raises(EmbedderUnavailable):
-            await made.build("other")
+            await made.builder.build("other")
         assert made.report()["running"] is None
         failing.calls = 100
         # Whoever asks for the same meanwhile waits, and finds it made.
-        both = await asyncio.gather(made.build("other"), made.build("other"))
+        both = await asyncio.gather(made.builder.build("other"), made.builder.build("other"))
         assert [one["memories"] for one in both] == [2, 0]
         await door.remember("sings")
-        assert (await made.build("other"))["memories"] == 1
+        assert (await made.builder.build("other"))["memories"] == 1
         await made.close()
 
 
@@ -207,7 +207,7 @@ async def test_what_is_erased_leaves_the_vectors_of_other_encoders_too(tmp_path:
         gone = await door.http.delete(f"/v1/memories/{first}", params={"forever": "true"})
         assert gone.status_code == 200
         assert rows_of(folder) == {("u1", second), ("u2", other)}
-        await door.worker.erasures.erase(Owner("default", "u1"), "once")
+        await door.worker.user_erasures.erase(Owner("default", "u1"), "once")
         assert rows_of(folder) == {("u2", other)}
 
 
@@ -236,12 +236,12 @@ async def test_a_build_says_how_far_it_is_and_keeps_nothing_of_who_is_erased_mea
             shards=door.worker.shards,
             index_sync=door.worker.index_sync,
         )
-        build = asyncio.create_task(made.build("other"))
+        build = asyncio.create_task(made.builder.build("other"))
         await held.asked.wait()
         running = made.report()["running"]
         assert running == {"encoder": "other", "done": 0, "total": 2, "remaining_seconds": None}
-        await door.worker.erasures.erase(Owner("default", "u1"), "once")
-        await door.worker.erasures.erase(Owner("default", "u2"), "once")
+        await door.worker.user_erasures.erase(Owner("default", "u1"), "once")
+        await door.worker.user_erasures.erase(Owner("default", "u2"), "once")
         again = (await door.remember("plays the violin", "u2"))["memory_id"]
         held.may_answer.set()
         assert (await build)["memories"] == 1

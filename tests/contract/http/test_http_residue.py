@@ -97,15 +97,15 @@ async def test_an_erasure_that_a_crash_cut_off_is_finished_at_the_next_start(
         async def crash(*_: object) -> int:
             raise Crash
 
-        monkeypatch.setattr(door.worker.erasures, "_delete_beside", crash)
+        monkeypatch.setattr(door.worker.user_erasures, "_delete_beside", crash)
         with pytest.raises(Crash):
-            await door.worker.erasures.erase(Owner("default", "zara"), "once")
+            await door.worker.user_erasures.erase(Owner("default", "zara"), "once")
         assert (await door.get("/v1/erasures")).json()["items"] == []
     async with front_door(tmp_path, encryption=encryption) as door:
         await door.worker.erasure_recovery.repeat()
         assert await residue(tmp_path) == []
         [listed] = (await door.get("/v1/erasures")).json()["items"]
-        receipt = await door.worker.erasures.erase(Owner("default", "zara"), "once")
+        receipt = await door.worker.user_erasures.erase(Owner("default", "zara"), "once")
         assert receipt["receipt_id"] == listed["receipt_id"]
     async with front_door(tmp_path, encryption=encryption) as door:
         await door.worker.erasure_recovery.repeat()
@@ -157,7 +157,7 @@ async def test_a_start_without_the_index_waits_with_what_a_crash_cut_off(
 
         monkeypatch.setattr(door.worker.index_sync, "flush_user", flush_once_it_is_up)
         with pytest.raises(IndexUnavailable):
-            await door.worker.erasures.erase(Owner("default", "zara"), "once")
+            await door.worker.user_erasures.erase(Owner("default", "zara"), "once")
         failures = iter([IndexUnavailable("the index is down")])
         await door.worker.erasure_recovery.repeat()
         assert next(failures, None) is None

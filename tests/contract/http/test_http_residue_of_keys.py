@@ -44,7 +44,7 @@ async def with_keys(folder: Path, seed: int) -> dict[str, bytes]:
             await log.append([other])
         await empty_write_ahead_log(log)  # type: ignore[arg-type] # an embedded one
         lying = {one.key: codec.decode_as(one.value, DataKey) for one in await log.read(KEYS.name, 0, 0, 2 * USERS)}
-    return {owner.user_id: lying[keys.ids_of(owner)[0]].wrapped for owner in owners}
+    return {owner.user_id: lying[keys.ring.ids_of(owner)[0]].wrapped for owner in owners}
 
 
 @pytest.fixture

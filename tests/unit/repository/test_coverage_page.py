@@ -11,12 +11,12 @@ from support.tables import each
 from mnemolog.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = ROOT / "docs" / "coverage.md"
+PAGE = ROOT / "docs" / "evidence" / "coverage.md"
 ROW = re.compile(r"^\| (?P<number>[ELPS]\d+) \| (?P<what>.+?) \| (?P<here>.+?) \| (?P<shown>.+?) \|$", re.MULTILINE)
 CITE = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
 NOT_OURS = "not ours, because "
 REASONS = ("storage engine", "framework", "voice", "screen")
-NOT_YET_LINK = "[not yet](README.md#not-yet)"
+NOT_YET_LINK = "[not yet](../README.md#not-yet)"
 
 
 class Row(NamedTuple):

@@ -1,4 +1,4 @@
-"""The structure that a newcomer reads: folders of a dozen, each with a tour, and no modules that import each other."""
+"""The structure that a newcomer reads: folders of a dozen, each with a tour, small classes, no circles."""
 
 import ast
 from pathlib import Path
@@ -10,6 +10,9 @@ PACKAGES = ("schemas", "projections", "streams", "mnemolog")
 MOST_MODULES = 16
 SHORTEST_TOUR = 3
 """Lines of the docstring of a folder's `__init__`."""
+MOST_METHODS = 25
+LARGER = {"IndexSearch", "IndexSync", "ObservationLookup", "Shard", "Shards"}
+"""Classes that have more methods, and are to be cut by their ideas."""
 
 
 def modules() -> dict[str, Path]:
@@ -62,3 +65,24 @@ def test_a_folder_holds_about_a_dozen_modules_and_has_a_tour(folder: str):
     assert len(held) <= MOST_MODULES, "cut the folder by its ideas"
     tour = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text(encoding="utf-8"))) or ""
     assert len(tour.splitlines()) >= SHORTEST_TOUR, "say in the docstring what is here, and the path through it"
+
+
+def methods_of(path: Path) -> dict[str, int]:
+    """Return how many methods and properties each class of a module has, private ones included."""
+    return {
+        node.name: sum(isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) for one in node.body)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def test_methods_are_counted_whatever_they_are(tmp_path: Path):
+    path = tmp_path / "one.py"
+    methods = ("def _a(self): ...", "async def b(self): ...", "@property", "def c(self): ...", "d = 1")
+    path.write_text("\n  ".join(("class One:", *methods)), encoding="utf-8")
+    assert methods_of(path) == {"One": 3}
+
+
+def test_a_class_has_few_methods():
+    large = {name for path in modules().values() for name, number in methods_of(path).items() if number > MOST_METHODS}
+    assert large == LARGER, "cut the class by its ideas"

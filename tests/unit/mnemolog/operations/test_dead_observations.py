@@ -24,7 +24,7 @@ async def given_up(bench: Workbench) -> None:
 
 
 async def state(bench: Workbench, event_id: str = "t-1") -> tuple[str, str]:
-    found = (await EventStates(bench.log, bench.shards, bench.observe).of(XIAOMING, [event_id]))[event_id]
+    found = (await EventStates(bench.log, bench.shards, bench.extractions.pending).of(XIAOMING, [event_id]))[event_id]
     return found["state"], found["reason"]
 
 

@@ -34,7 +34,7 @@ async def extracted(bench: Workbench) -> None:
 async def test_a_decision_ends_the_wait(bench: Workbench):
     first = await bench.asks(remember("用户喜欢跑步", "c-0"))
     await extracted(bench)
-    told = EventStates(bench.log, bench.shards, bench.observe, settled=bench.remember.settled)
+    told = EventStates(bench.log, bench.shards, bench.extractions.pending, settled=bench.remember.settled)
     waiting = asyncio.create_task(told.wait([(XIAOMING, "t-1")], ONE_HOUR))
     await asyncio.sleep(3 * LONGEST_POLL_SECONDS)  # it does not look again for some time
     await bench.remembers(first)
@@ -48,7 +48,7 @@ async def test_a_decision_ends_the_wait(bench: Workbench):
 
 async def test_without_being_told_it_is_looked_for(bench: Workbench):
     await extracted(bench)
-    untold = EventStates(bench.log, bench.shards, bench.observe)
+    untold = EventStates(bench.log, bench.shards, bench.extractions.pending)
     waiting = asyncio.create_task(untold.wait([(XIAOMING, "t-1")], ONE_HOUR))
     await asyncio.sleep(0)
     await bench.remembers(*await bench.log.read(INBOX.name, 0, 0, 1))
@@ -58,7 +58,7 @@ async def test_without_being_told_it_is_looked_for(bench: Workbench):
 
 async def test_the_wait_ends_with_its_time(bench: Workbench):
     await extracted(bench)
-    told = EventStates(bench.log, bench.shards, bench.observe, settled=bench.remember.settled)
+    told = EventStates(bench.log, bench.shards, bench.extractions.pending, settled=bench.remember.settled)
     assert not await told.wait([(XIAOMING, "t-1")], 0.01)
     with bench.remember.settled({XIAOMING}) as settled:
         await bench.remembers(*await bench.log.read(INBOX.name, 0, 0, 1))
@@ -68,9 +68,10 @@ async def test_the_wait_ends_with_its_time(bench: Workbench):
 class Counting(EventStates):
     """Notes which events were looked at."""
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Workbench, *, memorizes: bool = True) -> None:
         """Begin without a look."""
-        super().__init__(bench.log, bench.shards, bench.observe, settled=bench.remember.settled)
+        pending, settled = bench.extractions.pending, bench.remember.settled
+        super().__init__(bench.log, bench.shards, pending, memorizes=memorizes, settled=settled)
         self.looks: list[str] = []
 
     async def of(self, owner: Owner, event_ids: Sequence[str], *rest: Any, **options: Any) -> dict[str, Any]:
@@ -83,7 +84,7 @@ async def test_what_is_being_extracted_is_looked_at_only_at_the_end_of_the_time(
     said = await bench.says("t-1")
     states = Counting(bench)
     await bench.observes(said)
-    assert bench.observe.is_pending(XIAOMING, "t-1")
+    assert bench.extractions.pending.has(XIAOMING, "t-1")
     assert not await states.wait([(XIAOMING, "t-1")], 3 * LONGEST_POLL_SECONDS)
     assert states.looks == ["t-1"]
 
@@ -115,10 +116,10 @@ async def test_what_was_published_with_a_turn_that_is_being_extracted_is_looked_
 
 @pytest.mark.parametrize("memorize", [True, False])
 async def test_what_was_published_before_or_leads_to_nothing_is_looked_at_at_once(tmp_path: Path, *, memorize: bool):
-    bench = Workbench(tmp_path / "two", memorize=memorize)
+    bench = Workbench(tmp_path / "two", memorizes=memorize)
     await bench.observes(await bench.says("t-1"), await bench.ends("e-1"))
     await bench.remembers(*await bench.log.read(INBOX.name, 0, 0, 1))
-    states = Counting(bench)
+    states = Counting(bench, memorizes=memorize)
     async with asyncio.timeout(120):
         found = await states.finished([(XIAOMING, "t-1")], ONE_HOUR, is_just_begun=not memorize)
     assert states.looks == ["t-1"]
@@ -128,7 +129,7 @@ async def test_what_was_published_before_or_leads_to_nothing_is_looked_at_at_onc
 
 async def test_a_state_in_which_the_wait_ends_is_the_one_that_is_told(bench: Workbench):
     await extracted(bench)
-    states = EventStates(bench.log, bench.shards, bench.observe, settled=bench.remember.settled)
+    states = EventStates(bench.log, bench.shards, bench.extractions.pending, settled=bench.remember.settled)
     assert await states.finished([(XIAOMING, "t-1"), (XIAOMING, "never said")], 0.01) == {}
     await bench.remembers(*await bench.log.read(INBOX.name, 0, 0, 1))
     found = await states.finished([(XIAOMING, "t-1"), (XIAOMING, "never said")], 0.01)

@@ -76,7 +76,7 @@ async def test_an_answer_to_both_is_void_and_what_outlives_is_asked_again(bench:
     late = await bench.asks(replace(both[0], envelope=replace(both[0].envelope, event_id="late")))
     await bench.remembers(erasure, late)
     assert (covered(bench), list(bench.state().memories)) == ([], [])
-    await bench.observe.resume()
+    await bench.observe.resumption.run()
     await bench.asking_pool.settle()
     assert bench.extractor.asked == [["t-old#0", "t-new#0"], ["t-new#0"]]
     await decides_answers(bench, late.position.offset + 1)
@@ -91,10 +91,10 @@ async def test_who_gets_the_partition_resumes_what_its_former_worker_left(bench:
     await bench.remembers(erasure)  # the answer stands before it, and is decided no more
     after = Workbench(tmp_path / "two", bench.log)
     await after.remembers()
-    await after.observe.resume()
+    await after.observe.resumption.run()
     await after.asking_pool.settle()
     assert after.extractor.asked == [["t-new#0"]]
-    await after.observe.resume()
+    await after.observe.resumption.run()
     await after.asking_pool.settle()
     assert len(after.extractor.asked) == 1
     await decides_answers(after, erasure.position.offset + 1)

@@ -800,7 +800,7 @@ async def test_an_answer_is_delivered_where_a_decision_before_it_is_not_folded_y
 async def test_an_answer_to_words_that_are_being_erased_is_not_appended(bench: Workbench, log: PacedLog):
     await bench.decides(remember(COFFEE, "c-0"))
     turn, end = await bench.says("t-0"), await bench.ends("e-1")
-    async with bench.observe.erasing(XIAOMING):
+    async with bench.extractions.gate.erasing(XIAOMING):
         observing = asyncio.create_task(bench.observes(turn, end))
         while not bench.extractor.windows:  # noqa: ASYNC110 - it ends by itself
             await asyncio.sleep(0)

@@ -107,10 +107,10 @@ async def test_an_idle_window_closes_only_when_nothing_of_its_partition_is_on_it
     first = await bench.says("t-1")
     await bench.observes(first)
     second = await bench.says("t-2", session_id="s2")
-    await bench.observe.close_idle_once()
+    await bench.observe.windows.close_idle()
     assert bench.extractor.asked == []
     await bench.observes(second)
-    await bench.observe.close_idle_once()
+    await bench.observe.windows.close_idle()
     await bench.asking_pool.settle()
     assert bench.extractor.asked == [["t-1#0"], ["t-2#0"]]
     bench.close()
@@ -138,7 +138,7 @@ async def test_what_is_not_extracted_is_acknowledged_at_once(bench: Workbench):
 
 
 async def test_without_memorizing_nothing_is_extracted(tmp_path: Path):
-    bench = Workbench(tmp_path, memorize=False)
+    bench = Workbench(tmp_path, memorizes=False)
     await bench.observes(await bench.says("t-1"), await bench.ends("e-1"))
     assert (bench.extractor.asked, len(bench.acked)) == ([], 2)
     bench.close()
@@ -213,11 +213,11 @@ async def test_a_revoked_partition_forgets_its_windows_and_asks_again_when_it_co
 
 async def test_open_sessions_tell_the_ends_that_would_close_them(bench: Workbench):
     await bench.observes(await bench.says("t-1"))
-    [end] = bench.observe.open_sessions()
-    [same] = bench.observe.open_sessions()
+    [end] = bench.observe.windows.ends()
+    [same] = bench.observe.windows.ends()
     assert (end, end.session_id, end.envelope.owner) == (same, "s1", Owner("default", "xiaoming"))
     await bench.observes(await bench.publish(CONVERSATIONS.name, codec.encode(end)))
-    assert (bench.extractor.asked, bench.observe.open_sessions()) == ([["t-1#0"]], [])
+    assert (bench.extractor.asked, bench.observe.windows.ends()) == ([["t-1#0"]], [])
 
 
 async def test_an_event_whose_record_cannot_be_used_is_known_as_dead(tmp_path: Path):
@@ -244,7 +244,7 @@ async def test_a_record_that_waited_over_a_rebalance_is_left_to_come_again_in_it
     bench.shards.assign([0])
     await bench.shards.hold(0)
     await late
-    assert bench.observe.open_sessions() == []
+    assert bench.observe.windows.ends() == []
 
 
 @pytest.mark.parametrize("is_decided", [True, False])

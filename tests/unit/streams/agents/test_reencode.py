@@ -210,7 +210,7 @@ async def test_what_waits_for_the_registry_while_its_user_is_erased_is_not_appen
 
 async def test_nothing_is_appended_again_while_its_user_is_being_erased(bench: Workbench):
     record = await published(bench, in_registry_avro(OURS, turn("t-1")))
-    async with bench.observe.erasing(XIAOMING):
+    async with bench.extractions.gate.erasing(XIAOMING):
         task = asyncio.ensure_future(bench.observes(record))
         for _ in range(100):
             await asyncio.sleep(0)

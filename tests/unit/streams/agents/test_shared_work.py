@@ -142,7 +142,7 @@ async def test_where_others_write_too_each_decision_is_made_of_what_is_folded(be
 
 
 async def test_turns_kept_word_for_word_are_embedded_and_appended_together(bench: Workbench):
-    embedder = bench.observe._extraction.embedder = NotingEmbedder()
+    embedder = bench.extractions._service.embedder = NotingEmbedder()
     turns = [await bench.says(f"t-{n}", f"门禁密码 {n}", infer=False) for n in range(9)]
     await bench.observes(*turns)
     answers = await bench.answers()
@@ -155,7 +155,7 @@ async def test_turns_kept_word_for_word_are_embedded_and_appended_together(bench
 
 
 async def test_a_text_that_the_embedder_refuses_is_rejected_by_itself(bench: Workbench):
-    bench.observe._extraction.embedder = NotingEmbedder()
+    bench.extractions._service.embedder = NotingEmbedder()
     await bench.observes(
         *[await bench.says(f"t-{n}", "poison" if n == 4 else f"门禁密码 {n}", infer=False) for n in range(9)]
     )

@@ -39,7 +39,7 @@ class World:
 
     async def replace(self, *values: bytes | None) -> None:
         """Seal some values anew, in the place of the records there are; None erases one."""
-        former = self.keys.ids_of(ZARA)
+        former = self.keys.ring.ids_of(ZARA)
         records = await self.records()
         await self.keys.renew(ZARA)
         kept = [
@@ -98,7 +98,7 @@ async def test_one_that_comes_late_hides_none_whose_key_lives(world: World):
 
 async def test_with_the_users_last_key_all_of_it_is_erased(world: World):
     await world.replace(b"1", b"2", b"3")
-    await world.keys.destroy(world.keys.ids_of(ZARA))
+    await world.keys.destroy(world.keys.ring.ids_of(ZARA))
     assert [record.is_erased for record in await world.records()] == [True] * 3
     assert [record.is_erased for record in await World(world.inner).records()] == [True] * 3
 

@@ -13,8 +13,9 @@ from schemas.identity import Owner
 from schemas.log import LogUnavailable, NewRecord
 from schemas.topics import KEYS
 from streams.sealing import user_keys
+from streams.sealing.key_ring import INSTALLATION
 from streams.sealing.master_key import MasterKeys
-from streams.sealing.user_keys import INSTALLATION, UserKeys
+from streams.sealing.user_keys import UserKeys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,17 +61,20 @@ async def test_an_owners_keys_stay_in_order_wherever_a_rotation_is_interrupted(
     await keys.make([INSTALLATION, ZARA])
     await keys.renew(INSTALLATION)
     await keys.renew(ZARA)
-    derived = keys.derive("shards")
-    keys.use(MasterKeys([NEW, OLD]))
+    derived = keys.ring.derive("shards")
+    keys.ring.use(MasterKeys([NEW, OLD]))
     log.left = appends
     with suppress(LogUnavailable):
         await keys.rotate()
     started = await compacted(log, NEW, OLD)
-    assert (started.ids_of(INSTALLATION), started.ids_of(ZARA)) == (keys.ids_of(INSTALLATION), keys.ids_of(ZARA))
-    assert started.derive("shards") == derived
+    assert (started.ring.ids_of(INSTALLATION), started.ring.ids_of(ZARA)) == (
+        keys.ring.ids_of(INSTALLATION),
+        keys.ring.ids_of(ZARA),
+    )
+    assert started.ring.derive("shards") == derived
     log.left = 1_000
     await keys.rotate()
-    assert set(keys.wrapped_by()) == {MasterKeys([NEW]).newest}
+    assert set(keys.ring.wrapped_by()) == {MasterKeys([NEW]).newest}
 
 
 async def test_a_key_that_another_worker_makes_meanwhile_goes_on_sealing():
@@ -83,7 +87,7 @@ async def test_a_key_that_another_worker_makes_meanwhile_goes_on_sealing():
     await others.renew(ZARA)
     log.may_go_on.set()
     await rotating
-    assert (await compacted(log, NEW)).ids_of(ZARA)[-1] == others.ids_of(ZARA)[-1]
+    assert (await compacted(log, NEW)).ring.ids_of(ZARA)[-1] == others.ring.ids_of(ZARA)[-1]
 
 
 class SlowLog(MemoryLog):
@@ -111,13 +115,13 @@ async def test_a_key_that_is_being_made_is_wrapped_anew_too(*, renews: bool):
     log.may_go_on.clear()
     making = asyncio.create_task(keys.renew(ZARA) if renews else keys.make([ZARA]))
     await log.reached.wait()
-    keys.use(MasterKeys([NEW, OLD]))
+    keys.ring.use(MasterKeys([NEW, OLD]))
     rotating = asyncio.create_task(keys.rotate())
     for _ in range(9):  # as far as the rotation comes by itself
         await asyncio.sleep(0)
     log.may_go_on.set()
     await asyncio.gather(making, rotating)
-    assert set(keys.wrapped_by()) == {MasterKeys([NEW]).newest}
+    assert set(keys.ring.wrapped_by()) == {MasterKeys([NEW]).newest}
     started = UserKeys(log, MasterKeys([NEW]))  # the old one was dropped
     await started.follow()
-    assert started.has_key(ZARA)
+    assert started.ring.has_key(ZARA)

@@ -13,11 +13,12 @@ from schemas.identity import Owner
 from schemas.log import ERASED_VALUE, NewRecord
 from schemas.messages.dead_letters import SENT_BACK_FROM
 from schemas.topics import CONVERSATIONS, INBOX, KEYS, LEDGER
-from streams.sealing import sealed_record, user_keys
+from streams.sealing import key_ring, sealed_record
+from streams.sealing.key_ring import INSTALLATION, KeysMissing
 from streams.sealing.master_key import MasterKeys, MasterKeyUnknown
 from streams.sealing.sealed_log import SealedLog
 from streams.sealing.sealed_record import OVERHEAD_BYTES
-from streams.sealing.user_keys import CLOCKS_DIFFER, INSTALLATION, SEGMENT_TIME, KeysMissing, UserKeys
+from streams.sealing.user_keys import CLOCKS_DIFFER, SEGMENT_TIME, UserKeys
 from streams.transports.kafka.topics import COMPACTION
 from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.rewriting import empty_write_ahead_log, overwrite, replace_records
@@ -103,13 +104,13 @@ async def test_a_new_process_opens_what_another_has_sealed(world: World):
 
 async def test_callers_at_once_make_one_key_of_a_user(world: World):
     await asyncio.gather(*(world.log.append([record(), record(YURI)]) for _ in range(20)))
-    assert len(world.keys.ids_of(ZARA)) == len(world.keys.ids_of(YURI)) == 1
+    assert len(world.keys.ring.ids_of(ZARA)) == len(world.keys.ring.ids_of(YURI)) == 1
     assert len(await world.values()) == 40
 
 
 async def test_a_destroyed_key_ends_what_it_sealed_and_nothing_else(world: World):
     await world.log.append([record(), record(YURI)])
-    await world.keys.destroy(world.keys.ids_of(ZARA))
+    await world.keys.destroy(world.keys.ring.ids_of(ZARA))
     erased, yuris = await world.log.read(INBOX.name, 0, 0)
     assert (erased.is_erased, erased.value, erased.key, erased.position.offset) == (True, b"", None, 0)
     assert yuris.value == WORDS
@@ -118,7 +119,7 @@ async def test_a_destroyed_key_ends_what_it_sealed_and_nothing_else(world: World
 
 async def test_a_destroyed_key_stays_destroyed_for_a_new_process(world: World):
     await world.log.append([record()])
-    await world.keys.destroy(world.keys.ids_of(ZARA))
+    await world.keys.destroy(world.keys.ring.ids_of(ZARA))
     await world.inner.compact(KEYS.name)
     [found] = await SealedLog(world.inner, UserKeys(world.inner, MASTERS)).read(INBOX.name, 0, 0)
     assert found.is_erased
@@ -126,16 +127,16 @@ async def test_a_destroyed_key_stays_destroyed_for_a_new_process(world: World):
 
 async def test_who_returns_gets_another_key(world: World):
     await world.log.append([record()])
-    [former] = world.keys.ids_of(ZARA)
+    [former] = world.keys.ring.ids_of(ZARA)
     await world.keys.destroy([former])
     await world.log.append([record(value=b"again")])
-    assert world.keys.ids_of(ZARA) != (former,)
+    assert world.keys.ring.ids_of(ZARA) != (former,)
     assert await world.values() == [b"", b"again"]
 
 
 async def test_a_renewed_key_seals_and_the_former_one_still_opens(world: World):
     await world.log.append([record(value=b"old")])
-    former = world.keys.ids_of(ZARA)
+    former = world.keys.ring.ids_of(ZARA)
     await world.keys.renew(ZARA)
     await world.log.append([record(value=b"new")])
     assert await world.values() == [b"old", b"new"]
@@ -145,7 +146,7 @@ async def test_a_renewed_key_seals_and_the_former_one_still_opens(world: World):
 
 async def test_what_would_revive_a_destroyed_key_is_answered_with_a_tombstone(world: World):
     await world.log.append([record()])
-    [key_id] = world.keys.ids_of(ZARA)
+    [key_id] = world.keys.ring.ids_of(ZARA)
     [wrapped] = [found for found in await world.inner.read(KEYS.name, 0, 0) if found.key == key_id]
     await world.keys.destroy([key_id])
     await world.inner.append([NewRecord(topic=KEYS.name, partition=0, key=key_id, value=wrapped.value)])
@@ -157,7 +158,7 @@ async def test_what_would_revive_a_destroyed_key_is_answered_with_a_tombstone(wo
 
 async def test_what_outlives_its_user_is_sealed_with_another_key(world: World):
     await world.log.append([record(), replace(record(value=b"erased"), outlives_user=True)])
-    await world.keys.destroy(world.keys.ids_of(ZARA))
+    await world.keys.destroy(world.keys.ring.ids_of(ZARA))
     assert await world.values() == [b"", b"erased"]
     assert all(b"zara" not in lying for lying in await world.lying())
 
@@ -224,7 +225,7 @@ async def test_rotation_wraps_every_key_anew_and_opens_the_same(world: World):
     keys = UserKeys(world.inner, newer)
     assert await keys.rotate() == 2
     assert await keys.rotate() == 0
-    assert keys.wrapped_by() == {newer.newest: 2}
+    assert keys.ring.wrapped_by() == {newer.newest: 2}
     only = SealedLog(world.inner, UserKeys(world.inner, MasterKeys([bytes(range(32))])))
     assert [found.value for found in await only.read(INBOX.name, 0, 0)] == [WORDS, WORDS]
 
@@ -232,18 +233,18 @@ async def test_rotation_wraps_every_key_anew_and_opens_the_same(world: World):
 async def test_what_everyone_in_a_tenant_shares_has_a_key_of_the_tenants(world: World):
     shared, others = Owner("default", "*"), Owner("other", "*")
     await world.log.append([record(shared), record(others), record()])
-    assert {len(world.keys.ids_of(owner)) for owner in (shared, others, ZARA)} == {1}
-    await world.keys.destroy([*world.keys.ids_of(ZARA), *world.keys.ids_of(others)])
+    assert {len(world.keys.ring.ids_of(owner)) for owner in (shared, others, ZARA)} == {1}
+    await world.keys.destroy([*world.keys.ring.ids_of(ZARA), *world.keys.ring.ids_of(others)])
     assert await world.values() == [WORDS, b"", b""]
 
 
 async def test_so_many_keys_lie_unwrapped_and_all_are_opened_again(world: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(user_keys, "CACHED_CIPHERS", 3)
+    monkeypatch.setattr(key_ring, "CACHED_CIPHERS", 3)
     owners = [Owner("default", f"u{n}") for n in range(9)]
     for _ in range(2):
         await world.log.append([record(owner) for owner in owners])
         assert await world.values() == [WORDS] * len(await world.lying())
-        assert len(world.keys._ciphers) == 3
+        assert len(world.keys.ring._ciphers) == 3
 
 
 async def test_another_master_key_is_refused(world: World):
@@ -260,16 +261,16 @@ async def test_a_record_that_is_no_key_is_passed_over(world: World, value: bytes
     await world.inner.append([NewRecord(topic=KEYS.name, partition=0, key=b"87654321", value=value)])
     keys = UserKeys(world.inner, MASTERS)
     await keys.follow()
-    assert keys.ids_of(ZARA) == world.keys.ids_of(ZARA)
+    assert keys.ring.ids_of(ZARA) == world.keys.ring.ids_of(ZARA)
 
 
 async def test_the_installations_keys_differ_by_purpose_and_outlive_a_rotation(world: World):
     await world.keys.make([INSTALLATION])
-    shards = world.keys.derive("shards")
-    assert shards != world.keys.derive("receipts")
+    shards = world.keys.ring.derive("shards")
+    assert shards != world.keys.ring.derive("receipts")
     newer = UserKeys(world.inner, MasterKeys([bytes(range(32)), bytes(32)]))
     await newer.rotate()
-    assert newer.derive("shards") == shards
+    assert newer.ring.derive("shards") == shards
 
 
 async def test_who_stops_waiting_for_a_key_or_for_an_append_stops_nobody_else(
@@ -309,18 +310,18 @@ async def test_a_key_that_was_read_too_long_ago_seals_nothing(world: World):
     keys = UserKeys(world.inner, MASTERS, lease_seconds=0.05)
     other = SealedLog(world.inner, keys)
     await other.append([record()])
-    [former] = keys.ids_of(ZARA)
+    [former] = keys.ring.ids_of(ZARA)
     await world.keys.follow()
     await world.keys.renew(ZARA)
     await asyncio.sleep(0.06)
     await other.append([record()])
     assert sealed_record.key_id_of((await world.lying())[0]) == former
-    assert sealed_record.key_id_of((await world.lying())[1]) == world.keys.ids_of(ZARA)[-1] != former
+    assert sealed_record.key_id_of((await world.lying())[1]) == world.keys.ring.ids_of(ZARA)[-1] != former
 
 
 async def test_a_tombstone_is_said_again_once_its_segment_could_have_ended_and_no_more(world: World):
     await world.log.append([record()])
-    await world.keys.destroy(world.keys.ids_of(ZARA))
+    await world.keys.destroy(world.keys.ring.ids_of(ZARA))
     await world.keys.follow()
     [*_, last] = await world.inner.read(KEYS.name, 0, 0)
     await world.keys.let_compact(last.recorded_at + SEGMENT_TIME)
@@ -332,7 +333,7 @@ async def test_a_tombstone_is_said_again_once_its_segment_could_have_ended_and_n
 
 async def test_a_tombstone_whose_segment_has_ended_is_not_said_again(world: World):
     await world.log.append([record()])
-    await world.keys.destroy(world.keys.ids_of(ZARA))
+    await world.keys.destroy(world.keys.ring.ids_of(ZARA))
     await world.keys.follow()
     [*_, last] = await world.inner.read(KEYS.name, 0, 0)
     world.keys._fold(replace(last, recorded_at=last.recorded_at + SEGMENT_TIME + CLOCKS_DIFFER), [])

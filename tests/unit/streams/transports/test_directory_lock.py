@@ -22,7 +22,7 @@ import sys, time
 from pathlib import Path
 from streams.transports.sqlite.log import SqliteLog
 log = SqliteLog.open(Path(sys.argv[1]))
-log.write_note({"pid": __import__("os").getpid(), "url": "http://127.0.0.1:19390"})
+log.lock.write_note({"pid": __import__("os").getpid(), "url": "http://127.0.0.1:19390"})
 print("held", flush=True)
 time.sleep(600)
 """

@@ -161,7 +161,7 @@ async def test_only_a_topic_made_for_it_is_compacted(inbox: SqliteLog):
 
 async def test_a_follower_is_told_which_partitions_grew_once_their_records_are_durable(inbox: SqliteLog):
     told: asyncio.Queue[tuple[set[Place], bool]] = asyncio.Queue()
-    inbox.follow(lambda places, is_settled: told.put_nowait((set(places), is_settled)))
+    inbox.growth.follow(lambda places, is_settled: told.put_nowait((set(places), is_settled)))
     await asyncio.gather(inbox.append([record(b"x", partition=1)]), inbox.append([record(b"y"), record(b"z")]))
     assert await asyncio.wait_for(told.get(), 120) == ({(TOPIC, 0), (TOPIC, 1)}, False)
     assert inbox.end_now(TOPIC, 0) == 2
@@ -173,7 +173,7 @@ async def test_a_follower_is_told_which_partitions_grew_once_their_records_are_d
 
 async def test_a_follower_is_told_nothing_of_what_appends_nothing_or_after_it_has_ended(inbox: SqliteLog):
     told: list[Collection[Place]] = []
-    unfollow = inbox.follow(lambda places, _: told.append(places))
+    unfollow = inbox.growth.follow(lambda places, _: told.append(places))
     await inbox.commit_offsets("group", {(TOPIC, 0): 0})
     unfollow()
     await inbox.append([record(b"x")])

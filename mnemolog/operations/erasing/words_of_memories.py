@@ -161,7 +161,7 @@ class OverwrittenWords(WordsOfMemories):
 
     async def _records(self, owner: Owner, topic: str, partition: int) -> AsyncIterator[Record]:
         """Yield the records of an owner that say something."""
-        beginnings = [sealed_record.MARKER + key_id for key_id in self._sealing.keys.ids_of(owner)]
+        beginnings = [sealed_record.MARKER + key_id for key_id in self._sealing.keys.ring.ids_of(owner)]
         for offset in await offsets_of(self._inner, topic, partition, owner.key, beginnings):
             for record in await self._sealing.log.read(topic, partition, offset, 1):
                 if record.position.offset == offset and not record.is_erased:
@@ -195,7 +195,7 @@ class ResealedWords(WordsOfMemories):
                 in_clear, is_sealed = await self._said(owner, await self._words(owner, events))
             # Where an earlier key lives, a sealing was cut off. What it had replaced may lie under that key, superseded
             # by what was read here.
-            if not is_sealed and len(self._sealing.keys.ids_of(owner)) < 2:  # noqa: PLR2004 - there is no earlier one
+            if not is_sealed and len(self._sealing.keys.ring.ids_of(owner)) < 2:  # noqa: PLR2004 - there is no earlier one
                 return in_clear
             await self._seal_anew(owner, events)
 
@@ -267,10 +267,10 @@ class ResealedWords(WordsOfMemories):
         await self._replacements.follow()
         start, end = await self._inner.earliest(topic, partition), await self._inner.end(topic, partition)
         while start < end and (lying := await self._inner.read(topic, partition, start, RECORDS_AT_ONCE)):
-            own = frozenset(keys.ids_of(owner))
+            own = frozenset(keys.ring.ids_of(owner))
             for one in lying:
                 key_id = sealed_record.key_id_of(one.value)
-                if key_id is not None and keys.is_destroyed(key_id):
+                if key_id is not None and keys.ring.is_destroyed(key_id):
                     key_id = self._replacements.key_of(one.position)
                     if key_id is None:
                         continue

@@ -1,0 +1,212 @@
+"""Erasures of users from everything that this installation holds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from mnemolog.operations.erasing.erasure import ErasedBefore, NotErasedYet, NothingKnown
+from mnemolog.operations.erasing.receipts import Erasure, receipt_id_of
+from projections.state.evolve import events_of
+from projections.state.memory import ACTIVE
+from schemas.identity import GLOBAL_USER, derived_id
+from schemas.instant import instant
+from schemas.log import Position
+from schemas.messages.envelope import Envelope
+from schemas.messages.erasure import Cut, EraseUser, UserErased
+from schemas.messages.webhooks import WebhookRemoved
+from schemas.topics import DEAD_LETTERS, INBOX, INPUTS, KEYS, LEDGER, WEBHOOKS
+from streams.transports.sqlite.log import SqliteLog
+from streams.transports.sqlite.rewriting import clear_stale_bytes, offsets_of, overwrite
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mnemolog.operations.erasing.erasure import ErasureParts
+    from mnemolog.webhooks.registered import Webhooks
+    from schemas.identity import Owner
+
+log = logging.getLogger("mnemolog")
+
+
+class UserErasures:
+    """Erases users of this worker's partitions, and previews that."""
+
+    def __init__(self, parts: ErasureParts, webhooks: Webhooks) -> None:
+        self._parts = parts
+        self._webhooks = webhooks
+
+    async def preview(self, owner: Owner) -> dict[str, Any]:
+        """Return what an erasure would remove, and what would remain readable. Raises NotHeld, LogUnavailable."""
+        in_clear = await self._parts.remains.in_clear(owner)
+        state = self._parts.shards.folded_state(owner)
+        return {
+            "user": owner.user_id,
+            "events": self._parts.shards.of(owner).observations.count_of(owner),
+            "memories": len(state.memories),
+            "generations": len(self._parts.copies.generations.complete()),
+            "index": sum(memory.status == ACTIVE for memory in state.memories.values()),
+            "remains": self._parts.remains.listed(self._parts.clock.now(), in_clear),
+        }
+
+    async def erase(self, owner: Owner, command_id: str, *, force: bool = False) -> dict[str, Any]:
+        """Erase a user, and return the signed receipt; with `force` also one of whom nothing is known.
+
+        Raises NotHeld, NothingKnown, ErasureRunning, NotErasedYet, ErasedBefore, LogError.
+
+        From the cut on, new records are sealed with another key. What is accepted while this runs belongs to a new user
+        with the same id, and survives the erasure.
+        """
+        with self._parts.asked_for(owner):
+            return await self._erase(owner, command_id, force=force)
+
+    async def _erase(self, owner: Owner, command_id: str, *, force: bool) -> dict[str, Any]:
+        known = self._event(owner, command_id)  # a repeated request
+        receipt_id = receipt_id_of(owner, command_id)
+        if known is None:
+            if any(one.receipt_id == receipt_id for one in self._parts.receipts.kept()):
+                raise ErasedBefore(
+                    f"this erasure is complete (receipt {receipt_id}), and the user was erased again since: "
+                    "use a new Idempotency-Key"
+                )
+            if not force and not await self._is_known(owner):
+                raise NothingKnown(
+                    f"nothing is known of the user {owner.user_id!r}{self._since(owner)}, so nothing was erased "
+                    "and there is no receipt: look at the spelling, or erase with force (`--force`) what may still be "
+                    "on its way"
+                )
+            async with self._parts.lock_of(owner):
+                await self._decide(owner, command_id)
+            known = self._event(owner, command_id)
+        if known is None:
+            raise NotErasedYet("the erasure is accepted and not decided yet: ask again with the same Idempotency-Key")
+        generations = await self._delete_beside(owner, known)
+        await self._parts.index_sync.flush_user(owner)
+        listed = self._parts.receipts.find(receipt_id)
+        if listed is not None and listed.generations is not None:  # asked again: the same receipt
+            generations = listed.generations
+        partition = self._parts.shards.partition(owner)
+        receipt = {
+            "user": owner.user_id,
+            "events": known.observations,
+            "memories": known.memories,
+            "generations": generations,
+            "index": known.active,
+            "remains": self._parts.remains.listed(known.erased_at, await self._parts.remains.in_clear(owner)),
+            "receipt_id": receipt_id,
+            "erased_at": str(instant(known.erased_at)),
+            "keys": [key_id.hex() for key_id in known.key_ids],
+            "positions": [str(Position(cut.topic, partition, cut.before)) for cut in known.cut],
+        }
+        [signed] = self._parts.receipts.give(owner, [receipt])
+        if listed is None:
+            log.info("a user was erased: receipt %s", receipt_id)
+        return signed
+
+    def _since(self, owner: Owner) -> str:
+        """Return since when nothing is known of a user, where an erasure on the list says so."""
+        subject = self._parts.receipts.subject(owner)
+        erased = max((one for one in self._parts.receipts.kept() if one.subject == subject), key=_moment, default=None)
+        return "" if erased is None else f" since the erasure of {erased.erased_at} (receipt {erased.receipt_id})"
+
+    async def _is_known(self, owner: Owner) -> bool:
+        """Return whether anything of a user is there to erase; what was erased before is not.
+
+        Of who was never erased, a key or a record says that something was accepted, whatever became of it.
+        """
+        await self._parts.shards.come_to_end(owner)
+        partition = self._parts.shards.partition(owner)
+        for topic in INPUTS:  # what was accepted a moment ago counts
+            await self._parts.shards.up_to(topic.name, partition, await self._parts.inner.end(topic.name, partition))
+        shard, state = self._parts.shards.of(owner), self._parts.shards.folded_state(owner)
+        if shard.observations.count_of(owner) or state.memories:
+            return True
+        items = [decision.item_type for _, decision in shard.ledger.decisions(owner)]
+        if items:
+            return any(one != EraseUser.__name__ for one in items)
+        return self._parts.sealing.keys.ring.has_key(owner) or await self._has_records(owner)
+
+    async def _has_records(self, owner: Owner) -> bool:
+        """Return whether the log has records of a user in clear."""
+        partition = self._parts.shards.partition(owner)
+        if not isinstance(self._parts.inner, SqliteLog):
+            return bool(await self._parts.remains.topics_in_clear(owner))
+        for topic in (*INPUTS, DEAD_LETTERS):
+            if await offsets_of(self._parts.inner, topic.name, partition, owner.key, ()):
+                return True
+        return False
+
+    async def _decide(self, owner: Owner, command_id: str) -> None:
+        async with self._parts.gate.erasing(owner):
+            keys = self._parts.sealing.keys
+            await keys.follow()  # another worker may have created the first
+            key_ids = keys.ring.ids_of(owner)
+            if self._parts.settings.encrypts and key_ids:
+                key_ids = await keys.renew(owner)
+                await asyncio.sleep(keys.arrival_seconds)  # until nothing arrives any more that lies under an old key
+            await self._parts.sealing.log.settle(owner)
+            item = EraseUser(
+                envelope=await self._parts.commands.envelope(owner, command_id),
+                cut=await self._cut(owner),
+                key_ids=list(key_ids),
+                observations=self._parts.shards.of(owner).observations.count_of(owner),
+            )
+            await self._parts.commands.submit(item)
+
+    def _event(self, owner: Owner, command_id: str) -> UserErased | None:
+        """Return the event that a command led to; None if it is not decided yet."""
+        decisions = self._parts.shards.of(owner).ledger.decided(owner, command_id)
+        events = (event for decision in decisions for event in events_of(decision))
+        return next((event for event in events if isinstance(event, UserErased)), None)
+
+    async def _cut(self, owner: Owner) -> list[Cut]:
+        partition = self._parts.shards.partition(owner)
+        topics = [*(topic.name for topic in INPUTS), DEAD_LETTERS.name]
+        return [Cut(topic=topic, before=await self._parts.inner.end(topic, partition)) for topic in topics]
+
+    async def _delete_beside(self, owner: Owner, event: UserErased) -> int:
+        """Delete what is stored outside the active shards; return how many generations no longer have the user."""
+        generations = await self._parts.copies.delete(owner)
+        await self._remove_webhooks(owner, event.erased_at)
+        if isinstance(self._parts.inner, SqliteLog):
+            partition = self._parts.shards.partition(owner)
+            # The item and the decision of the erasure itself stay: whoever folds the log again needs them.
+            [(offset, decision)] = [
+                one
+                for one in self._parts.shards.of(owner).ledger.decisions(owner)
+                if one[1].item_type == EraseUser.__name__
+            ]
+            own = [(INBOX.name, decision.item_offset), (LEDGER.name, offset)]
+            for topic, before in [*((cut.topic, cut.before) for cut in event.cut), *own]:
+                await overwrite(self._parts.inner, topic, partition, owner.key, before)
+            await self._parts.inner.compact(KEYS.name)
+            # A gap may hold a copy of the wrapped key, or of an unencrypted record.
+            await clear_stale_bytes(self._parts.inner)
+        if (replacements := self._parts.sealing.log.replacements) is not None:
+            await replacements.trim(lambda *_: False)
+        await self._parts.shards.of(owner).clear_deleted()
+        return generations
+
+    async def _remove_webhooks(self, owner: Owner, erased_at: datetime) -> None:
+        """Remove the webhooks about a user: they name the user. Those registered since the erasure stay."""
+        await self._webhooks.follow()
+        mine = [
+            one
+            for one in self._webhooks.of(owner.tenant)
+            if one.user_id == owner.user_id and one.message.envelope.occurred_at <= erased_at
+        ]
+        if mine and isinstance(self._parts.inner, SqliteLog):
+            await overwrite(self._parts.inner, WEBHOOKS.name, 0, owner.key, max(one.offset for one in mine) + 1)
+        for one in mine:
+            envelope = Envelope(
+                event_id=derived_id("webhook-erased", one.webhook_id),
+                tenant=owner.tenant,
+                user_id=GLOBAL_USER,
+                occurred_at=erased_at,
+            )
+            await self._webhooks.remove(WebhookRemoved(envelope=envelope, webhook_id=one.webhook_id))
+
+
+def _moment(erasure: Erasure) -> datetime:
+    return erasure.moment

@@ -1,0 +1,67 @@
+"""The erasure gate: which users are being erased, and which of their words are gone."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from projections.state.evolve import is_cut_off
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from projections.partitions.shards import Shards
+    from schemas.identity import Owner
+    from schemas.log import Position
+    from streams.extraction.protocol import Piece
+
+
+class Erased(Exception):
+    """Words of a window were erased meanwhile."""
+
+
+class ErasureRunning(Exception):
+    """The user is being erased already."""
+
+
+class ErasureGate:
+    """Closed for a user who is being erased: no answer to the user's words passes until the erasure has ended."""
+
+    def __init__(self, shards: Shards) -> None:
+        self._shards = shards
+        self._erasing: dict[Owner, asyncio.Event] = {}
+
+    @asynccontextmanager
+    async def erasing(self, owner: Owner) -> AsyncIterator[None]:
+        """Hold back the answers to a user's windows until the block has ended.
+
+        What was asked before is answered meanwhile; after the block, an answer to erased words is dropped. What else
+        was asked with them, and outlives the erasure, is asked again without them.
+        """
+        if owner in self._erasing:
+            raise ErasureRunning(f"{owner.key.decode()!r} is being erased already: wait for it")
+        self._erasing[owner] = over = asyncio.Event()
+        try:
+            yield
+        finally:
+            del self._erasing[owner]
+            over.set()
+
+    async def wait(self, owner: Owner) -> None:
+        """Wait until no erasure of a user is under way."""
+        while (erasing := self._erasing.get(owner)) is not None:
+            await erasing.wait()
+
+    def passes(self, owner: Owner, pieces: Sequence[Piece]) -> bool:
+        """Return whether an answer to these pieces may be appended now: none is erased, and no erasure is under way."""
+        return owner not in self._erasing and len(self.surviving(owner, pieces)) == len(pieces)
+
+    def was_erased(self, owner: Owner, event_id: str, position: Position) -> bool:
+        """Return whether an observation is gone: with its user, or with a memory."""
+        state, ledger = self._shards.state(owner), self._shards.of(owner).ledger
+        return is_cut_off(state, position.topic, position.offset) or ledger.is_erased(owner, event_id)
+
+    def surviving(self, owner: Owner, pieces: Sequence[Piece]) -> list[Piece]:
+        """Return those of the pieces that were not erased."""
+        return [p for p in pieces if p.position is None or not self.was_erased(owner, p.event_id, p.position)]
