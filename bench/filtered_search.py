@@ -90,6 +90,7 @@ class Searcher:
     def __init__(self, shards: Shards, queries: Queries, embedder: OneVector, owner: Owner) -> None:
         """Take what is asked, and whom."""
         self._shards, self._queries, self._embedder, self._owner = shards, queries, embedder, owner
+        self._held = shards.resolve(owner)
 
     async def seconds(self, condition: dict[str, Any] | None, seed: int) -> float:
         """Return the processor time of the searches of a seed."""
@@ -101,7 +102,7 @@ class Searcher:
             self._embedder.vector, query = unit(chance, 1)[0], words(chance, 8)
             self._recall(int(chance.integers(MEMORIES)))
             began = time.process_time()
-            found = await self._queries.search(self._owner, Question(text=query, filters=filters), now=NOW)
+            found = await self._queries.search(self._held, Question(text=query, filters=filters), now=NOW)
             spent += time.process_time() - began
             assert len(found.found) == 5
         return spent / SEARCHES
@@ -148,7 +149,7 @@ async def measure(folder: Path) -> dict[str, object]:
     shards.subscribe(index_sync)
     for topic in TOPICS:
         await log.create_topic(topic.name, 1)
-    await shards.hold(0)
+    await shards.takeover.hold(0)
     searcher = Searcher(shards, Queries(shards, index_sync, embedder), embedder, owner)
     fill(shards, owner, unit(chance, MEMORIES), chance, varied)
     first: dict[str, float] = {}

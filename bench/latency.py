@@ -338,9 +338,9 @@ class Promised:
         self._shards = Shards(active_folder(self._settings.data_dir), self._log, partitions)
         self._index_sync = IndexSync(components.index_maker(self._settings), ShardIndexSource(self._shards))
         self._shards.subscribe(self._index_sync)
-        self._shards.assign(range(partitions))
+        self._shards.takeover.assign(range(partitions))
         for partition in range(partitions):
-            await self._shards.hold(partition)
+            await self._shards.takeover.hold(partition)
 
     async def close(self) -> None:
         """Close what `open` opened, and what was asked."""
@@ -371,7 +371,7 @@ class Promised:
         decision = decide(self._shards.state(owner), answer, place, vectors, self._parameters)
         [inbox] = answer_records(partition, [answer])
         value = codec.encode_cached(decision)
-        ledger = decision_record(*self._shards.ledger_of(owner), owner, decision, value, None)
+        ledger = decision_record(self._shards.resolve(owner), decision, value, None)
         for one in (ended, *await self._log.append([inbox, ledger])):
             await self._shards.up_to(one.position.topic, one.position.partition, one.position.offset + 1)
         await self._index_sync.try_flush()

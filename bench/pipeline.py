@@ -32,7 +32,7 @@ from mnemolog.server import tune_process
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 from projections.embedding.builtin import BuiltinEmbedder
-from projections.partitions.generation import ignore_changes, open_shard
+from projections.partitions.generation import Generation
 from schemas import codec
 from schemas.inputs.input_events import parse_event
 from schemas.log import NewRecord
@@ -219,7 +219,7 @@ async def least(said: Sequence[str], embedder: Embedder) -> tuple[float, float]:
         log = SqliteLog.open(Path(folder, "log"))
         for topic in (*(topic.name for topic in INPUTS), INBOX.name, LEDGER.name, DEAD_LETTERS.name, GLOBALS.name):
             await log.create_topic(topic, 1 if topic == GLOBALS.name else PARTITIONS)
-        shard = open_shard(Path(folder), log, partition, PARTITIONS, ignore_changes)
+        shard = Generation(Path(folder), log, PARTITIONS).open(partition)
         made = {topic: [codec.decode(record.value) for record in records] for topic, records in found.items()}
         assert min(map(len, made.values())) >= len(said), {topic: len(each) for topic, each in made.items()}
         began = time.process_time()

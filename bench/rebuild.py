@@ -27,6 +27,7 @@ from bench.rounds import Rounds, processor_seconds
 from mnemolog.server import tune_process
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
+from projections.partitions.catch_up import CatchUp
 from projections.shard.shard import BULK_RECORDS, Shard
 from projections.state.evolve import events_of
 from schemas import codec
@@ -63,7 +64,7 @@ async def rebuilding(log: SqliteLog, path: Path) -> float:
     """Return how many decisions a second are folded into a new shard."""
     shard = Shard(path, log, 0, lambda _owner, _ids: None)
     began = time.perf_counter()
-    await shard.catch_up_in_thread(lambda _: None)
+    await CatchUp(shard, lambda _: None).run_in_thread()
     seconds = time.perf_counter() - began
     assert shard.ledger.count() == DECISIONS
     shard.close()

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from projections.embedding.embedder import Vectors
+    from projections.partitions.held import Held
     from schemas.messages.decision import Decision
     from schemas.messages.events import MemoryFormed
 
@@ -119,11 +120,11 @@ def fill(shards: Shards, owner: Owner, vectors: Vectors, chance: np.random.Gener
         )
 
 
-async def searching(queries: Queries, embedder: OneVector, owner: Owner, chance: np.random.Generator) -> float:
+async def searching(queries: Queries, embedder: OneVector, held: Held, chance: np.random.Generator) -> float:
     """Return the seconds of one search."""
     embedder.vector, query = unit(chance, 1)[0], words(chance, 8)
     began = time.perf_counter()
-    found = await queries.search(owner, Question(text=query, filters=FILTERS), now=NOW)
+    found = await queries.search(held, Question(text=query, filters=FILTERS), now=NOW)
     seconds = time.perf_counter() - began
     assert len(found.found) == 5
     return seconds
@@ -146,22 +147,22 @@ async def measure(size: int, folder: Path) -> dict[str, object]:
     shards.subscribe(index_sync)
     for topic in TOPICS:
         await log.create_topic(topic.name, 1)
-    await shards.hold(0)
+    await shards.takeover.hold(0)
     queries = Queries(shards, index_sync, embedder)
     users = [Owner("default", f"u{number}") for number in range(OTHERS + 1)]
     matrix = unit(chance, size)
     fill(shards, users[0], matrix, chance)
-    first = await searching(queries, embedder, users[0], chance)
+    first = await searching(queries, embedder, shards.resolve(users[0]), chance)
     times: dict[str, list[float]] = {"alone": [], "beside_others": [], "others": [], "product": []}
     for _ in range(SEARCHES):
-        times["alone"].append(await searching(queries, embedder, users[0], chance))
+        times["alone"].append(await searching(queries, embedder, shards.resolve(users[0]), chance))
         times["product"].append(product(matrix, chance))
     for owner in users[1:]:
         fill(shards, owner, unit(chance, size), chance)
-        await searching(queries, embedder, owner, chance)
+        await searching(queries, embedder, shards.resolve(owner), chance)
     for number in range(SEARCHES):
-        times["others"].append(await searching(queries, embedder, users[1 + number % OTHERS], chance))
-        times["beside_others"].append(await searching(queries, embedder, users[0], chance))
+        times["others"].append(await searching(queries, embedder, shards.resolve(users[1 + number % OTHERS]), chance))
+        times["beside_others"].append(await searching(queries, embedder, shards.resolve(users[0]), chance))
         times["product"].append(product(matrix, chance))
     shards.close()
     log.close()

@@ -105,7 +105,7 @@ class Lender:
     def __init__(self, folder: Path) -> None:
         log = SqliteLog.open(folder / "lenders-log")  # the other one is locked
         self.shards = Shards(folder / "shards", log, 1)
-        self.shards.assign([])
+        self.shards.takeover.assign([])
         self.settings = from_environment({}, data_dir=folder)
         self.metrics = Metrics()
         self.deadlines = RequestDeadlines()
@@ -142,11 +142,11 @@ async def copying(folder: Path, log: SqliteLog, port: int) -> float:
     process.start()
     shards = Shards(folder / "copied", log, 1)
     peers = Peers(shards, dict, lambda: [url], "http://taker.invalid")
-    shards.receiver = ShardReceiver(log, PeerShardSource(peers, 60), worth=0)
+    shards.takeover.receiver = ShardReceiver(log, PeerShardSource(peers, 60), worth=0)
     try:
         assert await PeerShardSource(peers, 60).offers(0)  # it is started
         began = time.perf_counter()
-        await shards.hold(0)
+        await shards.takeover.hold(0)
         assert len(shards.state(Owner("default", "u0")).memories) == MEMORIES_OF_A_USER
         return time.perf_counter() - began
     finally:
@@ -174,15 +174,15 @@ async def measure(
     decoded_in = processor_seconds() - began_at
     shards = Shards(folder / "shards", log, partitions)
     began, began_at = time.perf_counter(), processor_seconds()
-    await asyncio.gather(*map(shards.hold, range(partitions)))
+    await asyncio.gather(*map(shards.takeover.hold, range(partitions)))
     assert len(shards.state(Owner("default", "u0")).memories) == MEMORIES_OF_A_USER
     seconds, folded_in = time.perf_counter() - began, processor_seconds() - began_at
     at_best = CORES * decoded_in / folded_in
     compared = (before + await decoding(log)) / 2
     began = time.perf_counter()
     for partition in range(partitions):
-        shards.release(partition)
-    await asyncio.gather(*map(shards.hold, range(partitions)))
+        shards.assignment.release(partition)
+    await asyncio.gather(*map(shards.takeover.hold, range(partitions)))
     again = time.perf_counter() - began
     shards.close()
     copied = None if copy_at is None else await copying(folder, log, copy_at)

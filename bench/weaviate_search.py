@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from weaviate.collections.collection import CollectionAsync
 
     from projections.index.protocol import IndexEntry
+    from projections.partitions.held import Held
 
     Times: TypeAlias = dict[str, list[float]]
 
@@ -122,11 +123,11 @@ def as_object(entry: IndexEntry) -> DataObject[Any, None]:
     return DataObject(properties=properties, vector=entry.vector.tolist())
 
 
-async def through(queries: Queries, embedder: OneVector, owner: Owner, chance: np.random.Generator) -> float:
+async def through(queries: Queries, embedder: OneVector, held: Held, chance: np.random.Generator) -> float:
     """Return the seconds of one search through mnemolog."""
     embedder.vector, query = unit(chance, 1)[0], words(chance, 8)
     began = time.perf_counter()
-    found = await queries.search(owner, Question(text=query, filters=FILTERS), now=NOW)
+    found = await queries.search(held, Question(text=query, filters=FILTERS), now=NOW)
     seconds = time.perf_counter() - began
     assert len(found.found) == 5
     return seconds
@@ -141,7 +142,7 @@ async def measure(folder: Path, address: WeaviateAddress) -> dict[str, object]:
     shards.subscribe(index_sync)
     for topic in TOPICS:
         await log.create_topic(topic.name, 1)
-    await shards.hold(0)
+    await shards.takeover.hold(0)
     queries = Queries(shards, index_sync, embedder)
     users = {size: Owner("default", f"u{size}") for size in SIZES}
     for size, owner in users.items():
@@ -156,7 +157,7 @@ async def measure(folder: Path, address: WeaviateAddress) -> dict[str, object]:
     client = weaviate.use_async_with_local(port=address.http, grpc_port=address.grpc, skip_init_checks=True)
     await client.connect()
     ours = await bare_collection(client)
-    for owner in shards.owners():
+    for owner in shards.users.owners():
         entries = ShardIndexSource(shards).entries(owner)
         for start in range(0, len(entries), 500):
             assert not (await ours.data.insert_many([as_object(e) for e in entries[start : start + 500]])).has_errors
@@ -166,7 +167,7 @@ async def measure(folder: Path, address: WeaviateAddress) -> dict[str, object]:
         for size, owner in users.items():
             times: Times = {"mnemolog": [], "bare": []}
             for _ in range(WARM + SEARCHES):
-                times["mnemolog"].append(await through(queries, embedder, owner, chance))
+                times["mnemolog"].append(await through(queries, embedder, shards.resolve(owner), chance))
                 times["bare"].append(await bare(ours, owner, chance))
             rounds[size].append({name: seconds[WARM:] for name, seconds in times.items()})
     for size, each in rounds.items():

@@ -109,7 +109,7 @@ async def _publish(worker: Worker, messages: Sequence[Observation], console: Con
 async def _show_memories(worker: Worker, messages: Sequence[Observation], console: Console) -> None:
     console.rule("2. Remembered, and from which words")
     words = {m.envelope.event_id: text_of(m) for m in messages}
-    memories = [(o, m) for o in worker.shards.owners() for m in worker.shards.state(o).memories.values()]
+    memories = [(o, m) for o in worker.shards.users.owners() for m in worker.shards.state(o).memories.values()]
     table = Table("user", "memory", "from the words", "importance")
     shown: Counter[Owner] = Counter()
     for owner, memory in memories:
@@ -131,7 +131,7 @@ async def _show_memories(worker: Worker, messages: Sequence[Observation], consol
 
 async def _decay(worker: Worker, console: Console) -> None:
     console.rule(f"3. {DAYS} days pass: decay is an event")
-    before = {m.memory_id: m for o in worker.shards.owners() for m in worker.shards.state(o).memories.values()}
+    before = {m.memory_id: m for o in worker.shards.users.owners() for m in worker.shards.state(o).memories.values()}
     decayed = expired = 0
     with _bar(console) as bar:
         passing = bar.add_task("days", total=DAYS)
@@ -142,7 +142,7 @@ async def _decay(worker: Worker, console: Console) -> None:
             decayed, expired = decayed + answer.decayed, expired + answer.expired
             bar.advance(passing)
     console.print(f"{decayed} events lowered an importance, {expired} short-term memories expired. Some of them:")
-    now = [(o, m) for o in worker.shards.owners() for m in worker.shards.state(o).memories.values()]
+    now = [(o, m) for o in worker.shards.users.owners() for m in worker.shards.state(o).memories.values()]
     faded = sorted(now, key=lambda x: x[1].importance - before[x[1].memory_id].importance)
     table = Table("user", "memory", "importance then", f"after {DAYS} days")
     gone = [x for x in now if x[1].status == "expired"]
@@ -158,9 +158,9 @@ async def _ask(worker: Worker, console: Console) -> None:
     file = resources.files("mnemolog.sample") / "questions.json"
     questions: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))
     for question in questions:
-        owner = Owner("default", question["user"])
+        held = worker.shards.resolve(Owner("default", question["user"]))
         asked = Question(text=question["query"], filters=Filters(agent_id=question.get("agent")), limit=3)
-        hits = (await worker.queries.search(owner, asked, now=START)).found
+        hits = (await worker.queries.search(held, asked, now=START)).found
         console.print(f"[bold]{question['query']}[/bold]")
         for hit in hits:
             console.print(f"  {hit.ranked.score:.2f}  {hit.memory.content}")

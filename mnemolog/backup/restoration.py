@@ -25,7 +25,8 @@ from mnemolog.log.sealing import SHARDS, read_user_keys
 from mnemolog.operations.erasing.receipts import LIST_FILE
 from projections.durable_files import replace_file, sync_folder
 from projections.encrypted_files import unlock
-from projections.partitions.generation import ignore_changes, open_globals, open_shard
+from projections.partitions.catch_up import CatchUp
+from projections.partitions.generation import Generation
 from projections.shard.snapshot import ReadSnapshot
 from projections.state.digest import combined
 from schemas.instant import instant
@@ -246,18 +247,15 @@ async def _fold(
     unlock(settings.data_dir, keys.ring.derive(SHARDS))
     replacements = None if settings.is_embedded else Replacements(log, keys)
     sealed = SealedLog(log, keys, seals=False, replacements=replacements)
-    generation = building / "shards" / "1"
-    generation.mkdir(FOLDER_MODE, parents=True)
+    folder = building / "shards" / "1"
+    folder.mkdir(FOLDER_MODE, parents=True)
     count = manifest.topics[LEDGER.name].partitions
+    generation = Generation(folder, sealed, count)
     parts = []
     for number in range(-1, count):
-        shard = (
-            open_globals(generation, sealed, ignore_changes)
-            if number < 0
-            else open_shard(generation, sealed, number, count, ignore_changes)
-        )
+        shard = generation.open_globals() if number < 0 else generation.open(number)
         try:
-            await shard.catch_up_in_thread(progress)
+            await CatchUp(shard, progress).run_in_thread()
             with ExitStack() as opened:
                 snapshot = ReadSnapshot(shard.committed_file())
                 opened.callback(snapshot.close)

@@ -118,7 +118,7 @@ class Peers:
 
     def owner(self, partition: int) -> str | None:
         """Return the URL of the worker that has a partition, None for this one. Raises NotHeld while none holds it."""
-        if partition in self._shards.held():
+        if partition in self._shards.assignment.shards:
             return None
         url = self._owners().get(partition, self._own).rstrip("/")
         if url == self._own:

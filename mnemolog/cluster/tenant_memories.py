@@ -116,7 +116,7 @@ class TenantMemories:
 
         Raises ShardUnavailable where one cannot be written, and has something of the tenant that is not committed.
         """
-        self._shards.require_whole(tenant)
+        self._shards.users.require_whole(tenant)
         answers_for_globals = self._shards.counts(Owner(tenant, GLOBAL_USER))
         shards = self._shards.all() if answers_for_globals else self._shards.all()[:-1]
         loop = asyncio.get_running_loop()

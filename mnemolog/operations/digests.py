@@ -20,7 +20,7 @@ class Digests:
 
     async def read_local(self) -> dict[str, str]:
         """Return the digests over the users of this worker, by projection."""
-        return await self._shards.digests()
+        return await self._shards.users.digests()
 
     async def read(self) -> dict[str, str]:
         """Return the digests over all users, by projection. Raises PeerUnavailable."""

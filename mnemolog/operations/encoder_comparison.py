@@ -69,7 +69,7 @@ async def ask(
     for place, question in questions.items():
         begin = time.monotonic()
         asked = Question(text=question.query, limit=max(_DEPTHS))
-        pool = await search.pool(question.owner, asked, await search.views(question.query), now=now)
+        pool = await search.pool(shards.resolve(question.owner), asked, await search.views(question.query), now=now)
         best = [found.memory for found in pool.best(max(_DEPTHS))]
         names = [{memory.memory_id, *memory.source_ids} for memory in best]
         five, ten = (len(question.expected & set[str]().union(*names[:k])) / len(question.expected) for k in _DEPTHS)

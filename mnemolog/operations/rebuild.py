@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from mnemolog.operations.generations import Generations
 from projections.encrypted_files import sqlite3
+from projections.partitions.catch_up import CatchUp
 from projections.shard.snapshot import ReadSnapshot
 from projections.state.digest import combined
 
@@ -161,14 +162,14 @@ class Rebuilder:
                 self._check_wanted()
                 log.info("generation %s is being built", plan.generation)
                 if plan.what == "index" or plan.generation == self.generations.active:
-                    before = after = await self._shards.digests(self._check_wanted)
+                    before = after = await self._shards.users.digests(self._check_wanted)
                 else:
                     before, after = await self._build_shards(plan.generation)
                     log.info("generation %s is verified", plan.generation)
                 if plan.encoder and self.reembedder is not None:
                     await self._build_encoded(plan, self.reembedder)
                 elif plan.what != "shards":
-                    await self._index_sync.build(plan.generation, self._shards.owners(), self._check_wanted)
+                    await self._index_sync.build(plan.generation, self._shards.users.owners(), self._check_wanted)
                 self._check_wanted()
                 log.info("generation %s is built", plan.generation)
             except BaseException:
@@ -240,7 +241,7 @@ class Rebuilder:
 
     async def _build_encoded(self, plan: RebuildPlan, reembedder: Reembedder) -> None:
         encoding = await reembedder.prepare(plan.encoder, self._check_wanted)
-        await self._index_sync.build(plan.generation, self._shards.owners(), self._check_wanted, encoding)
+        await self._index_sync.build(plan.generation, self._shards.users.owners(), self._check_wanted, encoding)
         await reembedder.refresh(self._check_wanted)
 
     async def _build_shards(self, generation: int) -> tuple[dict[str, str], dict[str, str]]:
@@ -252,11 +253,11 @@ class Rebuilder:
         )
         for shard in built.shards:
             async with shard.folding:  # an erasure may fold it meanwhile
-                if not await shard.follows_log():
+                if not await self._shards.takeover.comparison.follows_log(shard):
                     shard.start_over()
-        await self._shards.fold_processes.fold_all(built.shards, self._advance)
+        await self._shards.takeover.fold_processes.fold_all(built.shards, self._advance)
         for shard in (*built.shards, *built.shards):  # twice, so that little is left to fold while all is paused
-            await shard.catch_up_in_thread(self._advance)
+            await CatchUp(shard, self._advance).run_in_thread()
         for shard in built.held.values():
             await self._take_turn_vectors_over(self._shards.at(shard.partition), shard)
         before, after = [], []
@@ -295,7 +296,7 @@ class Rebuilder:
         if built is None or built.generation != plan.generation:
             raise RebuildInterrupted(f"generation {plan.generation} is not built here any more: rebuild again")
         for shard in built.shards:
-            await shard.catch_up_in_thread(lambda _: self._check_wanted())  # so that the pause is short
+            await CatchUp(shard, lambda _: self._check_wanted()).run_in_thread()  # so that the pause is short
         async with self._pause_folding(built):
             self._check_wanted()
             before = self.generations.active

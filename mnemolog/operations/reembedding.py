@@ -250,7 +250,7 @@ class Reembedder:
         if encoding is not None:
             self._retired.append(encoding)
         # What was written meanwhile has the other encoder's vectors.
-        self._mark_dirty({o: list(self._shards.state(o).memories) for o in self._shards.owners()})
+        self._mark_dirty({o: list(self._shards.state(o).memories) for o in self._shards.users.owners()})
 
     def drop_prepared(self) -> None:
         """Close what was prepared and does not serve; its file stays."""

@@ -68,4 +68,4 @@ class VectorSpaces:
 
     def total(self) -> int:
         """Return how many of the first thousand users' memories cannot be compared. Raises as `foreign`."""
-        return sum(self.foreign(owner) for owner in list(self._shards.owners())[:MOST_USERS])
+        return sum(self.foreign(owner) for owner in list(self._shards.users.owners())[:MOST_USERS])

@@ -115,7 +115,7 @@ class Publisher:
 
         Raises Conflict, and then nothing was appended; LogUnavailable.
         """
-        _, partitions = self._locate(messages)
+        partitions = self._partitions(messages)
         with self._priority(len(messages)):
             async with self._exclusive(partitions):
                 unnamed: frozenset[int] = frozenset()
@@ -123,22 +123,22 @@ class Publisher:
                     await self._fold_own(messages[0].envelope.owner)
                     messages = self._utterances.named(messages, conversation)
                     unnamed = conversation.unnamed
-                names, _ = self._locate(messages)
+                names = _names(messages)
                 accepted = self._accepted(names, partitions)
                 new = _select_new(messages, names, accepted, unnamed)
                 return await self._append(messages, names, partitions, accepted, new)
 
     async def check(self, messages: Sequence[Observation]) -> None:
         """Raise Conflict if these events would be refused now."""
-        names, partitions = self._locate(messages)
+        names, partitions = _names(messages), self._partitions(messages)
         async with self._exclusive(partitions):
             _select_new(messages, names, self._accepted(names, partitions))
 
-    def _locate(self, messages: Sequence[Observation]) -> tuple[list[EventName], list[int]]:
-        """Return the name and the partition of each event."""
+    def _partitions(self, messages: Sequence[Observation]) -> list[int]:
+        """Return the partition of each event."""
         owners = [message.envelope.owner for message in messages]
-        names = [(owner, message.envelope.event_id) for owner, message in zip(owners, messages, strict=True)]
-        return names, [self._shards.partition(owner) for owner in owners]
+        partitions = {owner: self._shards.partition(owner) for owner in dict.fromkeys(owners)}
+        return [partitions[owner] for owner in owners]
 
     @asynccontextmanager
     async def _exclusive(self, partitions: Iterable[int]) -> AsyncIterator[None]:
@@ -206,6 +206,10 @@ class Publisher:
         bridged = self._unfolded.bridges(topic, partition, shard.offset(topic), end)
         if shard.writes.trouble is not None or not bridged:
             await self._shards.up_to(topic, partition, end)
+
+
+def _names(messages: Sequence[Observation]) -> list[EventName]:
+    return [(message.envelope.owner, message.envelope.event_id) for message in messages]
 
 
 def _select_new(

@@ -74,10 +74,11 @@ class PublishRouter:
         """
         by = callers_key()
         events = [event if event.envelope.by == by else _sent_with(by, event) for event in events]
+        owners = dict.fromkeys(event.envelope.owner for event in events)
+        urls = {owner: self._peers.owner(self._shards.partition(owner)) for owner in owners}
         places_by_url: dict[str | None, list[int]] = {}
         for place, event in enumerate(events):
-            url = self._peers.owner(self._shards.partition(event.envelope.owner))
-            places_by_url.setdefault(url, []).append(place)
+            places_by_url.setdefault(urls[event.envelope.owner], []).append(place)
         if len(places_by_url) > 1:  # no worker may append before all have found that they can
             await asyncio.gather(*(self._check_at(url, events, places) for url, places in places_by_url.items()))
         publishing = [

@@ -19,6 +19,7 @@ from schemas.topics import DEAD_LETTERS, INPUTS, Topic
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from projections.partitions.held import Held
     from projections.partitions.shards import Shards
     from projections.shard.observation_lookup import Seen
     from schemas.identity import Owner
@@ -93,10 +94,10 @@ class EventStates:
         If some agents are given, events not said to one of them are left out. A caller that looks often has redactions
         counted, and reasons read from the words, only for events in a final state.
         """
-        partition = self._shards.partition(owner)
+        held = self._shards.resolve(owner)
         for topic in INPUTS:
-            await self._fold(topic, partition)
-        observations = self._shards.of(owner).observations
+            await self._fold(topic, held.partition)
+        observations = held.shard.observations
         accepted = observations.seen(owner, event_ids)
         if agents is not None:
             theirs = observations.of_agents(owner, accepted, agents)
@@ -104,8 +105,8 @@ class EventStates:
         progresses = {event_id: observations.progress(owner, row) for event_id, row in accepted.items()}
         undecided = [event_id for event_id, progress in progresses.items() if progress.state in UNDECIDED]
         if undecided:  # a dead letter says that an extraction was given up, another one that it was sent back
-            await self._fold(DEAD_LETTERS, partition)
-            observations = self._shards.of(owner).observations  # a rebuild may have switched to another shard
+            await self._fold(DEAD_LETTERS, held.partition)
+            observations = held.shard.observations  # a rebuild may have switched to another shard
             progresses |= {event_id: observations.progress(owner, accepted[event_id]) for event_id in undecided}
         states: dict[str, dict[str, Any]] = {}
         for event_id, progress in progresses.items():
@@ -116,7 +117,7 @@ class EventStates:
                 state, reason = "nothing", "MEMORIZE is off"
             is_told = with_redactions or state in FINAL
             if reason == NOT_WORTH_REMEMBERING and is_told:
-                reason = self._why_nothing(owner, event_id)
+                reason = self._why_nothing(held, event_id)
             states[event_id] = {
                 "event_id": event_id,
                 "state": state,
@@ -126,19 +127,17 @@ class EventStates:
                 "decisions": list(progress.decisions),
                 "provisional": progress.is_provisional,
                 "reextractable": progress.is_reextractable,
-                "redacted": self._redacted(owner, accepted[event_id]) if is_told else {},
+                "redacted": self._redacted(held, accepted[event_id]) if is_told else {},
                 "position": str(accepted[event_id].position),
             }
         if agents is None:  # it is not known to whom the others were said
             without = [event_id for event_id in event_ids if event_id not in states]
-            states |= self._without_record(owner, without, with_erased=with_erased)
+            states |= self._without_record(held, without, with_erased=with_erased)
         return states
 
-    def _without_record(
-        self, owner: Owner, event_ids: Sequence[str], *, with_erased: bool
-    ) -> dict[str, dict[str, Any]]:
+    def _without_record(self, held: Held, event_ids: Sequence[str], *, with_erased: bool) -> dict[str, dict[str, Any]]:
         """Return the states of events that are no observations: dead letters, and what was erased with a memory."""
-        shard = self._shards.of(owner)
+        shard, owner = held.shard, held.owner
         ended: dict[str, dict[str, Any]] = {}
         for event_id in event_ids:
             if (reason := shard.observations.dead(owner, event_id)) is not None:
@@ -200,10 +199,11 @@ class EventStates:
                     final[owner, event_id] = state
         return final
 
-    def _why_nothing(self, owner: Owner, event_id: str) -> str:
+    def _why_nothing(self, held: Held, event_id: str) -> str:
         """Return why nothing of an event is worth remembering, as far as its words tell."""
-        found = self._shards.of(owner).observations.turn(owner, event_id)
-        if not self._is_kept(owner, event_id):
+        turns = held.shard.turns
+        found, kept = turns.turn(held.owner, event_id), turns.kept(held.owner, event_id)
+        if found is not None and (kept is None or kept.message.content != found.message.content):
             return NOT_TO_KEEP
         if found is None or found.message.role != "user":
             return NOT_WORTH_REMEMBERING
@@ -214,20 +214,14 @@ class EventStates:
             return SHOWN
         return NOT_WORTH_REMEMBERING if is_in_its_languages(said) else NOT_READ
 
-    def _is_kept(self, owner: Owner, event_id: str) -> bool:
-        """Return whether the user lets a turn be kept as it was said."""
-        observations = self._shards.of(owner).observations
-        said, kept = observations.turn(owner, event_id), observations.told(owner, event_id)
-        return said is None or (kept is not None and kept.message.content == said.message.content)
-
-    def _redacted(self, owner: Owner, seen: Seen) -> dict[str, int]:
+    def _redacted(self, held: Held, seen: Seen) -> dict[str, int]:
         """Return how often each kind of thing was redacted when an event came in, by its mark.
 
         For an event from Kafka: what the redaction in force now keeps from being extracted.
         """
         if seen.kind == SessionEnded.__name__:
             return {}
-        found = self._shards.of(owner).observations.turn(owner, seen.event_id)
+        found = held.shard.turns.turn(held.owner, seen.event_id)
         if found is None:
             return {}
         turn = found.message
@@ -238,7 +232,7 @@ class EventStates:
             return {}
         context = turn.context
         around = (context.mood, context.scene, context.gift) if context else ()
-        redaction = self._redaction_of(owner.tenant, turn.envelope.agent_id)
+        redaction = self._redaction_of(held.owner.tenant, turn.envelope.agent_id)
         return redaction.counts([turn.content, turn.name, *around])
 
     async def _fold(self, topic: Topic, partition: int) -> None:

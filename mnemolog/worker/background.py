@@ -13,6 +13,7 @@ from mnemolog.cluster.peers import PeerUnavailable, WorkersDiffer
 from mnemolog.operations.rebuild import RebuildDiffers, RebuildInterrupted, RebuildRunning
 from projections.embedding.choice import EmbedderUnusable
 from projections.index.protocol import IndexUnavailable
+from projections.partitions.generation import delete_shard
 from projections.shard.errors import ShardUnavailable
 from schemas.log import LogUnavailable
 from streams.decisions.edited_value import RULES
@@ -131,11 +132,11 @@ async def delete_idle_files(shards: Shards, generations: Generations, idle_secon
     while True:
         await asyncio.sleep(min(LOOK_SECONDS, idle_seconds / 2))
         for partition in range(shards.partitions):
-            if shards.has(partition):
+            if shards.takeover.has(partition):
                 idle_since.pop(partition, None)
             elif loop.time() - idle_since.setdefault(partition, loop.time()) >= idle_seconds:
-                folders = [generations.folder(one) for one in generations.complete()]
-                if shards.delete_files(partition, folders):
+                deleted = [delete_shard(generations.folder(one), partition) for one in generations.complete()]
+                if any(deleted):
                     log.info("the shard of partition %d, another worker's by now, was deleted here", partition)
 
 
@@ -153,7 +154,7 @@ class GroupMaintenance:
         while True:
             await asyncio.sleep(GLOBALS_EVERY_SECONDS)
             with suppress(ShardUnavailable):
-                await self._shards.fold_globals()
+                await self._shards.takeover.fold_globals()
 
     async def report_other_settings(self) -> None:
         """Log an error when another worker has other settings of those that all must share; looks once."""

@@ -123,7 +123,7 @@ class Gauges(Collector):
             "mnemolog_damaged_histories", "Users, or partitions, whose part of the log is damaged"
         )
         hindered = self._shards.assignment.hindrances.keys() - set(self._shards.held())
-        family.add_metric((), len(self._shards.damages()) + len(hindered))
+        family.add_metric((), len(self._shards.users.damages()) + len(hindered))
         return family
 
     def _void(self) -> Metric:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
+    from projections.partitions.held import Held
     from projections.queries.context import Contexts
-    from schemas.identity import Owner
 
 PROMPT: Final = """You are a friendly and helpful voice assistant. Based on the following memory summary of previous \
 conversations with this user, generate a warm, personalized greeting (2-3 sentences maximum). Reference specific \
@@ -45,19 +45,19 @@ class Greeting:
         self._write = write
         self._seconds = seconds
 
-    async def _summary(self, owner: Owner, agent_id: str | None, now: datetime) -> str:
+    async def _summary(self, held: Held, agent_id: str | None, now: datetime) -> str:
         """Return the profile, the plans that come, and what happened and was said lately; empty where there is none."""
-        profile = await self._contexts.profile(owner, agent_id, now)
+        profile = await self._contexts.profile(held, agent_id, now)
         parts = [profile["text"]] if profile is not None and profile["sources"] else []  # habits alone are no profile
-        news, said = await self._contexts.news(owner, agent_id, now)
+        news, said = await self._contexts.news(held, agent_id, now)
         for heading, memories in ((NEWS, news), (SAID, said)):
             if memories:
                 parts.append("\n".join([heading, *(f"- {on_one_line(memory.content)}" for memory in memories)]))
         return "\n".join(parts)
 
-    async def greet(self, owner: Owner, agent_id: str | None, now: datetime) -> str:
+    async def greet(self, held: Held, agent_id: str | None, now: datetime) -> str:
         """Return a greeting; empty when nothing is remembered, there is no model, it fails or takes too long."""
-        if self._write is None or not (summary := await self._summary(owner, agent_id, now)):
+        if self._write is None or not (summary := await self._summary(held, agent_id, now)):
             return ""
         try:
             async with asyncio.timeout(self._seconds):

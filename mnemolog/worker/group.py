@@ -45,11 +45,11 @@ class Group:
 
     def assigned(self, partitions: Collection[int]) -> None:
         """Set the assigned partitions: each is held, and delivered, as soon as its shard is folded, and no others."""
-        self._shards.assign(partitions)
+        self._shards.takeover.assign(partitions)
         withhold(self.app, self._shards.assignment.unready())
-        self._tasks.start(partial(self._fold, GLOBALS, self._shards.fold_globals))
+        self._tasks.start(partial(self._fold, GLOBALS, self._shards.takeover.fold_globals))
         for partition in partitions:
-            holding = partial(self._shards.hold, partition, self._shards.assignment.lease(partition))
+            holding = partial(self._shards.takeover.hold, partition, self._shards.assignment.lease(partition))
             self._tasks.start(partial(self._fold, partition, holding))
         if not self._is_embedded:
             self._tasks.start(partial(say_when_held, self._shards.assignment))
@@ -66,8 +66,8 @@ class Group:
     def revoked(self, partitions: Collection[int]) -> None:
         """Stop answering about the users of these partitions, until they are assigned again."""
         for partition in partitions:
-            self._shards.release(partition)
-        self._shards.unassign()
+            self._shards.assignment.release(partition)
+        self._shards.assignment.unassign()
         if not self._is_embedded:
             log.info("the group shares out its partitions anew")
 

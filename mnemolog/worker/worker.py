@@ -288,7 +288,7 @@ class Worker:
         )
         self.shards = Shards(active_folder(settings.data_dir), self._retrying_log, settings.partitions)
         if isinstance(self._inner_log, SqliteLog):
-            self.shards.kept_head = self._inner_log.kept_head
+            self.shards.takeover.comparison.kept_head = self._inner_log.kept_head
         self.hindrances = self.shards.assignment.hindrances
         self.index_sync = IndexSync(components.index_maker(settings), ShardIndexSource(self.shards))
         self.shards.subscribe(self.index_sync)
@@ -336,7 +336,7 @@ class Worker:
             self.shards,
             self.index_sync,
             self.embedder,
-            visibility=lambda owner, agent_id: self.contexts.visibility(owner, agent_id),  # noqa: PLW0108 - as above
+            visibility=lambda held, agent_id: self.contexts.visibility(held, agent_id),  # noqa: PLW0108 - as above
             tokens=settings.known_tokens,
         )
         self.extractions = ExtractionQueue(
@@ -447,7 +447,7 @@ class Worker:
         self._exits.push_async_callback(self.peers.aclose)
         self.cluster = ScatterGather(self.shards, self.peers, self.url, settings)
         self.tenant_memories = TenantMemories(self.shards, self.cluster)
-        self.shards.receiver = (
+        self.shards.takeover.receiver = (
             None if settings.is_embedded else ShardReceiver(self._retrying_log, PeerShardSource(self.peers))
         )
 
@@ -475,7 +475,7 @@ class Worker:
     def _build_services(self) -> None:
         """Build what else HTTP routes call: commands, sharing, imports, wakes, contexts and greetings."""
         settings, shards, peers, clock = self.settings, self.shards, self.peers, self.clock
-        facts = self._extractors.fact_rules
+        facts, zone_of = self._extractors.fact_rules, lambda owner: self.queries.zone_of(shards.resolve(owner))
         self.commands = Commands(
             self.log,
             shards,
@@ -484,7 +484,7 @@ class Worker:
             clock,
             immediate=self.immediate if settings.is_embedded else None,
             suspend_deadline=suspend_deadline,
-            facts=None if facts is None else FactReader(facts, self._known.of, self.queries.zone_of, self.policies.of),
+            facts=None if facts is None else FactReader(facts, self._known.of, zone_of, self.policies.of),
         )
         self.similar = SimilarMemories(shards, self.index_sync)
         self.recalls = Recalls(self.commands)
@@ -684,7 +684,7 @@ class Worker:
         """Fold global memories, which another worker may have decided; without the log, go on with what is folded."""
         if not self.settings.is_embedded:
             with suppress(TimeoutError, ShardUnavailable):
-                await asyncio.wait_for(self.shards.fold_globals(), GLOBALS_SECONDS)
+                await asyncio.wait_for(self.shards.takeover.fold_globals(), GLOBALS_SECONDS)
 
     def write_note(self, note: dict[str, object]) -> None:
         """Leave a note for commands on this machine: which process holds the data directory, and where it listens."""

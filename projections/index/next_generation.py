@@ -4,32 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from projections.index.changes import write
 from projections.index.protocol import IndexUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Mapping, Sequence
 
+    from projections.index.changes import ChangeReader, Changes
+    from projections.index.encoding import Encoding
     from projections.index.protocol import Index, IndexGenerations
+    from schemas.identity import Owner
 
 
 class NextGeneration:
     """At most one generation that is being built. Whatever is written to the searched one is written to it as well."""
 
-    def __init__(self, searched: Index) -> None:
-        """Stand beside the index that is searched."""
+    def __init__(self, searched: Index, reader: ChangeReader) -> None:
+        """Stand beside the index that is searched; the reader reads what has other vectors in this one."""
         self._searched = searched
+        self._reader = reader
+        self._encoding: Encoding | None = None
+        """Whose vectors it gets; None: those that serve."""
         self._index: Index | None = None
         self._number = 0
 
-    async def open(self, generations: IndexGenerations, number: int) -> Index:
+    async def open(self, generations: IndexGenerations, number: int, encoding: Encoding | None = None) -> Index:
         """Make a generation, and write to it from now on. Raises IndexUnavailable."""
         self._index = index = generations.open(number)
-        self._number = number
+        self._number, self._encoding = number, encoding
         await index.check()  # this makes it, even if no user has a memory
         return index
 
-    async def write(self, write: Callable[[Index], Awaitable[None]]) -> None:
-        """Write to the generation if there is one. Raises IndexUnavailable.
+    async def write(self, batch: Mapping[Owner, Sequence[str]], changes: Changes) -> None:
+        """Write a batch to the generation if there is one: these changes, or those with its own vectors.
+
+        Raises IndexUnavailable, and as the reader.
 
         One that has been deleted is given up instead. That happens to a worker that was frozen when its rebuild was
         given up, and slept through the next one: without this its writes would fail for as long as it lives.
@@ -37,8 +46,10 @@ class NextGeneration:
         index = self._index
         if index is None:
             return
+        if self._encoding is not None:
+            changes = await self._reader.read(batch, self._encoding)
         try:
-            await write(index)
+            await write(index, changes)
         except IndexUnavailable:
             if not await self._is_deleted():
                 raise
@@ -47,7 +58,7 @@ class NextGeneration:
 
     async def drop(self) -> None:
         """Write to the generation no more, whether it is searched by now or was given up."""
-        index, self._index = self._index, None
+        index, self._index, self._encoding = self._index, None, None
         if index is not None:
             await index.close()
 

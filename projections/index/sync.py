@@ -5,52 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from projections.index.backlog import PendingChanges
+from projections.index.changes import ChangeReader, write
 from projections.index.durability import UnconfirmedWrites
 from projections.index.next_generation import NextGeneration
 from projections.index.protocol import IndexUnavailable
 from projections.shard.errors import ShardUnavailable
-from projections.turns import in_turns
 from schemas.identity import Owner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from projections.index.changes import IndexSource
     from projections.index.encoding import Encoding
-    from projections.index.protocol import Index, IndexEntry, IndexGenerations, IndexQuery, Legs, LoadEntries
+    from projections.index.protocol import Index, IndexGenerations, IndexQuery, Legs, LoadEntries
     from projections.shard.shard import Shard
 
 BATCH_MEMORIES: Final = 500
 """Memories that are written in one call."""
-READ_A_STEP: Final = 50
-"""Memories whose vectors are read at once: two or three milliseconds."""
-
-
-class IndexSource(Protocol):
-    """What the index is made from: the shards that this worker holds."""
-
-    def all(self) -> Sequence[Shard]:
-        """Return the shards held."""
-        ...
-
-    def is_held(self, owner: Owner) -> bool:
-        """Return whether the shard of an owner is held."""
-        ...
-
-    def entries(self, owner: Owner, encoding: Encoding | None = None) -> Sequence[IndexEntry]:
-        """Return an entry for each active memory of an owner, with an encoding's vectors, or those that serve.
-
-        Raises NotHeld, ShardUnavailable.
-        """
-        ...
-
-    def split(
-        self, owner: Owner, ids: Sequence[str], encoding: Encoding | None = None
-    ) -> tuple[list[IndexEntry], dict[str, int]]:
-        """Return entries of those memories that are active, and the versions of the others. Raises as `entries`."""
-        ...
 
 
 class IndexSync:
@@ -89,9 +63,8 @@ class IndexSync:
         self._batch_memories = batch_memories
         self._pending = PendingChanges()
         self._unconfirmed = UnconfirmedWrites(monotonic)
-        self._next = NextGeneration(self.index)
-        self._next_encoding: Encoding | None = None
-        """Whose vectors the next generation gets; None: those that serve."""
+        self._reader = ChangeReader(source)
+        self._next = NextGeneration(self.index, self._reader)
         self._writing = asyncio.Lock()
         self._identity: str | None = None
         """Of the index that was written to last; None before the first write, or where nothing is kept."""
@@ -181,7 +154,9 @@ class IndexSync:
         doubts = self._doubts
         self._pending.begin(batch)
         try:
-            await self._write(batch)
+            changes = await self._reader.read(batch)
+            await write(self.index, changes)
+            await self._next.write(batch, changes)
         except asyncio.CancelledError:  # the caller was cancelled, which says nothing about the index
             self._pending.add_all(batch)
             raise
@@ -193,27 +168,6 @@ class IndexSync:
             self._pending.end()
         self._note_written(batch, doubts)
 
-    async def _write(self, batch: Mapping[Owner, Sequence[str]]) -> None:
-        split = await in_turns(self._split(batch))
-        await _put_and_remove(self.index, split)
-        if self._next.is_open and (encoding := self._next_encoding) is not None:
-            split = await in_turns(self._split(batch, encoding))
-        await self._next.write(lambda index: _put_and_remove(index, split))
-
-    def _split(
-        self, batch: Mapping[Owner, Sequence[str]], encoding: Encoding | None = None
-    ) -> Generator[None, None, dict[Owner, tuple[list[IndexEntry], dict[str, int]]]]:
-        """Read what is written of a batch, in steps: what changes between two of them is marked, and written again."""
-        found: dict[Owner, tuple[list[IndexEntry], dict[str, int]]] = {}
-        for owner, ids in batch.items():
-            entries, gone = found[owner] = [], {}
-            for begin in range(0, len(ids), READ_A_STEP):
-                more, others = self._source.split(owner, ids[begin : begin + READ_A_STEP], encoding)
-                entries += more
-                gone |= others
-                yield
-        return found
-
     def _note_written(self, batch: Mapping[Owner, Sequence[str]], doubts: int) -> None:
         """Note a batch that was acknowledged, and that was begun when there had been so many doubts.
 
@@ -222,7 +176,7 @@ class IndexSync:
         """
         if self._doubts != doubts:
             self._pending.add_all(batch)
-        elif self._outlives_process:
+        elif self.index.outlives_process:
             self._unconfirmed.add(batch)
 
     def _is_indexed(self, owner: Owner) -> bool:
@@ -230,13 +184,8 @@ class IndexSync:
 
     # -- which index it is, and whether it is up
 
-    @property
-    def _outlives_process(self) -> bool:
-        """What is written outlives this process, and may be lost or exchanged without it."""
-        return self.index.outlives_process
-
     async def _is_another_index(self) -> bool:
-        return self._outlives_process and await self.index.identity() != self._identity
+        return self.index.outlives_process and await self.index.identity() != self._identity
 
     async def _recognise_index(self) -> None:
         """Find out which index it is; if it is another one than before, mark all that it may have missed."""
@@ -262,7 +211,7 @@ class IndexSync:
         To be called every LOOK_EVERY_SECONDS, also while a write goes on: it takes no lock. A restart that falls
         between two calls is noticed because it takes longer; one that this process slept through is assumed.
         """
-        if self._outlives_process:
+        if self.index.outlives_process:
             self._requeue_if_stalled()
             was_up = self._unconfirmed.is_up
             try:
@@ -326,8 +275,7 @@ class IndexSync:
         if generations is None:
             return
         go_on()
-        self._next_encoding = encoding
-        index = await self._next.open(generations, generation)
+        index = await self._next.open(generations, generation, encoding)
         for owner in owners:
             async with self._writing:
                 go_on()
@@ -350,18 +298,9 @@ class IndexSync:
         if self._next.is_open:
             async with self._writing:
                 await self._next.drop()
-                self._next_encoding = None
                 await self.index.reopen()
 
     async def close(self) -> None:
         """Close the connections to the index."""
         await self.drop_built()
         await self.index.close()
-
-
-async def _put_and_remove(index: Index, split: Mapping[Owner, tuple[list[IndexEntry], dict[str, int]]]) -> None:
-    """Remove what is gone, and put what is active."""
-    for owner, (_, gone) in split.items():
-        if gone:
-            await index.remove(owner.tenant, owner.user_id, gone)
-    await index.put([entry for entries, _ in split.values() for entry in entries])

@@ -113,6 +113,8 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
         self._ready: set[int] = set()
         """Of those held: folded to the log's end since they were assigned."""
         self._releases: Counter[int] = Counter()
+        self._leases: dict[int, Lease] = {}
+        """Those of now."""
         self._has_globals = False
         self._changed = asyncio.Event()
 
@@ -159,6 +161,7 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
     def release(self, partition: int) -> None:
         """End the leases of a partition: from now on another worker may decide about its users."""
         self._releases[partition] += 1
+        self._leases.pop(partition, None)
         self._ready.discard(partition)
         shard = self.shards.pop(partition, None)
         if shard is not None:
@@ -191,7 +194,10 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
 
     def lease(self, partition: int) -> Lease:
         """Return the present lease of a partition; it can be taken before the partition is held."""
-        return Lease(partition, self._releases[partition], self._releases)
+        lease = self._leases.get(partition)
+        if lease is None:
+            lease = self._leases[partition] = Lease(partition, self._releases[partition], self._releases)
+        return lease
 
     def leases(self) -> dict[int, int]:
         """Return the lease number of each partition held. While they stay equal, no partition has come or gone."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from projections.encrypted_files import unlock
-from projections.partitions.generation import ignore_changes, open_globals, open_shard
+from projections.partitions.generation import Generation
 from projections.partitions.handed_records import unpack
 from schemas.frames import read_frame, write_frame
 
@@ -44,11 +44,8 @@ def main() -> None:
     os.nice(NICENESS)
     path, log = Path(file), cast("Log", None)  # its records are handed in: it reads no log
     unlock(path.parent, read_frame(sys.stdin.buffer) or None)
-    shard = (
-        open_globals(path.parent, log, ignore_changes)
-        if which == GLOBALS
-        else open_shard(path.parent, log, int(which), int(partitions), ignore_changes, path=path)
-    )
+    generation = Generation(path.parent, log, int(partitions))
+    shard = generation.open_globals() if which == GLOBALS else generation.open(int(which), path)
     if how == BUILD:
         shard.begin_build()
     frames: queue.Queue[bytes] = queue.Queue(FRAMES_AHEAD)

@@ -32,28 +32,41 @@ def path_in(folder: Path, partition: int) -> Path:
     return folder / f"{partition}.sqlite"
 
 
-def open_shard(
-    folder: Path, log: Log, partition: int, partitions: int, on_change: OnChange, *, path: Path | None = None
-) -> Shard:
-    """Open the shard of one of `partitions` partitions, by default in its own file of the folder.
-
-    Raises ShardDamaged, ShardUnavailable.
-    """
-
-    def belongs(owner: Owner) -> bool:
-        """Return whether decisions of an owner stand in the ledger of the partition."""
-        if owner.is_partition:
-            return owner == partition_owner(partition)
-        return not owner.is_global and partition_of(owner.key, partitions) == partition
-
-    return Shard(path or path_in(folder, partition), log, partition, on_change, belongs=belongs)
+def delete_shard(folder: Path, partition: int) -> bool:
+    """Delete the files of a partition's shard, which must not be open; return whether there were any."""
+    files = list(folder.glob(f"{path_in(folder, partition).name}*"))
+    for file in files:
+        file.unlink(missing_ok=True)
+    return bool(files)
 
 
-def open_globals(folder: Path, log: Log, on_change: OnChange) -> Shard:
-    """Open the shard of the global memories of all tenants. Raises ShardDamaged, ShardUnavailable."""
-    path = folder / "globals.sqlite"
-    return Shard(path, log, 0, on_change, belongs=lambda owner: owner.is_global, holds_globals=True)
+def _ignore_changes(_owner: Owner, _ids: Sequence[str]) -> None:
+    """Do nothing with what a shard folds."""
 
 
-def ignore_changes(_owner: Owner, _ids: Sequence[str]) -> None:
-    """Do nothing with what a shard folds: it is not searched yet."""
+class Generation:
+    """One complete set of shards: it opens the files in its folder, each as far as it was folded."""
+
+    def __init__(self, folder: Path, log: Log, partitions: int, on_change: OnChange = _ignore_changes) -> None:
+        """`on_change` is told what the shards fold; by default nobody is: they are not searched yet."""
+        self.folder = folder
+        self._log = log
+        self._partitions = partitions
+        self._on_change = on_change
+
+    def open(self, partition: int, path: Path | None = None) -> Shard:
+        """Open a partition's shard, by default in its own file of the folder. Raises ShardDamaged, ShardUnavailable."""
+
+        def belongs(owner: Owner) -> bool:
+            """Return whether decisions of an owner stand in the ledger of the partition."""
+            if owner.is_partition:
+                return owner == partition_owner(partition)
+            return not owner.is_global and partition_of(owner.key, self._partitions) == partition
+
+        path = path or path_in(self.folder, partition)
+        return Shard(path, self._log, partition, self._on_change, belongs=belongs)
+
+    def open_globals(self) -> Shard:
+        """Open the shard of the global memories of all tenants. Raises ShardDamaged, ShardUnavailable."""
+        path = self.folder / "globals.sqlite"
+        return Shard(path, self._log, 0, self._on_change, belongs=lambda owner: owner.is_global, holds_globals=True)

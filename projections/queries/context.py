@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from datetime import datetime
 
+    from projections.partitions.held import Held
     from projections.profile.ranked_memories import RankedMemories
+    from projections.queries.answers import SearchResult
     from projections.queries.context_text import Language
     from projections.queries.filters import Filters
     from projections.queries.queries import Queries
-    from projections.queries.search import Found, Pool, SearchResult
+    from projections.queries.search import Found, Pool
     from projections.state.memory import Memory
     from schemas.identity import Owner
     from schemas.vocabulary.words import Tier
@@ -82,26 +84,26 @@ class Contexts:
         self._threshold = threshold
         self._shows_profile = shows_profile
 
-    async def context(self, owner: Owner, asked: ContextAsked, now: datetime) -> MemoryContext:
+    async def context(self, held: Held, asked: ContextAsked, now: datetime) -> MemoryContext:
         """Return the context; without its meaning while the embedder is away.
 
         Raises NotHeld, IndexUnavailable, EmbedderRefused.
         """
-        await self._queries.state(owner, now)  # first: what is not held here is not worth a vector
-        visibility = self._visibility(owner, asked)
-        ranked = await self._queries.ranked(owner, now, visibility=visibility)
+        await self._queries.state(held, now)  # first: what is not held here is not worth a vector
+        visibility = self._visibility(held, asked)
+        ranked = await self._queries.ranked(held, now, visibility=visibility)
         relevant: list[Found] = []
         result: SearchResult[Found | FoundTurn] | None = None
         if asked.query.strip() and asked.tier == "paid" and visibility is not Visibility.NAME_ONLY:
-            result, relevant = await self._found(owner, asked, visibility, now)
-            ranked = self._queries.ranked_now(owner)  # as it is by now: a search waits
-        meets = asked.meets(owner, now)
+            result, relevant = await self._found(held, asked, visibility, now)
+            ranked = self._queries.ranked_now(held)  # as it is by now: a search waits
+        meets = asked.meets(held.owner, now)
         found = [] if result is None else result.found
         recent, important = self._in_order(ranked, asked, visibility, now, meets)
         return MemoryContext(
             query=asked.query,
             tier=asked.tier,
-            user_profile=self._profile(ranked, owner, asked, visibility, now),
+            user_profile=self._profile(ranked, held, asked, visibility, now),
             relevant_episodes=relevant,
             recent_episodes=recent,
             memories=[one for one in found if not isinstance(one, FoundTurn)],
@@ -109,30 +111,30 @@ class Contexts:
             result=result,
             total_memories=ranked.total(now, asked.agent_id, visibility, asked.exclude_sources, meets=meets),
             most_important=important,
-            coming=[] if asked.tier == "free" else self._coming(ranked, owner, asked, visibility, now),
-            language=asked.language or self._language(owner, asked),
+            coming=[] if asked.tier == "free" else self._coming(ranked, held, asked, visibility, now),
+            language=asked.language or self._language(held, asked),
             max_tokens=asked.max_tokens,
-            has_passed=lambda memory: when(memory, now, lambda: self._queries.zone_of(owner)) == "past",
+            has_passed=lambda memory: when(memory, now, lambda: self._queries.zone_of(held)) == "past",
             hides=lambda text: ranked.names_sensitive(text, visibility),
             provenances=ranked.provenances if asked.marked else None,
         )
 
-    async def profile(self, owner: Owner, agent_id: str | None, now: datetime) -> dict[str, Any] | None:
+    async def profile(self, held: Held, agent_id: str | None, now: datetime) -> dict[str, Any] | None:
         """Return the profile as a context shows it at the last intimacy that a turn carried. Raises NotHeld."""
         asked = ContextAsked(query="", agent_id=agent_id)
-        visibility = self._visibility(owner, asked)
-        ranked = await self._queries.ranked(owner, now, visibility=visibility)
-        return self._profile(ranked, owner, asked, visibility, now)
+        visibility = self._visibility(held, asked)
+        ranked = await self._queries.ranked(held, now, visibility=visibility)
+        return self._profile(ranked, held, asked, visibility, now)
 
-    async def news(self, owner: Owner, agent_id: str | None, now: datetime) -> tuple[list[Memory], list[Memory]]:
+    async def news(self, held: Held, agent_id: str | None, now: datetime) -> tuple[list[Memory], list[Memory]]:
         """Return the plans of the next two weeks with the events of the last month, and what else was said in it.
 
         At most three of each: what else was said are statements that fill no slot of the profile, the newest first.
         All are those that a context would show at the last intimacy that a turn carried. Raises NotHeld.
         """
-        visibility = self.visibility(owner, agent_id)
-        ranked = await self._queries.ranked(owner, now, visibility=visibility)
-        zone = self._queries.zone_of(owner)
+        visibility = self.visibility(held, agent_id)
+        ranked = await self._queries.ranked(held, now, visibility=visibility)
+        zone = self._queries.zone_of(held)
         plans = ranked.coming(now, now + SOON, agent_id, visibility, MOST_NEWS, zone=zone)
         newest = ranked.newest(now, agent_id, visibility, 2 * MOST_NEWS)
         known = {plan.memory_id for plan in plans}
@@ -140,29 +142,29 @@ class Contexts:
         said = ranked.said_since(now - LATELY, now, agent_id, visibility, without=known)
         return [*plans, *events[:MOST_NEWS]], said[:MOST_NEWS]
 
-    def visibility(self, owner: Owner, agent_id: str | None, intimacy: float | None = None) -> Visibility:
+    def visibility(self, held: Held, agent_id: str | None, intimacy: float | None = None) -> Visibility:
         """Return what an agent is shown of a user at an intimacy, 0 to 100; None: the last that a turn carried.
 
         Raises NotHeld.
         """
-        return self._visibility(owner, ContextAsked(query="", agent_id=agent_id, intimacy=intimacy))
+        return self._visibility(held, ContextAsked(query="", agent_id=agent_id, intimacy=intimacy))
 
-    def _visibility(self, owner: Owner, asked: ContextAsked) -> Visibility:
+    def _visibility(self, held: Held, asked: ContextAsked) -> Visibility:
         intimacy = asked.intimacy
         if intimacy is None:
-            intimacy = self._queries.intimacy(owner, asked.agent_id)
+            intimacy = self._queries.intimacy(held, asked.agent_id)
         return visibility_at(FULL_INTIMACY if intimacy is None else intimacy, self._levels)
 
     async def _found(
-        self, owner: Owner, asked: ContextAsked, visibility: Visibility, now: datetime
+        self, held: Held, asked: ContextAsked, visibility: Visibility, now: datetime
     ) -> tuple[SearchResult[Found | FoundTurn], list[Found]]:
         """Return what was found for the query, and the episodes that are near enough; as a rule by one search.
 
         Where it was found by words alone, which episodes are near is not known, and there are none.
         """
-        index_search = self._queries.index_search
+        index_search, answers = self._queries.index_search, self._queries.answers
         views = await index_search.views_if_there(asked.query)
-        sees = self._queries.sees(owner, visibility)
+        sees = self._queries.sees(held, visibility)
 
         filters = replace(asked.filters, agent_id=asked.agent_id, exclude_sources=asked.exclude_sources)
         question = Question(
@@ -171,7 +173,7 @@ class Contexts:
 
         async def pool(kind: str | None) -> tuple[Pool, list[Found]]:
             one = replace(question, filters=replace(filters, kind=kind))
-            found = await index_search.pool(owner, one, views, now=now, sees=sees)
+            found = await index_search.pool(held, one, views, now=now, sees=sees)
             return found, found.near(EPISODIC, threshold, asked.top_k)
 
         threshold = self._threshold() if asked.similarity_threshold is None else asked.similarity_threshold
@@ -182,20 +184,20 @@ class Contexts:
             # what was shown is nobody's word, and a context goes to a model as it stands
             said = replace(filters, exclude_sources=(*asked.exclude_sources, *SHOWN.values()))
             more = replace(question, filters=said, limit=len(memories) + asked.top_k)
-            both = index_search.with_turns(owner, found, memories, more, self._hides(owner, visibility))
-        result = index_search.answered(found, both)
+            both = answers.with_turns(held, found, memories, more, self._hides(held, visibility))
+        result = answers.of(found, both)
         least = result.line if asked.min_relevance is None else asked.min_relevance
         if len(relevant) < asked.top_k and filters.kind is None and found.deepest >= threshold:
             found, relevant = await pool(EPISODIC)  # more of them may be below what was found
         if asked.similarity_threshold is None:
-            relevant = index_search.answered(found, relevant).least(least).found
+            relevant = answers.of(found, relevant).least(least).found
         return result.least(least), relevant
 
     def _coming(
-        self, ranked: RankedMemories, owner: Owner, asked: ContextAsked, visibility: Visibility, now: datetime
+        self, ranked: RankedMemories, held: Held, asked: ContextAsked, visibility: Visibility, now: datetime
     ) -> list[Memory]:
         """Return the plans of the next two weeks that the context shows."""
-        zone, meets = self._queries.zone_of(owner), asked.meets(owner, now)
+        zone, meets = self._queries.zone_of(held), asked.meets(held.owner, now)
         plans = ranked.coming(now, now + SOON, asked.agent_id, visibility, MOST_NEWS, zone=zone)
         return [
             plan
@@ -203,14 +205,14 @@ class Contexts:
             if provenance_of(plan) not in asked.exclude_sources and (meets is None or meets(plan))
         ]
 
-    def _language(self, owner: Owner, asked: ContextAsked) -> Language:
+    def _language(self, held: Held, asked: ContextAsked) -> Language:
         """Return the language that a user writes, by what was counted; of one who wrote nothing the query's."""
-        usage = self._queries.turn_statistics(owner).usage(owner, asked.agent_id)
+        usage = self._queries.turn_statistics(held).usage(held.owner, asked.agent_id)
         is_chinese = 2 * usage.chinese_turns > usage.turns if usage.turns else measure(asked.query).is_chinese
         return "zh" if is_chinese else "en"
 
-    def _hides(self, owner: Owner, visibility: Visibility) -> Callable[[str], bool]:
-        ranked = self._queries.ranked_now(owner)
+    def _hides(self, held: Held, visibility: Visibility) -> Callable[[str], bool]:
+        ranked = self._queries.ranked_now(held)
         return lambda text: ranked.names_sensitive(text, visibility)
 
     def _in_order(
@@ -232,13 +234,13 @@ class Contexts:
         return recent, in_order([*basics, *recent])[: asked.memory_limit]
 
     def _profile(
-        self, ranked: RankedMemories, owner: Owner, asked: ContextAsked, visibility: Visibility, now: datetime
+        self, ranked: RankedMemories, held: Held, asked: ContextAsked, visibility: Visibility, now: datetime
     ) -> dict[str, Any] | None:
         if not self._shows_profile:
             return None
         free = asked.tier == "free"
-        only, meets = FREE_ATTRIBUTES if free else None, asked.meets(owner, now)
+        only, meets = FREE_ATTRIBUTES if free else None, asked.meets(held.owner, now)
         found = ranked.profile(now, asked.agent_id, visibility, only, asked.exclude_sources, meets=meets)
         if not free and visibility is not Visibility.NAME_ONLY and meets is None:  # what is counted is no memory
-            found = with_usage(found, patterns(self._queries.turn_statistics(owner).usage(owner, asked.agent_id)))
+            found = with_usage(found, patterns(self._queries.turn_statistics(held).usage(held.owner, asked.agent_id)))
         return found if found["text"] else None

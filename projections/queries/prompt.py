@@ -19,8 +19,9 @@ from schemas.text import on_one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from projections.queries.answers import SearchResult
     from projections.queries.context_text import Language
-    from projections.queries.search import Found, FoundTurn, SearchResult
+    from projections.queries.search import Found, FoundTurn
     from projections.state.memory import Memory
     from schemas.vocabulary.words import Tier
 

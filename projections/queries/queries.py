@@ -9,9 +9,10 @@ from projections.profile.habits import patterns
 from projections.profile.profile import with_usage
 from projections.profile.ranked_memories import RankedMemories, RankedMemoriesByUser, place_of
 from projections.profile.visibility import Visibility
+from projections.queries.answers import Answers
 from projections.queries.history import history
 from projections.queries.memory_rows import sees_all
-from projections.queries.search import Found, IndexSearch, SearchResult
+from projections.queries.search import IndexSearch
 from projections.queries.views import memory_view
 from projections.shard.ledger import decisions_in_steps
 from projections.state.intimacy import last_kept
@@ -34,10 +35,12 @@ if TYPE_CHECKING:
 
     from projections.embedding.embedder import Embedder
     from projections.index.sync import IndexSync
+    from projections.partitions.held import Held
     from projections.partitions.shards import Shards
+    from projections.queries.answers import SearchResult
     from projections.queries.filters import Filters
-    from projections.queries.search import FoundTurn, Pool, Question
-    from projections.shard.observation_lookup import Turn
+    from projections.queries.search import Found, FoundTurn, Pool, Question
+    from projections.shard.rows.published_turns import Turn
     from projections.shard.turn_statistics import TurnStatistics
     from projections.state.memory import Memory, UserState
     from schemas.messages.decision import Decision
@@ -62,25 +65,26 @@ class Queries:
         """`makes_turn_vectors` and `zone` as for IndexSearch."""
         self._shards = shards
         self.index_search = IndexSearch(shards, index_sync, embedder, makes_turn_vectors=makes_turn_vectors, zone=zone)
+        self.answers = Answers(self.index_search.turn_index, self.index_search.vectors)
         self._ranked = RankedMemoriesByUser()
 
     async def close(self) -> None:
         """End what is being made for searches."""
         await self.index_search.turn_vectors.close()
 
-    async def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
+    async def state(self, held: Held, now: datetime, as_of: datetime | None = None) -> UserState:
         """Return a user's state; with a past `as_of`, as it was effective then. Others have their turn meanwhile.
 
         Raises NotHeld.
         """
         if as_of is None or as_of >= now:
-            await self._shards.load(owner)
-            return self._shards.state(owner)
-        return await self.index_search.past_state(owner, as_of)
+            await held.load()
+            return held.state
+        return await self.index_search.past_state(held, as_of)
 
     async def ranked(
         self,
-        owner: Owner,
+        held: Held,
         now: datetime,
         as_of: datetime | None = None,
         visibility: Visibility = Visibility.EVERYTHING,
@@ -89,15 +93,15 @@ class Queries:
 
         Those of a past `as_of` are made for this one question. `visibility`: who will ask. Raises NotHeld.
         """
-        state = await self.state(owner, now, as_of)
+        state = await self.state(held, now, as_of)
         if as_of is not None and as_of < now:
             return await in_turns(RankedMemories.made_in_steps(state))
         await self._ranked.prepare(state, hides=visibility is Visibility.NOTHING_SENSITIVE)
-        return self.ranked_now(owner)
+        return self.ranked_now(held)
 
-    def ranked_now(self, owner: Owner) -> RankedMemories:
+    def ranked_now(self, held: Held) -> RankedMemories:
         """Return the memories that a user has now in their orders, in one go. Raises NotHeld."""
-        return self._ranked.of(self._shards.state(owner))
+        return self._ranked.of(held.state)
 
     async def memories(
         self,
@@ -121,13 +125,13 @@ class Queries:
         return await in_turns(ordered(found, key=place_of))
 
     async def page(
-        self, owner: Owner, agent_id: str | None, *, now: datetime, begin: int, end: int
+        self, held: Held, agent_id: str | None, *, now: datetime, begin: int, end: int
     ) -> tuple[list[Memory], int]:
         """Return some of the active memories that an agent knows, or of all, by the order of `memories`.
 
         And how many there are. What is kept in order is not looked through.
         """
-        ranked = await self.ranked(owner, now)
+        ranked = await self.ranked(held, now)
         shown = ranked.best(now, agent_id, Visibility.EVERYTHING, end)[begin:]
         return shown, ranked.total(now, agent_id, Visibility.EVERYTHING)
 
@@ -143,25 +147,25 @@ class Queries:
         self, tenant: str, memory_id: str, now: datetime, as_of: datetime | None = None
     ) -> tuple[UserState, Memory]:
         """Return a memory, and the state that it is of. Raises UnknownMemory."""
-        state = await self.state(self.owner_of(tenant, memory_id), now, as_of)
+        state = await self.state(self._shards.resolve(self.owner_of(tenant, memory_id)), now, as_of)
         memory = state.memories.get(memory_id)
         if memory is None:
             raise UnknownMemory(f"memory {memory_id!r} did not exist at {instant(as_of)}")
         return state, memory
 
     async def search(
-        self, owner: Owner, question: Question, *, now: datetime, visibility: Visibility = Visibility.EVERYTHING
+        self, held: Held, question: Question, *, now: datetime, visibility: Visibility = Visibility.EVERYTHING
     ) -> SearchResult[Found]:
         """Return the memories that are shown at the instant, of those that are visible, best first.
 
         By words alone while the embedder is away. Raises NotHeld, IndexUnavailable, EmbedderRefused.
         """
-        pool = await self._pool(owner, question, now, visibility)
-        return self.index_search.answered(pool, pool.best(question.limit, question.min_score))
+        pool = await self._pool(held, question, now, visibility)
+        return self.answers.of(pool, pool.best(question.limit, question.min_score))
 
     async def search_said(
         self,
-        owner: Owner,
+        held: Held,
         question: Question,
         *,
         now: datetime,
@@ -169,64 +173,64 @@ class Queries:
         visibility: Visibility = Visibility.EVERYTHING,
     ) -> SearchResult[Found | FoundTurn]:
         """Return turns, and memories where they are wanted too, best first; what is hidden stays so in turns."""
-        pool = await self._pool(owner, question, now, visibility)
+        pool = await self._pool(held, question, now, visibility)
         memories = pool.best(question.limit, question.min_score) if with_memories else []
-        ranked = self.ranked_now(owner) if visibility is Visibility.NOTHING_SENSITIVE else None
+        ranked = self.ranked_now(held) if visibility is Visibility.NOTHING_SENSITIVE else None
 
         def hides(text: str) -> bool:
             return visibility is Visibility.NAME_ONLY if ranked is None else ranked.names_sensitive(text, visibility)
 
-        return self.index_search.answered(pool, self.index_search.with_turns(owner, pool, memories, question, hides))
+        return self.answers.of(pool, self.answers.with_turns(held, pool, memories, question, hides))
 
-    async def _pool(self, owner: Owner, question: Question, now: datetime, visibility: Visibility) -> Pool:
+    async def _pool(self, held: Held, question: Question, now: datetime, visibility: Visibility) -> Pool:
         views = await self.index_search.views_if_there(question.text)
-        for one in (owner, Owner(owner.tenant, GLOBAL_USER)):
-            await self._shards.load(one)
+        for one in (held, self._shards.resolve(Owner(held.owner.tenant, GLOBAL_USER))):
+            await one.load()
         if visibility is Visibility.NOTHING_SENSITIVE:
-            await self.ranked(owner, now, visibility=visibility)
-        sees = self.sees(owner, visibility)
-        return await self.index_search.pool(owner, question, views, now=now, sees=sees)
+            await self.ranked(held, now, visibility=visibility)
+        sees = self.sees(held, visibility)
+        return await self.index_search.pool(held, question, views, now=now, sees=sees)
 
-    def sees(self, owner: Owner, visibility: Visibility) -> Callable[[Memory], bool]:
+    def sees(self, held: Held, visibility: Visibility) -> Callable[[Memory], bool]:
         """Return the test whether a memory, personal or global, is seen at all. Raises NotHeld."""
         if visibility is Visibility.NOTHING_SENSITIVE:
-            return self.ranked_now(owner).shows(visibility)
-        self._shards.of(owner)
+            return self.ranked_now(held).shows(visibility)
+        held.shard  # noqa: B018 - raises NotHeld
         return sees_all if visibility is Visibility.EVERYTHING else lambda _: False
 
-    def zone_of(self, owner: Owner) -> tzinfo:
+    def zone_of(self, held: Held) -> tzinfo:
         """Return by which clock a user lives now. Raises NotHeld."""
-        return self.index_search.zone_of(owner)
+        return self.index_search.zone_of(held)
 
-    def turns(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
+    def turns(self, held: Held, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
         """Return a session's most recent turns, of all or of those with an agent, oldest first."""
-        return self._shards.of(owner).observations.turns(owner, session_id, limit, agent_id)
+        return held.shard.turns.of_session(held.owner, session_id, limit, agent_id)
 
     async def profile(
         self,
-        owner: Owner,
+        held: Held,
         now: datetime,
         as_of: datetime | None,
         agent_id: str | None,
         visibility: Visibility = Visibility.EVERYTHING,
     ) -> dict[str, Any]:
         """Return the profile of a user, as an agent sees it, with the patterns of use that were counted."""
-        ranked = await self.ranked(owner, now, as_of, visibility)
+        ranked = await self.ranked(held, now, as_of, visibility)
         found = ranked.profile(as_of or now, agent_id, visibility)
         if visibility is Visibility.NAME_ONLY:
             return found
-        return with_usage(found, patterns(self.turn_statistics(owner).usage(owner, agent_id, as_of)))
+        return with_usage(found, patterns(self.turn_statistics(held).usage(held.owner, agent_id, as_of)))
 
-    def intimacy(self, owner: Owner, agent_id: str | None) -> float | None:
+    def intimacy(self, held: Held, agent_id: str | None) -> float | None:
         """Return the last intimacy with an agent or with none, also where retention has removed the turn."""
-        said = self.turn_statistics(owner).last_intimacy(owner, agent_id)
-        kept = last_kept(self._shards.state(owner).intimacies, agent_id)
+        said = self.turn_statistics(held).last_intimacy(held.owner, agent_id)
+        kept = last_kept(held.state.intimacies, agent_id)
         last = max(filter(None, (said, kept)), key=lambda one: one.said_at, default=None)
         return None if last is None else last.intimacy
 
-    def turn_statistics(self, owner: Owner) -> TurnStatistics:
+    def turn_statistics(self, held: Held) -> TurnStatistics:
         """Return the statistics of the turns of a user's partition."""
-        return self._shards.of(owner).turn_statistics
+        return held.shard.turn_statistics
 
     async def history(self, tenant: str, memory_id: str) -> dict[str, Any]:
         """Return every event about a memory, and its lineage: the candidates and observations it came from.
@@ -234,12 +238,11 @@ class Queries:
         Raises UnknownMemory, also where the memory is erased meanwhile.
         """
         owner = self.owner_of(tenant, memory_id)
-        shard = self._shards.of(owner)
-        await self._shards.load(owner)
-        decisions = await self._decisions_naming(owner, memory_id)
-        partition = 0 if owner.is_global else shard.partition
-        events = await in_turns(history(owner, memory_id, decisions, partition))
-        memory = self._shards.state(owner).memories.get(memory_id)
+        held = self._shards.resolve(owner)
+        await held.load()
+        decisions = await self._decisions_naming(held, memory_id)
+        events = await in_turns(history(owner, memory_id, decisions, held.ledger_place[1]))
+        memory = held.state.memories.get(memory_id)
         if memory is None:
             raise UnknownMemory(f"there is no memory {memory_id!r}")  # it was erased meanwhile
         causes = {e["causation_id"] for e in events}
@@ -249,13 +252,13 @@ class Queries:
             "events": events,
             "lineage": {
                 "candidates": [c for d in answers.values() if (c := await self._answer(d)) is not None],
-                "observations": await self._words(owner, memory.event_ids),
+                "observations": await self._words(held, memory.event_ids),
             },
         }
 
-    async def _decisions_naming(self, owner: Owner, memory_id: str) -> list[tuple[int, Decision]]:
+    async def _decisions_naming(self, held: Held, memory_id: str) -> list[tuple[int, Decision]]:
         """Return a user's decisions that name a memory, each with its offset; others have their turn meanwhile."""
-        return await in_turns(decisions_in_steps(lambda: self._shards.of(owner).ledger, owner, memory_id))
+        return await in_turns(decisions_in_steps(lambda: held.shard.ledger, held.owner, memory_id))
 
     async def _answer(self, decision: Decision) -> dict[str, Any] | None:
         """Return which model and prompt a decision about an extraction goes back to."""
@@ -271,12 +274,12 @@ class Queries:
             "position": str(position),
         }
 
-    async def _words(self, owner: Owner, event_ids: Sequence[str]) -> list[dict[str, Any]]:
+    async def _words(self, held: Held, event_ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return the observations that the log still holds, with their words."""
         found: list[dict[str, Any]] = []
-        if owner.is_global:
+        if held.owner.is_global:
             return found
-        seen = self._shards.of(owner).observations.seen(owner, event_ids)
+        seen = held.shard.observations.seen(held.owner, event_ids)
         for event_id in event_ids:
             record = await self._shards.record(seen[event_id].position) if event_id in seen else None
             if record is None:
@@ -285,7 +288,7 @@ class Queries:
             message = observation_of_record(record)
             words: str | None = text_of(message)
             if isinstance(message, TurnRecorded) and message.infer:
-                told = self._shards.of(owner).observations.told(owner, event_id)
+                told = held.shard.turns.kept(held.owner, event_id)
                 words = None if told is None else told.message.content  # what the user asked not to keep is not shown
             found.append(
                 {
@@ -305,7 +308,8 @@ class Queries:
     ) -> list[dict[str, Any]]:
         """Return importance and strength at evenly spaced instants, read from the log."""
         owner = self.owner_of(tenant, memory_id)
-        lived = life_of(memory_id, (decision for _, decision in await self._decisions_naming(owner, memory_id)))
+        decisions = await self._decisions_naming(self._shards.resolve(owner), memory_id)
+        lived = life_of(memory_id, (decision for _, decision in decisions))
         found, share = list[dict[str, Any]](), TimeSlice()
         for number in range(points):
             at = since + (until - since) * (number / max(1, points - 1))

@@ -4,6 +4,10 @@ The order of results is made within what one user has: its best is near 1, howev
 does not depend on the others: how near the meaning is, which share of the question's words stands there, and whether it
 names whom the question names. A logistic function of these is fitted by `tools/fit_relevance.py` to labelled pairs: its
 value is the share of such results that are about the question.
+
+What different encoders call near differs, and the anchors tell how far. As between the languages of one index
+(`languages.py`): by a line through what has nothing to do with each other, and a question with what answers it, an
+encoder's cosines are brought to the built-in one's.
 """
 
 from __future__ import annotations
@@ -16,12 +20,16 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import numpy as np
 import orjson
 
+from projections.embedding.anchors import LANGUAGES, QUESTIONS, STATEMENTS
+from projections.embedding.embedder import EmbedderRefused, EmbedderUnavailable
+from projections.embedding.languages import far_and_near
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from projections.embedding.embedder import Vectors
+    from projections.embedding.embedder import Embedder, Vectors
 
     Evidence: TypeAlias = Literal["strong", "weak", "none"]
     Scored: TypeAlias = NDArray[np.float64]
@@ -40,6 +48,11 @@ DIGITS: Final = 4
 DIRECTION_SCALE: Final = 100
 """The file has the weights of directions, times this, as integers."""
 _MEAN_TEXTS: Final = 8.0
+BUILTIN: Final = "builtin"
+FAR: Final = 0.066
+NEAR: Final = 0.452
+"""Of the built-in encoder's cosines, on average of both languages."""
+_LEAST: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +156,34 @@ class Relevance:
 def load() -> Relevance:
     """Return what comes with the package."""
     return Relevance(FILE.read_bytes())
+
+
+class ReferenceScale:
+    """Which of the built-in encoder's cosines mean what an encoder's do; measured once for each."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, tuple[float, float]] = {BUILTIN: (1.0, 0.0)}
+
+    async def of(self, encoder: Embedder) -> tuple[float, float]:
+        """Return `scale` and `shift` of an encoder's cosines; as they are while it cannot be asked."""
+        model = encoder.model
+        if (line := self._lines.get(model)) is None:
+            try:
+                measured = [await _far_and_near(encoder, language) for language in LANGUAGES]
+            except (EmbedderUnavailable, EmbedderRefused):
+                return 1.0, 0.0
+            far, near = np.mean(measured, axis=0).tolist()
+            scale = (NEAR - FAR) / max(near - far, _LEAST)
+            line = self._lines[model] = scale, FAR - scale * far
+        return line
+
+
+async def _far_and_near(encoder: Embedder, language: str) -> tuple[float, float]:
+    # As urgent as a question, for one waits.
+    statements = await encoder.embed(STATEMENTS[language], urgent=True)
+    questions = await encoder.embed(QUESTIONS[language], urgent=True)
+    return far_and_near(_table(questions) @ _table(statements).T)
+
+
+def _table(vectors: Vectors | Sequence[Vectors]) -> Vectors:
+    return np.stack(list(vectors))

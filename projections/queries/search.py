@@ -7,10 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from functools import partial, reduce
-from heapq import merge
 from itertools import chain, islice, repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
@@ -23,45 +22,42 @@ from projections.embedding.stored_vector import vector_of
 from projections.index.centre import centre_of
 from projections.index.embedded.state_search import search_state
 from projections.index.protocol import NO_VECTORS, SCORE_DIGITS, IndexQuery, Leg, Legs, VectorRows
-from projections.profile.persons_asked import persons_asked
 from projections.profile.slot_question import filling, slot_asked, was_then
 from projections.profile.upcoming import asks_for_plans, when
 from projections.queries.conditions.columns import Columns, ColumnsByUser
 from projections.queries.filters import Filters
 from projections.queries.memory_rows import MemoryRows, MemoryRowsByUser, sees_all
-from projections.queries.ranking import NO_PARTS, POOL, Parts, rank, turn_scores
-from projections.queries.reference_scale import BUILTIN, ReferenceScale
-from projections.queries.relevance import Measured, load
-from projections.queries.turns.index import MAX_CHARACTERS, TurnIndex, said_by, source_of, spoken, words_of
+from projections.queries.ranking import NO_PARTS, POOL, Parts, rank
+from projections.queries.relevance import BUILTIN, ReferenceScale, load
+from projections.queries.turns.index import MAX_CHARACTERS, TurnIndex, spoken
 from projections.queries.turns.making import TurnVectorMaking
 from projections.queries.turns.meaning import TurnMeaning
 from projections.shard.ledger import decisions_in_steps
-from projections.state.memory import ACTIVE, FORGOTTEN, SUPERSEDED
+from projections.state.memory import ACTIVE
 from projections.state.time_travel import state_at
 from projections.text.analyser import terms, tokens
 from projections.text.forms import forms_asked, forms_of
 from projections.text.literals import holds, literals_in
-from projections.text.reminders import only_asks
 from projections.turns import in_turns
 from schemas.identity import GLOBAL_USER, Owner
 from schemas.inputs.decoding import effective_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from projections.dates.questions import Span
     from projections.embedding.embedder import Embedder, Vectors
     from projections.embedding.languages import View
     from projections.index.centre import Centre
-    from projections.index.embedded.bm25 import Mask, Scores
+    from projections.index.embedded.bm25 import Mask
+    from projections.partitions.held import Held
     from projections.partitions.shards import Shards
     from projections.profile.slot_asked import SlotAsked
     from projections.queries.ranking import Ranked, Rows
-    from projections.queries.relevance import Evidence
     from projections.queries.turns.index import Scored, TurnMatches
     from projections.queries.turns.meaning import TurnMeanings
-    from projections.shard.observation_lookup import Turn
+    from projections.shard.rows.published_turns import Turn
     from projections.state.memory import Memory, UserState
 
 LEAST_COSINE: Final = -1.0
@@ -70,8 +66,6 @@ HOP_MEMORIES: Final = 5
 HOP_SCORE: Final = 0.6
 """Memories whose score is a lower share of the best one's are not followed."""
 HOP_WORDS: Final = 8
-TOLD_SHARE: Final = 0.6
-"""Of what the words of a query weigh that a turn has: memories with more of them say what the turn would answer."""
 NO_SLOTS: Final[Mapping[str, float]] = {}
 _NONE: Final = -1
 _memory_id: Final[Callable[[Memory], str]] = attrgetter("memory_id")
@@ -128,41 +122,12 @@ class FoundTurn:
         return effective_time(self.turn.message, self.turn.recorded_at)
 
 
-FoundT = TypeVar("FoundT", bound="Found | FoundTurn")
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult(Generic[FoundT]):
-    """What a search found, best first."""
-
-    found: list[FoundT]
-    by_words: bool
-    """Whether words alone were searched for, because the embedder was away."""
-    relevance: Sequence[float]
-    """Of each, 0 to 1."""
-    line: float
-    """What is less relevant is no evidence."""
-    evidence: Evidence
-    lacks_turns: bool = False
-    """Whether some turns took part by their words alone, because their vectors are still being made."""
-
-    @property
-    def rated(self) -> list[tuple[FoundT, float]]:
-        """Each with its relevance."""
-        return list(zip(self.found, self.relevance, strict=True))
-
-    def least(self, relevance: float) -> SearchResult[FoundT]:
-        """Return it without what is less relevant."""
-        kept = [place for place, one in enumerate(self.relevance) if one >= relevance]
-        return replace(
-            self, found=[self.found[place] for place in kept], relevance=[self.relevance[place] for place in kept]
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question as the index is asked."""
 
+    whose: Sequence[Held]
+    """The user whose memories are searched, and the owner of global ones, as far as they are asked for."""
     question: Question
     tokens: tuple[str, ...]
     views: Sequence[View]
@@ -181,6 +146,10 @@ class Asked:
     def at(self) -> datetime:
         """The instant for which it is answered."""
         return self.question.as_of or self.now
+
+    def state_of(self, held: Held) -> UserState:
+        """Return the state of an owner that is searched. Raises NotHeld."""
+        return held.state if self.past is None else self.past[held.owner]
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +310,38 @@ class SearchedIndex(Protocol):
         ...
 
 
+class MemoryVectors:
+    """The vectors of memories: those that an index has in memory, and else read where searches read them."""
+
+    def __init__(self, shards: Shards) -> None:
+        self._shards = shards
+
+    def comparable(
+        self, view: View, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors] = NO_VECTORS
+    ) -> dict[str, Vectors]:
+        """Return the vectors of an owner's memories that a view is compared with."""
+        found = self.of(view.model, owner, memories, known)
+        return {memory_id: vector for memory_id, vector in found.items() if len(vector) == len(view.vector)}
+
+    def of(
+        self, encoder: str, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors]
+    ) -> dict[str, Vectors]:
+        """Return an encoder's vectors of an owner's memories, of any length; those that are not known are read."""
+        found = {memory.memory_id: known[memory.memory_id] for memory in memories if memory.memory_id in known}
+        unknown = [memory for memory in memories if memory.memory_id not in known]
+        if not unknown:
+            return found
+        logged = self._shards.of(owner).ledger.vectors(owner).among([memory.memory_id for memory in unknown])
+        encoding = self._shards.encoding
+        for memory in unknown:
+            vector, model = logged.get(memory.memory_id), memory.embedding_model
+            if encoding is not None and (own := encoding.vector(owner, memory)) is not None:
+                vector, model = own, encoding.model
+            if vector is not None and model == encoder:
+                found[memory.memory_id] = vector_of(vector)
+        return found
+
+
 class IndexSearch:
     """Search by words and by meaning. Hits give ids; text, importance and status come from the shard."""
 
@@ -361,20 +362,21 @@ class IndexSearch:
         self._shards = shards
         self._index_sync = index_sync
         self._embedder = embedder
+        self.vectors = MemoryVectors(shards)
         self._questions = QuestionViews(embedder)
         self._scale = ReferenceScale()
-        self._turn_index = TurnIndex(shards)
+        self.turn_index = TurnIndex()
         encoder = partial(multilingual, embedder) if makes_turn_vectors else None
-        self.turn_vectors = TurnVectorMaking(shards, encoder, self._turn_index)
+        self.turn_vectors = TurnVectorMaking(shards, encoder, self.turn_index)
         self._turn_meaning = TurnMeaning(encoder, self.turn_vectors)
         self._columns = ColumnsByUser()
         self._memory_rows = MemoryRowsByUser()
         self._past_states = asyncio.Semaphore(1)
         """Held while one is made: several threads that compute take the interpreter's lock from the event loop."""
 
-    def zone_of(self, owner: Owner) -> tzinfo:
+    def zone_of(self, held: Held) -> tzinfo:
         """Return by which clock a user lives now: that of the newest turn that names one, else the default."""
-        return self._shards.of(owner).observations.last_zone(owner) or self._zone
+        return held.shard.turns.last_zone(held.owner) or self._zone
 
     async def views(self, query: str) -> Sequence[View]:
         """Return what a query means in each space that memories have. Raises EmbedderUnavailable, EmbedderRefused."""
@@ -384,23 +386,19 @@ class IndexSearch:
         """Return what a query means in each space; none while the embedder is away. Raises EmbedderRefused."""
         return await self._questions.of(query)
 
-    async def past_state(self, owner: Owner, as_of: datetime) -> UserState:
+    async def past_state(self, held: Held, as_of: datetime) -> UserState:
         """Return a user's state as it was effective then, made in a thread: of a large user it takes a second.
 
         One is made at a time.
         """
         async with self._past_states:
-            await self._shards.load(owner)
-            decisions = await in_turns(decisions_in_steps(lambda: self._shards.of(owner).ledger, owner))
-            return await asyncio.to_thread(state_at, owner, [decision for _, decision in decisions], as_of)
-
-    def _state(self, asked: Asked, owner: Owner) -> UserState:
-        """Return the state that is searched."""
-        return self._shards.state(owner) if asked.past is None else asked.past[owner]
+            await held.load()
+            decisions = await in_turns(decisions_in_steps(lambda: held.shard.ledger, held.owner))
+            return await asyncio.to_thread(state_at, held.owner, [decision for _, decision in decisions], as_of)
 
     async def pool(
         self,
-        owner: Owner,
+        held: Held,
         question: Question,
         views: Sequence[View],
         *,
@@ -416,41 +414,43 @@ class IndexSearch:
         memories are about has its share in each score.
         """
         while True:
-            pool = await self._pool(owner, question, views, now=now, sees=sees)
+            pool = await self._pool(held, question, views, now=now, sees=sees)
             if not is_outdated(self._embedder, views):
                 return pool
             views = await self.views_if_there(question.text)
 
     async def _pool(
-        self, owner: Owner, question: Question, views: Sequence[View], *, now: datetime, sees: Callable[[Memory], bool]
+        self, held: Held, question: Question, views: Sequence[View], *, now: datetime, sees: Callable[[Memory], bool]
     ) -> Pool:
         """Return what both legs found by one set of views."""
         words = terms(question.text)
         at = question.as_of or now
-        past = None
+        shared = self._shards.resolve(Owner(held.owner.tenant, GLOBAL_USER))
+        is_personal, past = question.scope in {"all", "personal"}, None
         if question.as_of is not None and question.as_of < now:
-            both = (owner, Owner(owner.tenant, GLOBAL_USER))
-            past = {one: await self.past_state(one, question.as_of) for one in both}
+            past = {one.owner: await self.past_state(one, question.as_of) for one in (held, shared)}
         turns = meanings = None
-        if question.scope in ("all", "personal"):
+        if is_personal:
             agent_id = question.filters.agent_id
-            turns = await self._turn_index.matches(owner, words, agent_id, at)
+            turns = await self.turn_index.matches(held, words, agent_id, at)
             if views:
                 try:
-                    meanings = await self._turn_meaning.near(owner, turns, question.text, views)
+                    meanings = await self._turn_meaning.near(held.owner, turns, question.text, views)
                 except EmbedderUnavailable as error:  # it went away between the two: all is found by words
                     self._questions.missed(error)
                     views = ()
         span = None
         if question.understand_time and may_name_time(question.text):
-            span = named_span(question.text, at, self.zone_of(owner))
+            span = named_span(question.text, at, self.zone_of(held))
         slot = slot_asked(question.text)
         plans = slot is None and asks_for_plans(question.text)
-        asked = Asked(question, words, views, now, past, span, slot, plans)
-        found, deepest = await self._hits(owner, asked, turns, sees, meanings)
+        is_shared = question.scope == "global" or (question.scope == "all" and question.include_global)
+        whose = [*([held] if is_personal else []), *([shared] if is_shared else [])]
+        asked = Asked(whose, question, words, views, now, past, span, slot, plans)
+        found, deepest = await self._hits(asked, turns, sees, meanings)
         slots, passed = dict[str, float](), frozenset[str]()
-        if (asked.slot is not None or plans) and found and found[0].owner == owner:
-            found[0], slots, passed = self._with_slots(found[0], asked, sees)
+        if (asked.slot is not None or plans) and found and found[0].owner == held.owner:
+            found[0], slots, passed = self._with_slots(held, found[0], asked, sees)
         for some in found:
             self._memory_rows.count(some.owner, some.table)
         found = _once(found)
@@ -489,10 +489,10 @@ class IndexSearch:
         if question.hops == 1 or not (best := pool.best(HOP_MEMORIES)):
             return pool
         best = [found for found in best if found.ranked.score >= HOP_SCORE * best[0].ranked.score]
-        mine = centres.get(owner, ())
+        mine = centres.get(held.owner, ())
         hop = self._hop(asked, pool, best, mine[0][1] if len(views) == 1 and mine else None)
         # without turns: the memories that came from those that match are shown already
-        further, _ = await self._hits(owner, hop, None, sees)
+        further, _ = await self._hits(hop, None, sees)
         return pool.with_hop(further)
 
     def _centres(self, asked: Asked, found: Candidates) -> list[tuple[Rows, Centre]]:
@@ -510,7 +510,7 @@ class IndexSearch:
         if len(views) == 1 and isinstance(found.vectors, VectorRows):
             return [(rows, centre_of(found.vectors.at(found.places[rows]), views[0]))]
         memories = {found.memories[row].memory_id: row for row in rows.tolist()}
-        vectors = self._vectors_of(
+        vectors = self.vectors.of(
             views[0].model, found.owner, [found.memories[row] for row in rows.tolist()], found.vectors
         )
         centres = []
@@ -521,33 +521,8 @@ class IndexSearch:
                 centres.append((of, centre_of(np.stack(list(seen.values())), view)))
         return centres
 
-    def _vectors_in(
-        self, view: View, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors] = NO_VECTORS
-    ) -> dict[str, Vectors]:
-        """Return the vectors of an owner's memories that a view is compared with."""
-        found = self._vectors_of(view.model, owner, memories, known)
-        return {memory_id: vector for memory_id, vector in found.items() if len(vector) == len(view.vector)}
-
-    def _vectors_of(
-        self, encoder: str, owner: Owner, memories: Sequence[Memory], known: Mapping[str, Vectors]
-    ) -> dict[str, Vectors]:
-        """Return an encoder's vectors of an owner's memories, of any length; those that are not known are read."""
-        found = {memory.memory_id: known[memory.memory_id] for memory in memories if memory.memory_id in known}
-        unknown = [memory for memory in memories if memory.memory_id not in known]
-        if not unknown:
-            return found
-        logged = self._shards.of(owner).ledger.vectors(owner).among([memory.memory_id for memory in unknown])
-        encoding = self._shards.encoding
-        for memory in unknown:
-            vector, model = logged.get(memory.memory_id), memory.embedding_model
-            if encoding is not None and (own := encoding.vector(owner, memory)) is not None:
-                vector, model = own, encoding.model
-            if vector is not None and model == encoder:
-                found[memory.memory_id] = vector_of(vector)
-        return found
-
     def _with_slots(
-        self, found: Candidates, asked: Asked, sees: Callable[[Memory], bool]
+        self, held: Held, found: Candidates, asked: Asked, sees: Callable[[Memory], bool]
     ) -> tuple[Candidates, dict[str, float], frozenset[str]]:
         """Return candidates with those that fill the slot that is asked for, and how well memories do, by id.
 
@@ -556,10 +531,10 @@ class IndexSearch:
         slot, question, at = asked.slot, asked.question, asked.at
         if question.scope not in {"all", "personal"}:
             return found, {}, frozenset()
-        filters, owner, state = question.filters, found.owner, self._state(asked, found.owner)
+        filters, owner, state = question.filters, held.owner, asked.state_of(held)
         passed = frozenset[str]()
         if slot is None:
-            zone = partial(self.zone_of, owner)
+            zone = partial(self.zone_of, held)
             planned = {memory.memory_id: when(memory, at, zone) for memory in state.memories.values()}
             filled = {
                 memory_id: 1.0
@@ -608,7 +583,9 @@ class IndexSearch:
         found = [
             (one, vector)
             for one in best
-            for vector in self._vectors_in(view, one.owner, [one.memory], known.get(one.owner, NO_VECTORS)).values()
+            for vector in self.vectors.comparable(
+                view, one.owner, [one.memory], known.get(one.owner, NO_VECTORS)
+            ).values()
         ]
         total = sum(one.ranked.score for one, _ in found)
         if not total:
@@ -620,37 +597,32 @@ class IndexSearch:
 
     async def _hits(
         self,
-        owner: Owner,
         asked: Asked,
         turns: TurnMatches | None,
         sees: Callable[[Memory], bool],
         meanings: TurnMeanings | None = None,
     ) -> tuple[list[Candidates], float]:
         """Return what both legs found that is shown, by whose it is, and the cosine below which there may be more."""
-        question = asked.question
-        whose = [owner] if question.scope in {"all", "personal"} else []
-        if question.scope == "global" or (question.scope == "all" and question.include_global):
-            whose.append(Owner(owner.tenant, GLOBAL_USER))
         found, deepest = [], LEAST_COSINE
-        for one in whose:
-            state = self._state(asked, one)
+        for one in asked.whose:
+            state = asked.state_of(one)
             if not state.memories:
                 continue
             some, below = await self._hits_of(one, state, asked, sees)
-            if one == owner and turns is not None:
-                rows = _others(self._cited(state, some.table, turns, meanings), some)
+            if turns is not None and not one.owner.is_global:
+                rows = _others(self._cited(one, state, some.table, turns, meanings), some)
                 if len(rows):
-                    shown = some.table.shown(rows, one, asked.at, question.filters, sees=sees)
+                    shown = some.table.shown(rows, one.owner, asked.at, asked.question.filters, sees=sees)
                     some = some.beside(shown)
             found.append(some)
             deepest = max(deepest, below)
         return found, deepest
 
     async def _hits_of(
-        self, owner: Owner, state: UserState, asked: Asked, sees: Callable[[Memory], bool]
+        self, held: Held, state: UserState, asked: Asked, sees: Callable[[Memory], bool]
     ) -> tuple[Candidates, float]:
         """Return what both legs found of one owner's memories, and the cosine below which there may be more."""
-        question, filters = asked.question, asked.question.filters
+        question, filters, owner = asked.question, asked.question.filters, held.owner
         view = asked.views[0] if asked.views else None
         query = IndexQuery(
             tenant=owner.tenant,
@@ -670,7 +642,7 @@ class IndexSearch:
         )
         unconditional = replace(filters, condition=None) if filters.condition is not None else filters
         while True:
-            legs = await self._legs(owner, state, query, asked)
+            legs = await self._legs(held, state, query, asked)
             table = self._memory_rows.of(state) if asked.past is None else MemoryRows()
             keyword, semantic = Leg.of(legs.keyword), Leg.of(legs.semantic)
             ids = keyword.ids + semantic.ids
@@ -680,7 +652,7 @@ class IndexSearch:
             shown = table.shown(_different(rows, len(table)), owner, asked.at, unconditional, sees=sees)
             memories, importance = table.memories(shown), table.importance(shown)
             if asked.past is None and not right.all():
-                await self._note_wrong(owner, state, {ids[place] for place in np.flatnonzero(~right).tolist()})
+                await self._note_wrong(held, state, {ids[place] for place in np.flatnonzero(~right).tolist()})
             if len(shown) >= question.limit or len(shown) >= len(set(ids)) or query.limit >= len(state.memories):
                 break
             # The index does not know expiry: some of its hits may be hidden, and visible ones lie deeper.
@@ -699,176 +671,21 @@ class IndexSearch:
         below = float(right_scores.min()) if len(right_scores) >= query.limit else LEAST_COSINE
         return Candidates(owner, table, shown, memories, cosines, words, importance, places, legs.vectors), below
 
-    async def _note_wrong(self, owner: Owner, state: UserState, wrong: set[str]) -> None:
+    async def _note_wrong(self, held: Held, state: UserState, wrong: set[str]) -> None:
         """Have memories written to the index again of which it has something else than the shard."""
         if any(memory_id not in state.memories for memory_id in wrong):
             # of another log, or decided by another worker, who has the user now
-            await self._shards.come_to_end(owner)
-        self._index_sync.mark_dirty(owner, wrong)
+            await self._shards.come_to_end(held.owner)
+        self._index_sync.mark_dirty(held.owner, wrong)
 
-    def with_turns(
-        self,
-        owner: Owner,
-        pool: Pool,
-        memories: list[Found],
-        question: Question,
-        hides: Callable[[str], bool],
-    ) -> list[Found | FoundTurn]:
-        """Return the best of the memories and of the turns that a pool found, best first.
-
-        A memory that says all that a better turn says has its place. A turn is left out where better memories that came
-        from it have the words of the query that it has, or fill the slot that the query asks for. So are those that a
-        forgotten memory came from, and those whose text is hidden.
-        """
-        chosen: list[Found | FoundTurn] = []
-        told: dict[str, list[Found]] = {}
-        citing, shown = _by_source(memories), set[str]()
-        turns = self._turns(owner, pool, question.filters, hides, with_past=question.with_past)
-        parts: tuple[Iterable[Found | FoundTurn], ...] = (memories, turns)
-        # Of equal scores the memory comes first: it is the shorter. Turns are read as far as they come to a place.
-        for ranked in merge(*parts, key=lambda one: -_score(one)):
-            if len(chosen) == question.limit:
-                break
-            if _score(ranked) < question.min_score or _id_of(ranked) in shown:
-                continue
-            found = ranked if isinstance(ranked, Found) else _whole(ranked, citing) or ranked
-            if isinstance(found, Found):
-                for event_id in found.memory.source_ids:
-                    told.setdefault(event_id, []).append(found)
-            elif self._is_told(owner, pool, found, told):
-                continue
-            if _id_of(found) not in shown:
-                chosen.append(found)
-                shown.add(_id_of(found))
-        if pool.turns is not None:
-            self._turn_index.count(owner, pool.turns.words)
-        return chosen
-
-    def answered(self, pool: Pool, found: list[FoundT]) -> SearchResult[FoundT]:
-        """Return the answer with what a search found, and how relevant that is."""
-        values, model = self._measured(pool, found), load()
-        relevance = model.of(values)
-        line = model.line(relevance, values.texts)
-        lacks_turns = pool.meanings is not None and not pool.meanings.is_complete
-        evidence = model.evidence(relevance, line)
-        return SearchResult(found, pool.by_words, relevance.tolist(), line, evidence, lacks_turns)
-
-    def _measured(self, pool: Pool, found: Sequence[Found | FoundTurn]) -> Measured:
-        """Return what tells how relevant results of a search are."""
-        persons, is_plain = persons_asked(pool.text), pool.asking is None
-        shares, between, missed = [], [], []
-        for one in found:
-            content = said_by(one.turn) if isinstance(one, FoundTurn) else one.memory.content
-            rows = [] if pool.turns is None else pool.turns.places(_sources(one))
-            of_turns = max(pool.turns.shares[rows]) if pool.turns is not None and rows else None
-            shares.append(pool.share_of(content) if of_turns is None else of_turns)
-            between.append(spoken(content) not in (None, pool.language))
-            missed.append(persons.misses(content))
-        near = self._near(pool, found)
-        scale, shift = pool.scale if is_plain else (1.0, 0.0)
-        return Measured(
-            scale * near + shift,
-            np.array(shares, np.float64),
-            np.array(between, np.bool_),
-            np.array(missed, np.float64),
-            max(len(pool.memories), 0 if pool.turns is None else int(pool.turns.visible.sum())),
-            is_unnamed=persons.is_unnamed,
-            is_plain=is_plain,
-            slots=np.array([one.ranked.slot if isinstance(one, Found) else 0.0 for one in found])
-            if pool.has_slots
-            else None,
-            answers_nothing=np.array([_answers_nothing(pool, one) for one in found], np.bool_),
-        )
-
-    def _near(self, pool: Pool, found: Sequence[Found | FoundTurn]) -> Scored:
-        """Return how near each result is, by the nearest of its texts; NaN where no meaning is known."""
-        asking, meanings = pool.asking, pool.meanings
-        vectors: dict[str, Vectors] = {}
-        if asking is not None:
-            for owner in dict.fromkeys(one.owner for one in found):
-                memories = [one.memory for one in found if isinstance(one, Found) and one.owner == owner]
-                vectors |= self._vectors_in(asking, owner, memories, pool.vectors.get(owner, NO_VECTORS))
-        near = []
-        for one in found:
-            known = []
-            if isinstance(one, Found):
-                vector = vectors.get(one.memory.memory_id)
-                of_vector = None if asking is None or vector is None else float(vector @ asking.vector)
-                known.append(one.ranked.cosine if asking is None else of_vector)
-            if meanings is not None:
-                known.append(meanings.near(_sources(one), None if asking is None else asking.vector))
-            near.append(max((value for value in known if value is not None), default=np.nan))
-        return np.array(near, np.float64)
-
-    def _is_told(self, owner: Owner, pool: Pool, found: FoundTurn, told: Mapping[str, list[Found]]) -> bool:
-        """Return whether the memories that came from a turn say what it would answer."""
-        event_id = found.turn.message.envelope.event_id
-        memories = told.get(event_id)
-        if memories is None or pool.turns is None:
-            return False
-        remembered = {word for one in memories for word in tokens(one.memory.content[:MAX_CHARACTERS])}
-        if pool.slot_asked is not None:  # the words that ask for a slot, as "how old", need not stand in what answers
-            return any(one.ranked.slot for one in memories) or remembered.issuperset(pool.tokens)
-        said = set(words_of(found.turn)).intersection(pool.tokens)
-        if not said and found.semantic and pool.meanings is not None:
-            cosine = pool.meanings.cosine(event_id)
-            nearest = max((one.ranked.cosine or 0.0 for one in memories), default=0.0)
-            return cosine is not None and nearest > TOLD_SHARE * cosine
-        if not said and (before := pool.turns.words.before(event_id)) is not None:
-            turn = None if (row := pool.turns.words.row(before)) is None else pool.turns.words.told(owner, row)
-            said = set(words_of(turn) if turn is not None else ()).intersection(pool.tokens)
-        rarity = pool.turns.words.rarity
-        weight = sum(rarity(word) for word in said)
-        return sum(rarity(word) for word in said & remembered) > TOLD_SHARE * weight
-
-    def _turns(
-        self, owner: Owner, pool: Pool, filters: Filters, hides: Callable[[str], bool], *, with_past: bool
-    ) -> Iterator[FoundTurn]:
-        """Yield the turns that pass the filters and are neither forgotten nor hidden, best first.
-
-        Those of which nothing holds any more are among them only `with_past`.
-        """
-        if pool.turns is None or not filters.accept_turns:
-            return
-        observations, memories = self._shards.of(owner).observations, self._shards.state(owner).memories
-
-        words = pool.turns.words
-
-        def score(rows: Rows, matches: Scores) -> Scored:
-            formed = (words.forms()[rows] & pool.forms) > 0 if pool.forms else None
-            if formed is not None and not pool.has_formed and not formed.any():
-                formed = None
-            return turn_scores(
-                matches,
-                words.times()[rows],
-                words.users()[rows],
-                pool.at,
-                pool.span,
-                lasting=words.lasting()[rows],
-                named=None if pool.named is None else pool.named[rows],
-                has_slots=pool.has_slots,
-                formed=formed,
-            )
-
-        meanings = pool.meanings
-        meant = None if meanings is None or not meanings.is_between_languages else meanings.matches()
-        for ranked in pool.turns.ranked(score, meant):
-            citing = [memories[i] for i in observations.citing(owner, ranked.event_id) if i in memories]
-            if any(memory.status == FORGOTTEN for memory in citing):
-                continue
-            over = superseded_by(citing, pool.at)
-            if (over is not None and not with_past) or (turn := words.told(owner, ranked.row)) is None:
-                continue
-            said_at = effective_time(turn.message, turn.recorded_at)
-            if filters.accept_turn(turn.message.session_id, said_at, source_of(turn)) and not hides(said_by(turn)):
-                yield FoundTurn(owner, turn, ranked.score, ranked.words, ranked.meaning, over)
-
-    def _cited(self, state: UserState, table: MemoryRows, turns: TurnMatches, meanings: TurnMeanings | None) -> Rows:
+    def _cited(
+        self, held: Held, state: UserState, table: MemoryRows, turns: TurnMatches, meanings: TurnMeanings | None
+    ) -> Rows:
         """Return the rows of memories that came from the turns that match best, by their words or by their meaning."""
         found = turns.best(TURNS_WITH_MEMORIES)
         if meanings is not None:
             found += islice(meanings.best(), TURNS_WITH_MEMORIES)
-        return table.citing(state, found, self._shards.of(state.owner).observations.citing_each)
+        return table.citing(state, found, held.shard.observations.citing_each)
 
     def _among(self, state: UserState, asked: Asked, filters: Filters) -> frozenset[str] | None:
         """Return the active memories that meet what an index knows nothing of; None for every one."""
@@ -877,17 +694,17 @@ class IndexSearch:
         columns = self._columns.of(state) if asked.past is None else Columns(state)
         return columns.meeting(condition, asked.question.as_of or asked.now)
 
-    async def _legs(self, owner: Owner, state: UserState, query: IndexQuery, asked: Asked) -> Legs:
+    async def _legs(self, held: Held, state: UserState, query: IndexQuery, asked: Asked) -> Legs:
         """Search the index by the words and by each view; a memory is in one space, and found by one view at most."""
         views = asked.views
         if len(views) <= 1:
-            return await self._search(owner, state, query, is_past=asked.past is not None)
+            return await self._search(held, state, query, is_past=asked.past is not None)
         queries = [
             replace(query, vector=view.vector, embedding_model=view.model, tokens=() if n else query.tokens)
             for n, view in enumerate(views)
         ]
         is_past = asked.past is not None
-        found = [await self._search(owner, state, one, is_past=is_past) for one in queries]
+        found = [await self._search(held, state, one, is_past=is_past) for one in queries]
         hits = [
             hit._replace(score=round(view.score(hit.score), SCORE_DIGITS))
             for view, legs in zip(views, found, strict=True)
@@ -897,33 +714,11 @@ class IndexSearch:
         vectors = {memory_id: vector for legs in found for memory_id, vector in legs.vectors.items()}
         return Legs(keyword=found[0].keyword, semantic=tuple(hits[: query.limit]), vectors=vectors)
 
-    async def _search(self, owner: Owner, state: UserState, asked: IndexQuery, *, is_past: bool) -> Legs:
+    async def _search(self, held: Held, state: UserState, asked: IndexQuery, *, is_past: bool) -> Legs:
         """Search the index; a past state has an index of its own, made for this one question."""
         if not is_past:
-            return await self._index_sync.search(owner, asked)
-        return await search_state(owner, state, lambda: self._shards.of(owner).ledger, self._shards.encoding, asked)
-
-
-def _id_of(found: Found | FoundTurn) -> str:
-    return found.turn.message.envelope.event_id if isinstance(found, FoundTurn) else found.memory.memory_id
-
-
-def _by_source(memories: Sequence[Found]) -> dict[str, list[Found]]:
-    """Return memories by what each came from."""
-    found: dict[str, list[Found]] = {}
-    for one in memories:
-        for event_id in one.memory.source_ids:
-            found.setdefault(event_id, []).append(one)
-    return found
-
-
-def _whole(found: FoundTurn, citing: Mapping[str, list[Found]]) -> Found | None:
-    """Return the memory that says all that a turn says, with its score; None for none."""
-    words = set(words_of(found.turn))
-    for one in citing.get(found.turn.message.envelope.event_id, ()):
-        if words.issubset(tokens(one.memory.content[:MAX_CHARACTERS])):
-            return replace(one, ranked=replace(one.ranked, score=max(found.score, one.ranked.score)))
-    return None
+            return await self._index_sync.search(held.owner, asked)
+        return await search_state(held.owner, state, lambda: held.shard.ledger, self._shards.encoding, asked)
 
 
 def _asking(views: Sequence[View]) -> View | None:
@@ -931,24 +726,6 @@ def _asking(views: Sequence[View]) -> View | None:
     if len(views) != 1 or views[0].model != BUILTIN:
         return None
     return replace(views[0], vector=load().asking(views[0].vector))
-
-
-def superseded_by(memories: Sequence[Memory], at: datetime) -> str | None:
-    """Return what holds in the place of the last of some memories; None where one of them holds, or there is none."""
-    if not memories or any(memory.status_at(at) != SUPERSEDED for memory in memories):
-        return None
-    return memories[-1].superseded_by
-
-
-def _answers_nothing(pool: Pool, found: Found | FoundTurn) -> bool:
-    """Return whether a result only asks itself, or is a plan that has passed where what lies ahead is asked for."""
-    only_asks_itself = isinstance(found, FoundTurn) and only_asks(found.turn.message.content)
-    return only_asks_itself or _id_of(found) in pool.passed
-
-
-def _sources(found: Found | FoundTurn) -> Sequence[str]:
-    """Return the ids of what a result came from."""
-    return (found.turn.message.envelope.event_id,) if isinstance(found, FoundTurn) else found.memory.source_ids
 
 
 def _once(found: list[Candidates]) -> list[Candidates]:
@@ -1037,7 +814,3 @@ def _different(rows: Rows, count: int) -> Rows:
     named = np.zeros(count + 1, np.bool_)
     named[rows] = True
     return np.flatnonzero(named[:count])
-
-
-def _score(found: Found | FoundTurn) -> float:
-    return found.score if isinstance(found, FoundTurn) else found.ranked.score

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -16,10 +15,11 @@ from projections.shard.dead_letters import DeadLettersFold
 from projections.shard.errors import ShardUnavailable, trouble
 from projections.shard.group_commit import GroupCommit
 from projections.shard.ledger import LedgerFold
-from projections.shard.log_position import are_of, ends_of, record_digest
+from projections.shard.log_position import ends_of, record_digest
 from projections.shard.observation_lookup import ObservationLookup
 from projections.shard.observations import ObservationsFold, remove_before
-from projections.shard.rows.damage import PARTITION, Damage, first_gap
+from projections.shard.rows.damage import PARTITION, first_gap
+from projections.shard.rows.published_turns import PublishedTurns
 from projections.shard.rows.session_turns import SessionTurns
 from projections.shard.tables import begin_build, connect, end_build
 from projections.shard.turn_statistics import TurnStatistics
@@ -30,7 +30,7 @@ from schemas.messages.chain import NO_HEAD, head_after
 from schemas.topics import DEAD_LETTERS, GLOBALS, INBOX, INPUTS, LEDGER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Sequence
     from pathlib import Path
 
     from projections.shard.ledger import Batch
@@ -50,7 +50,7 @@ _KEEP_OFFSET: Final = "insert or replace into offsets values(?,?,?)"
 log = logging.getLogger("mnemolog.shard")
 
 
-class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
+class Shard:
     """The folds of a partition's ledger, inbox and inputs. It trusts its own offsets, never those of a consumer group.
 
     A fold and its offset are one transaction, which small folds that follow each other share (see `GroupCommit`).
@@ -76,7 +76,7 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
             if holds_globals
             else (*(t.name for t in INPUTS), INBOX.name, DEAD_LETTERS.name, self.ledger_topic)
         )
-        self._log = log
+        self.log = log
         self.changed = changed
         self._holds_globals = holds_globals
         self._belongs = belongs
@@ -98,6 +98,7 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         self.ledger = LedgerFold(self._connection, partition, self._belongs, self.ledger_topic)
         self.dead_letters = DeadLettersFold(self._connection, self.ledger.erased_users)
         self.observations = ObservationLookup(self._connection, self.partition, self.dead_letters)
+        self.turns = PublishedTurns(self._connection)
         self.session_turns = SessionTurns(self._connection)
         self.turn_statistics = TurnStatistics(self._connection)
         caches = (self.ledger.erased_users.forget, self.observations.forget_recent, self.turn_statistics.forget)
@@ -163,60 +164,6 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         self.writes.commit()
         await run_in_thread(self.checkpoints.clear)
 
-    async def follows_log(self) -> bool:
-        """Return whether the records folded are those of this log: not of another one, or of an older copy.
-
-        It is asked each time that the partition comes: a log can be restored under workers that run.
-        """
-        rows = self._connection.execute("select topic, next, mark from offsets").fetchall()
-        return await are_of(self._log, self.partition, [row for row in rows if row[0] in self.topics])
-
-    async def lost_head(self) -> Damage | None:
-        """Return what is wrong where the log does not reach the head that was folded, or has another record there."""
-        topic, reached = self.ledger_topic, self.offset(self.ledger_topic)
-        if not reached:
-            return None
-        query = "select topic, next, mark from offsets where topic=?"
-        if await are_of(self._log, self.partition, self._connection.execute(query, (topic,)).fetchall()):
-            return None
-        end = await self._log.end(topic, self.partition)
-        lacks = f"the log ends at {end}" if end < reached else f"the record at {reached - 1} is another one by now"
-        what = (
-            f"it was folded up to offset {reached}, and {lacks} (to go on with the log as it is, and without what it "
-            f"lacks, remove {self.path})"
-        )
-        return Damage(PARTITION, topic, self.partition, min(end, reached - 1), what)
-
-    def head_damage(self, reached: int, head: bytes, end: int) -> Damage | None:
-        """Return what is wrong where the records folded do not lead to the head that the log keeps; None where they do.
-
-        The head reaches to the log's end. Where more was appended meanwhile, that is folded by and by.
-        """
-        if reached > end:
-            what = f"its head reaches to offset {reached}, and the log ends at {end}"
-        elif reached < end:
-            what = f"the records from offset {reached} to {end - 1} were not appended by mnemolog: its head ends before"
-        elif reached == self.offset(self.ledger_topic) and head != self.head:
-            what = f"the records before offset {end} are not those that were appended: their head is another one"
-        else:
-            return None
-        return Damage(PARTITION, self.ledger_topic, self.partition, min(reached, end), what)
-
-    async def damage_since(self, kept: int, head: bytes) -> Damage | None:
-        """Return what is wrong where the log is not what it was when a head of it was kept elsewhere; None else.
-
-        Where more was folded since, the head of then is not known here any more: `mnemolog verify` computes it.
-        """
-        topic, reached = self.ledger_topic, self.offset(self.ledger_topic)
-        aside = "(to go on with the log as it is, move away what MNEMOLOG_HEADS_TO holds)"
-        if reached == kept and head != self.head:
-            what = f"the records before offset {kept} are not those of the head that was kept elsewhere {aside}"
-            return Damage(PARTITION, topic, self.partition, kept, what)
-        if reached >= kept or (end := await self._log.end(topic, self.partition)) >= kept:
-            return None
-        what = f"a head was kept elsewhere at offset {kept}, and the log ends at {end}: it is an older copy {aside}"
-        return Damage(PARTITION, topic, self.partition, end, what)
-
     def start_over(self) -> None:
         """Empty all tables: the next fold begins at offset 0. Raises ShardUnavailable, ShardDamaged."""
         self.writes.discard()
@@ -231,6 +178,11 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
         self._offsets = self._read_offsets()
         self.ledger.forget()
         self._forget_folded()
+
+    def positions(self, topics: Collection[str]) -> list[LogPosition]:
+        """Return up to where each of some topics was folded, of those of which anything was."""
+        rows = self._connection.execute("select topic, next, mark from offsets").fetchall()
+        return [row for row in rows if row[0] in topics]
 
     def _read_offsets(self) -> dict[str, int]:
         try:
@@ -289,7 +241,7 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
     async def level(self, topic: str, offset: int) -> None:
         """Fold exactly what is before `offset`, not a record more. The caller holds `folding`."""
         while (start := self.offset(topic)) < offset:
-            records = await self._log.read(topic, self.partition, start, min(BATCH_RECORDS, offset - start))
+            records = await self.log.read(topic, self.partition, start, min(BATCH_RECORDS, offset - start))
             before = [r for r in records if r.position.offset < offset]
             if not before or self.retired:
                 return
@@ -297,7 +249,7 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
 
     async def catch_up(self, progress: Callable[[int], None] = lambda _: None) -> None:
         """Fold every topic to its end; `progress` is called with the number of records that each step folded."""
-        for topic, end in (await ends_of(self._log, self.topics, self.partition)).items():
+        for topic, end in (await ends_of(self.log, self.topics, self.partition)).items():
             while (before := self.offset(topic)) < end:
                 await self.up_to(topic, min(end, before + BATCH_RECORDS))
                 if self.offset(topic) == before:
@@ -305,42 +257,8 @@ class Shard:  # noqa: PLR0904 - a third of them open, close and replace the file
                 progress(self.offset(topic) - before)
                 await asyncio.sleep(0)
 
-    async def catch_up_in_thread(self, progress: Callable[[int], None]) -> None:
-        """Fold every topic to its end beside the event loop. Only for a shard that answers no query yet."""
-        for topic in self.topics:
-            end = await self._log.end(topic, self.partition)  # others may go on writing without an end
-            while self.offset(topic) < end and (folded := await self._fold_many(topic)):
-                progress(folded)
-
-    async def catch_up_at_start(self) -> None:
-        """Fold every topic to its end, in a thread where that is long. Only for a shard that answers no query yet."""
-        ends = await ends_of(self._log, self.topics, self.partition)
-        if (total := sum(end - self.offset(topic) for topic, end in ends.items())) > MANY_RECORDS:
-            reported, folded = time.monotonic(), 0
-
-            def progress(records: int) -> None:
-                nonlocal reported, folded
-                folded += records
-                if time.monotonic() - reported > REPORT_EVERY_SECONDS:
-                    reported = time.monotonic()
-                    log.info("shard %s: %s of %s records folded", self.path.name, f"{folded:,}", f"{total:,}")
-
-            await self.catch_up_in_thread(progress)
-        await self.catch_up()
-
-    async def _fold_many(self, topic: str) -> int:
-        """Fold the next records of a topic in a thread; return how many they were."""
-        async with self.folding:
-            records = await self._log.read(topic, self.partition, self.offset(topic), BULK_RECORDS)
-            if not records or self.retired:
-                return 0
-            self.writes.commit()  # here, where the timer of a commit to come can be stopped
-            await run_in_thread(self.fold, topic, records)
-            self.checkpoints.committed()
-            return len(records)
-
     async def _fold_some(self, topic: str) -> int:
-        records = await self._log.read(topic, self.partition, self.offset(topic), BATCH_RECORDS)
+        records = await self.log.read(topic, self.partition, self.offset(topic), BATCH_RECORDS)
         if not records or self.retired:
             return len(records)
         batch = None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from projections.partitions.shards import Shards
-    from projections.shard.observation_lookup import Turn
+    from projections.shard.rows.published_turns import Turn
     from schemas.identity import Owner
     from schemas.log import Position
     from streams.extraction.protocol import Extractor, Piece, Window
@@ -56,8 +56,8 @@ class EarlierTurns:
         at = first.position
         with suppress(ShardUnavailable):  # else what was before it may not be there yet
             await self._shards.up_to(at.topic, at.partition, at.offset)
-        observations = self._shards.of(owner).observations
-        turns = observations.turns_before(owner, session_id, window.agent_id, at.offset, MOST_BACK)
+        published = self._shards.of(owner).turns
+        turns = published.before(owner, session_id, window.agent_id, at.offset, MOST_BACK)
         earlier: list[Piece] = []
         if is_read and goes_on:
             earlier = [piece for turn in reversed(turns) for piece in self._last_piece(owner, turn, at)]
@@ -65,14 +65,14 @@ class EarlierTurns:
             since = first.recorded_at - ANSWERED_WITHIN
             last = (piece for turn in turns[:1] for piece in self._last_piece(owner, turn, at))
             earlier = [piece for piece in last if piece.speaker == "assistant" and piece.recorded_at >= since]
-        users = (event_id for event_id, _ in turns if _is_users(observations.turn(owner, event_id)))
+        users = (event_id for event_id, _ in turns if _is_users(published.turn(owner, event_id)))
         before = next(users, None) if is_withdrawal else None
         return replace(window, before=before, pieces=(*earlier, *window.pieces), earlier=len(earlier))
 
     def _last_piece(self, owner: Owner, turn: tuple[str, int], at: Position) -> list[Piece]:
         """Return the last piece of what its user lets be kept of a turn that stands in the partition of a position."""
         event_id, offset = turn
-        kept = self._shards.of(owner).observations.told(owner, event_id)
+        kept = self._shards.of(owner).turns.kept(owner, event_id)
         if kept is None:
             return []
         pieces = pieces_of(kept.message, kept.recorded_at, replace(at, offset=offset), zone=self._zone)

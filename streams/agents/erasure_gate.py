@@ -11,6 +11,7 @@ from projections.state.evolve import is_cut_off
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from projections.partitions.held import Held
     from projections.partitions.shards import Shards
     from schemas.identity import Owner
     from schemas.log import Position
@@ -57,11 +58,13 @@ class ErasureGate:
         """Return whether an answer to these pieces may be appended now: none is erased, and no erasure is under way."""
         return owner not in self._erasing and len(self.surviving(owner, pieces)) == len(pieces)
 
-    def was_erased(self, owner: Owner, event_id: str, position: Position) -> bool:
-        """Return whether an observation is gone: with its user, or with a memory."""
-        state, ledger = self._shards.state(owner), self._shards.of(owner).ledger
-        return is_cut_off(state, position.topic, position.offset) or ledger.is_erased(owner, event_id)
-
     def surviving(self, owner: Owner, pieces: Sequence[Piece]) -> list[Piece]:
         """Return those of the pieces that were not erased."""
-        return [p for p in pieces if p.position is None or not self.was_erased(owner, p.event_id, p.position)]
+        held = self._shards.resolve(owner)
+        return [p for p in pieces if p.position is None or not was_erased(held, p.event_id, p.position)]
+
+
+def was_erased(held: Held, event_id: str, position: Position) -> bool:
+    """Return whether an observation is gone: with its user, or with a memory. Raises NotHeld."""
+    is_cut = is_cut_off(held.state, position.topic, position.offset)
+    return is_cut or held.shard.ledger.is_erased(held.owner, event_id)

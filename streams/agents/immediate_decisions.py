@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from projections.index.sync import IndexSync
+    from projections.partitions.held import Held
     from projections.partitions.shards import Shards
     from projections.state.memory import UserState
     from schemas.identity import Owner
@@ -87,7 +88,7 @@ class _Turn:
 class _Asked:
     """A command that waits for its decision."""
 
-    owner: Owner
+    held: Held
     item: UserItem
     record: NewRecord
     turn: _Turn
@@ -171,10 +172,11 @@ class ImmediateDecisions:
         one step. Nothing was appended then. Raises LogUnavailable, as an append does.
         """
         owner = item.envelope.owner
+        held = self._shards.resolve(owner)
         if isinstance(item, CandidatesExtracted):
             try:
-                await self._shards.load(owner)
-                await self._remember.read_texts(owner)
+                await held.load()
+                await self._remember.read_texts(held)
             except (NotHeld, ShardDamaged, ShardUnavailable):
                 return None
         if self._is_stopped or isinstance(item, (EraseUser, EraseMemory)):  # of these more is done than a decision
@@ -183,7 +185,7 @@ class ImmediateDecisions:
             return None
         turn.commands += 1
         [record] = telemetry.with_trace([record])
-        asked = _Asked(owner, item, record, turn, holds, asyncio.get_running_loop().create_future())
+        asked = _Asked(held, item, record, turn, holds, asyncio.get_running_loop().create_future())
         self._waiting.put(owner.tenant, asked)
         if not self._is_writing:
             self._is_writing = True
@@ -301,7 +303,7 @@ class ImmediateDecisions:
                     place = self._log.next_place(INBOX.name, inbox)
                     at = next(iter(first.values()), place).recorded_at
                     first[inbox] = replace(place, recorded_at=at)
-                one = self._decide(asked, first[inbox], behind[inbox], last.get(asked.owner))
+                one = self._decide(asked, first[inbox], behind[inbox], last.get(asked.held.owner))
             except Exception as error:  # noqa: BLE001 - the boundary of a step: its caller meets it, and no other
                 self._release(asked)
                 asked.refuse(error)
@@ -311,7 +313,7 @@ class ImmediateDecisions:
                 continue
             made.append(one)
             behind[inbox] += 1
-            last[asked.owner] = one
+            last[asked.held.owner] = one
         return made, first
 
     def _decide(self, asked: _Asked, first: Appended, before: int, last: _Made | None) -> _Made | None:
@@ -319,7 +321,7 @@ class ImmediateDecisions:
 
         `last` is what was decided on the same user for the same transaction.
         """
-        owner, item, turn, inbox = asked.owner, asked.item, asked.turn, first.position.partition
+        held, item, turn, inbox = asked.held, asked.item, asked.turn, first.position.partition
         if self._is_stopped or turn.hold.is_wanted or not self._remember.has_handled(inbox, first.position.offset):
             return None  # what comes before it may be of this user, or a tick that all users meet
         item_id = item.envelope.event_id
@@ -327,18 +329,18 @@ class ImmediateDecisions:
         try:
             if isinstance(item, CandidatesExtracted) and (last or turn.unfolded):
                 return None  # it is compared with vectors, which are known of what is folded
-            state = last.after if last else turn.state or self._shards.state(owner)
+            state = last.after if last else turn.state or held.state
             if is_decided(state, item_id) or item_id == state.last_item or not asked.holds():
                 return None
             with telemetry.following("decide", {"mnemolog.item": type(item).__name__}, asked.record.headers) as span:
-                decision = self._remember.decision(owner, item, place, state, {})  # no command looks at them
+                decision = self._remember.decision(held, item, place, state, {})  # no command looks at them
                 span.note({"mnemolog.outcome": outcome_of(decision)})
             if not decision.last_part:
                 return None
             value = codec.encode_cached(decision)
             after = state_after(state, decision, value, {})
-            self._shards.of(owner).ledger.foreseen.add(state, decision, after)
-            record = decision_record(*self._shards.ledger_of(owner), owner, decision, value, span.traceparent)
+            held.shard.ledger.foreseen.add(state, decision, after)
+            record = decision_record(held, decision, value, span.traceparent)
         except (Undecidable, Unfit, NotHeld, ShardDamaged, ShardUnavailable):
             return None  # the agent meets it again, and does what is to be done then
         return _Made(asked, decision, record, span.traceparent, after)
@@ -422,7 +424,7 @@ class ImmediateDecisions:
             self._release(asked)
             if is_folded or not isinstance(asked.item, EXTRACTIONS):
                 with suppress(NotHeld, ShardDamaged, ShardUnavailable):  # it looks at the state after an answer
-                    self._remember.ended(asked.owner, asked.item)
+                    self._remember.ended(asked.held, asked.item)
 
     @staticmethod
     def _folded(turn: _Turn) -> None:
@@ -439,7 +441,7 @@ class ImmediateDecisions:
         """Give a user's turn back when this was the last command of it."""
         asked.turn.commands -= 1
         if not asked.turn.commands:
-            del self._turns[asked.owner]
+            del self._turns[asked.held.owner]
             asked.turn.hold.release()
 
     async def _come_to_end(self, asked: _Asked) -> None:
@@ -448,7 +450,7 @@ class ImmediateDecisions:
         Until then nothing is decided about the user: the next decision would not know of this one.
         """
         with suppress(LogError, NotHeld):
-            come_to_end = partial(self._shards.come_to_end, asked.owner)
+            come_to_end = partial(self._shards.come_to_end, asked.held.owner)
             await fold_with_retry(lambda: retry(come_to_end, LogUnavailable))
         self._release(asked)
 

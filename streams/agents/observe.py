@@ -13,6 +13,7 @@ from schemas.inputs.input_events import InvalidEvent
 from schemas.inputs.pieces import is_extractable
 from schemas.messages.dead_letters import first_position
 from schemas.messages.observations import SessionEnded, TurnRecorded
+from streams.agents.erasure_gate import was_erased
 from streams.agents.open_windows import OpenWindows
 from streams.agents.resumption import Resumption
 from streams.delivery.dead_letter import put_aside
@@ -72,20 +73,20 @@ class Observe:
     async def _observe(self, delivery: Delivery, message: Observation) -> None:
         record, owner = delivery.record, message.envelope.owner
         position, partition = record.position, record.position.partition
-        if self._shards.partition(owner) != partition:
+        held = self._shards.resolve(owner)
+        if held.partition != partition:
             if await self.reencoder.reappend(delivery, message):  # with the id and time of this first position
                 self._counted("observe", "moved")
             return
-        lease = self._shards.assignment.lease(partition)
         await self._shards.assignment.wait_until_ready(partition)
         await catch_up(self._shards, position.topic, partition, position.offset + 1)
         with suppress(NotHeld):
-            await self._shards.load(owner)
-        if not lease.is_current(delivery):
+            await held.load()
+        if not held.lease.is_current(delivery):
             return  # revoked meanwhile: it is delivered again, and must not be pending here then
         first = self._shards.at(partition).observations.first(owner, message.envelope.event_id)
         # A record that was sent back from the dead letters stands for its first one, which may be folded by now.
-        if first is None and self._extractions.gate.was_erased(owner, message.envelope.event_id, position):
+        if first is None and was_erased(held, message.envelope.event_id, position):
             self._counted("observe", "erased")
             delivery.ack()
             return
@@ -112,12 +113,12 @@ class Observe:
 
         Its copy would stand behind the cut, and come back. One on another partition than its user's is before no cut.
         """
-        owner = message.envelope.owner
-        if self._shards.partition(owner) != position.partition:
+        held = self._shards.resolve(message.envelope.owner)
+        if held.partition != position.partition:
             return False
-        await self._extractions.gate.wait(owner)
+        await self._extractions.gate.wait(held.owner)
         await self._shards.assignment.wait_until_ready(position.partition)
-        return self._extractions.gate.was_erased(owner, message.envelope.event_id, position)
+        return was_erased(held, message.envelope.event_id, position)
 
     async def _take(self, delivery: Delivery, message: Observation) -> None:
         """Begin the extraction of an observation's pieces, those apart that are extracted already."""

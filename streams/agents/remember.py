@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from projections.index.sync import IndexSync
+    from projections.partitions.held import Held
     from projections.partitions.shards import Shards
     from projections.state.memory import UserState
     from schemas.log import Log, Record
@@ -71,7 +72,7 @@ class _Queued:
     """An inbox item that waits for its decision."""
 
     delivery: Delivery
-    owner: Owner
+    held: Held
     item: UserItem
 
 
@@ -174,9 +175,9 @@ class Remember:
             self._counted("remember", "dead")
             delivery.ack()
             return True
-        owners_partition = self._shards.partition(owner)
-        if owners_partition != partition:
-            copy = NewRecord(topic=record.position.topic, partition=owners_partition, key=owner.key, value=record.value)
+        held = self._shards.resolve(owner)
+        if held.partition != partition:
+            copy = NewRecord(topic=record.position.topic, partition=held.partition, key=owner.key, value=record.value)
             try:
                 await append_with_retry(self._log, [copy])
                 self._counted("remember", "moved")
@@ -185,17 +186,16 @@ class Remember:
                 self._counted("remember", "dead")
             delivery.ack()
             return True
-        lease = self._shards.assignment.lease(partition)
         await self._shards.assignment.wait_until_ready(partition)
         if isinstance(item, Tick):
             await self._pool.settle(partition)
-        if not lease.is_current(delivery):
+        if not held.lease.is_current(delivery):
             return False  # the items before it were dropped with the lease, and it must not be decided before them
         if isinstance(item, Tick):
             await self._pool.submit(partition, owner, lambda: self._apply(delivery, item))
             await self._pool.settle(partition)
         else:
-            await self._pool.share(partition, owner, self._remember, _Queued(delivery, owner, item))
+            await self._pool.share(partition, owner, self._remember, _Queued(delivery, held, item))
         return True
 
     def revoke(self, partition: int) -> None:
@@ -205,9 +205,10 @@ class Remember:
 
     async def decided(self, owner: Owner, item_id: str) -> None:
         """Wait until an item is decided and folded here."""
-        if self._shards.damage(owner) is None:
-            await self._shards.load(owner)
-        while not is_decided(self._shards.folded_state(owner), item_id):
+        held = self._shards.resolve(owner)
+        if held.damage is None:
+            await held.load()
+        while not is_decided(held.folded_state, item_id):
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             waiting = self._waiters.setdefault((owner, item_id), [])
             waiting.append(waiter)
@@ -237,17 +238,18 @@ class Remember:
 
         Those of several items are appended and folded together, where nobody can come between.
         """
-        owner = items[0].owner
-        left = await self._decidable(owner, items)
-        repeated = sum(is_decided(self._shards.folded_state(owner), one.item.envelope.event_id) for one in items)
+        held = items[0].held
+        left = await self._decidable(held, items)
+        state = held.folded_state
+        repeated = sum(is_decided(state, one.item.envelope.event_id) for one in items)
         for _ in range(repeated):
             self._counted("remember", "repeated")
         most = self._most
         while left:
             first = left[0]
             if isinstance(first.item, CandidatesExtracted):
-                await self.read_texts(owner)
-            state = self._shards.folded_state(owner)
+                await self.read_texts(held)
+            state = held.folded_state
             if is_decided(state, first.item.envelope.event_id):
                 await self._settle(left.popleft())
                 continue
@@ -256,13 +258,13 @@ class Remember:
                 await self._settle(left.popleft())
                 continue
             try:
-                made = await self._decide(owner, left, most)
+                made = await self._decide(held, left, most)
             except Undecidable as error:
                 await self._give_up(first.delivery.record, str(error))
                 await self._settle(left.popleft())
                 continue
             try:
-                await self._append(owner, made)
+                await self._append(held, made)
             except RecordTooLarge as error:
                 if len(made) > 1:
                     most = 1  # only the item whose record it is must fail
@@ -274,13 +276,13 @@ class Remember:
                 self._counted("remember", outcome_of(one.decision))
                 telemetry.made(memories_made(one.decision), one.traceparent)
 
-    async def _decidable(self, owner: Owner, items: Iterable[_Queued]) -> deque[_Queued]:
+    async def _decidable(self, held: Held, items: Iterable[_Queued]) -> deque[_Queued]:
         """Return the items that can be decided: all, or on a damaged history only erasures, and the rest is put aside.
 
         Raises HistoryDamaged where all users of the partition are concerned: everything waits for the log to be whole.
         """
-        if (damage := self._shards.damage(owner)) is None:
-            await self._shards.load(owner)
+        if (damage := held.damage) is None:
+            await held.load()
             return deque(items)
         if damage.user == PARTITION:
             raise HistoryDamaged(damage)
@@ -293,35 +295,33 @@ class Remember:
                 await self._settle(one)
         return erasures
 
-    async def read_texts(self, owner: Owner) -> None:
+    async def read_texts(self, held: Held) -> None:
         """Read the texts of a user's memories that a decision looks at: of a large user's it takes half a second."""
-        while matching.read_on(self._shards.folded_state(owner)):  # noqa: ASYNC110 - others have their turn, nothing is awaited
+        while matching.read_on(held.folded_state):  # noqa: ASYNC110 - others have their turn, nothing is awaited
             await asyncio.sleep(0)
 
     async def _settle(self, one: _Queued) -> None:
         """Acknowledge an item about which nothing more will be decided."""
-        owner, item = one.owner, one.item
-        if isinstance(item, EraseUser):
-            await self._destroy_keys(owner, item.envelope.event_id)
+        if isinstance(one.item, EraseUser):
+            await self._destroy_keys(one.held, one.item.envelope.event_id)
         one.delivery.ack()
-        self.ended(owner, item)
+        self.ended(one.held, one.item)
 
-    def ended(self, owner: Owner, item: UserItem) -> None:
+    def ended(self, held: Held, item: UserItem) -> None:
         """Tell those who wait for it that an item needs nothing more here; an erasure may have made its answer void."""
+        owner = held.owner
         self._notify(owner, item.envelope.event_id)
         if isinstance(item, ERASURES):
             self._erased(owner)
-        if isinstance(item, ERASURES) or (
-            isinstance(item, EXTRACTIONS) and is_erased(self._shards.folded_state(owner), item)
-        ):
+        if isinstance(item, ERASURES) or (isinstance(item, EXTRACTIONS) and is_erased(held.folded_state, item)):
             self._resume(owner)
 
-    async def _decide(self, owner: Owner, items: Iterable[_Queued], most: int) -> list[_Decided]:
+    async def _decide(self, held: Held, items: Iterable[_Queued], most: int) -> list[_Decided]:
         """Return decisions to append together, at least one: each is made of the state that the one before leaves.
 
         Raises Undecidable where the first item is.
         """
-        state, ledger = self._shards.folded_state(owner), self._shards.of(owner).ledger
+        state, ledger = held.folded_state, held.shard.ledger
         decisions: list[_Decided] = []
         vectors: dict[str, bytes] = {}
         size, clock = 0, asyncio.get_running_loop().time
@@ -336,7 +336,7 @@ class Remember:
                 continue
             try:
                 with _span_of(one) as span:
-                    last = self.decision(owner, one.item, place_of(one.delivery.record), state, vectors)
+                    last = self.decision(held, one.item, place_of(one.delivery.record), state, vectors)
                     span.note({"mnemolog.outcome": outcome_of(last)})
                 value = codec.encode_cached(last)
                 after = state_after(state, last, value, vectors)
@@ -353,13 +353,13 @@ class Remember:
         return decisions
 
     def decision(
-        self, owner: Owner, item: UserItem, place: ItemPosition, state: UserState, formed: dict[str, bytes]
+        self, held: Held, item: UserItem, place: ItemPosition, state: UserState, formed: dict[str, bytes]
     ) -> Decision:
         """Return the decision on an item. `formed` are vectors not folded yet. Raises Undecidable."""
         if is_passed(state, item.envelope.event_id, place.offset):
             raise Undecidable(f"the inbox item at {place.offset} came after {state.last_offset} was decided")
         try:
-            folded = self._shards.of(owner).ledger.vectors(owner)
+            folded = held.shard.ledger.vectors(held.owner)
             vectors = ChainMap(formed, cast("dict[str, bytes]", folded)) if formed else folded
             return decide(state, item, place, vectors, self._parameters)
         except (ShardDamaged, ShardUnavailable, NotHeld):
@@ -367,13 +367,13 @@ class Remember:
         except Exception as error:
             raise Undecidable(describe(error)) from error
 
-    async def _destroy_keys(self, owner: Owner, item_id: str) -> None:
+    async def _destroy_keys(self, held: Held, item_id: str) -> None:
         """Destroy the keys that an erasure names: only now, for its decision is durable.
 
         An item that was appended twice is decided once. The keys of the other one may be those of what was accepted
         since.
         """
-        decisions = self._shards.of(owner).ledger.decided(owner, item_id)
+        decisions = held.shard.ledger.decided(held.owner, item_id)
         events = (event for decision in decisions for event in events_of(decision))
         for event in events:
             if isinstance(event, UserErased):
@@ -384,21 +384,18 @@ class Remember:
         delivery.ack()
         self._notify(partition_owner(delivery.record.position.partition), tick.envelope.event_id)
 
-    async def _append_ticks(self, owner: Owner, decisions: Sequence[Decision]) -> None:
-        await self._append(owner, [_Decided(one, codec.encode_cached(one), None) for one in decisions])
+    async def _append_ticks(self, held: Held, decisions: Sequence[Decision]) -> None:
+        await self._append(held, [_Decided(one, codec.encode_cached(one), None) for one in decisions])
 
-    async def _append(self, owner: Owner, decisions: Sequence[_Decided]) -> None:
+    async def _append(self, held: Held, decisions: Sequence[_Decided]) -> None:
         """Append decisions, then fold and index them. State is never updated before the log has acknowledged.
 
         What is folded together is told of in the trace of the last one.
         """
-        topic, partition = self._shards.ledger_of(owner)
-        records = [
-            decision_record(topic, partition, owner, one.decision, one.value, one.traceparent) for one in decisions
-        ]
+        records = [decision_record(held, one.decision, one.value, one.traceparent) for one in decisions]
         appended = await append_with_retry(self._log, records)
         with telemetry.following("fold", {"mnemolog.decisions": len(records)}, records[-1].headers):
-            await catch_up(self._shards, topic, partition, appended[-1].position.offset + 1)
+            await catch_up(self._shards, *held.ledger_place, appended[-1].position.offset + 1)
             await self._index_sync.try_flush()
 
     async def _give_up(self, record: Record, detail: str) -> None:
@@ -413,14 +410,13 @@ class Remember:
                 waiter.set_result(None)
 
 
-def decision_record(  # noqa: PLR0917 - called in two places
-    topic: str, partition: int, owner: Owner, decision: Decision, value: bytes, traceparent: str | None
-) -> NewRecord:
+def decision_record(held: Held, decision: Decision, value: bytes, traceparent: str | None) -> NewRecord:
     """Return the record of a decision and its encoding, in the trace of the span that made it."""
+    topic, partition = held.ledger_place
     return NewRecord(
         topic=topic,
         partition=partition,
-        key=owner.key,
+        key=held.owner.key,
         value=value,
         outlives_user=decision.item_type == ERASE,
         headers=telemetry.headers_of(traceparent),

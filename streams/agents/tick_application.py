@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
     from datetime import datetime
 
+    from projections.partitions.held import Held
     from projections.partitions.shards import Shards
     from projections.state.memory import UserState
     from schemas.log import Record
@@ -42,7 +43,7 @@ class TickApplication:
         *,
         shards: Shards,
         parameters: Parameters,
-        append: Callable[[Owner, Sequence[Decision]], Awaitable[None]],
+        append: Callable[[Held, Sequence[Decision]], Awaitable[None]],
         give_up: Callable[[Record, str], Awaitable[None]],
         counted: Callable[[str, str], None],
         ticked: Callable[[str, str], None],
@@ -60,10 +61,11 @@ class TickApplication:
     async def apply(self, record: Record, tick: Tick) -> None:
         """Apply the tick to every user of the partition, then close it by a decision of the partition itself."""
         partition = record.position.partition
-        closer, tick_id, place = partition_owner(partition), tick.envelope.event_id, place_of(record)
-        while not is_decided(self._shards.state(closer), tick_id):
+        closer = self._shards.resolve(partition_owner(partition))
+        tick_id, place = tick.envelope.event_id, place_of(record)
+        while not is_decided(closer.state, tick_id):
             decayed, expired = await self._apply_to_users(record, tick)
-            state = self._shards.state(closer)
+            state = closer.state
             if is_decided(state, tick_id):
                 break  # another worker has closed it meanwhile
             if is_passed(state, tick_id, place.offset):
@@ -96,10 +98,10 @@ class TickApplication:
 
     async def _decay(self, record: Record, tick: DecayDue) -> tuple[int, int]:
         decayed = expired = 0
-        owners = self._owners(record.position.partition)
-        for begin in range(0, len(owners), USERS_AT_ONCE):
-            some = owners[begin : begin + USERS_AT_ONCE]
-            for state in await asyncio.gather(*(self._meet(owner, tick, record) for owner in some)):
+        users = self._users(record.position.partition)
+        for begin in range(0, len(users), USERS_AT_ONCE):
+            some = users[begin : begin + USERS_AT_ONCE]
+            for state in await asyncio.gather(*(self._meet(held, tick, record) for held in some)):
                 faded, over = touched_by(state, tick.envelope.event_id)
                 decayed += faded
                 expired += over
@@ -108,8 +110,8 @@ class TickApplication:
     async def _raise_wakes(self, record: Record, tick: WakeDue) -> None:
         due = self._whole(self._shards.at(record.position.partition).ledger.wakes.due(tick.as_of))
         for begin in range(0, len(due), USERS_AT_ONCE):
-            owners = due[begin : begin + USERS_AT_ONCE]
-            await asyncio.gather(*(self._meet(owner, tick, record) for owner in owners))
+            some = due[begin : begin + USERS_AT_ONCE]
+            await asyncio.gather(*(self._meet(held, tick, record) for held in some))
 
     async def _keep_intimacies(self, record: Record, tick: RetentionDue) -> None:
         after = None
@@ -118,36 +120,36 @@ class TickApplication:
             statistics = self._shards.at(record.position.partition).turn_statistics
             if not (owners := statistics.owners_with_intimacy(after, USERS_AT_ONCE)):
                 return
-            await asyncio.gather(*(self._meet(owner, tick, record) for owner in self._whole(owners)))
+            await asyncio.gather(*(self._meet(held, tick, record) for held in self._whole(owners)))
             await asyncio.sleep(0)
             after = owners[-1]
 
     def _raised(self, partition: int, tick_id: str) -> int:
         return self._shards.at(partition).ledger.wakes.raised_by(tick_id)
 
-    async def _meet(self, owner: Owner, tick: Tick, record: Record) -> UserState:
+    async def _meet(self, held: Held, tick: Tick, record: Record) -> UserState:
         """Decide a tick for one user, part by part; return the user's state after it."""
         tick_id, place = tick.envelope.event_id, place_of(record)
-        await self._shards.load(owner)
+        await held.load()
         while True:
-            state = self._shards.state(owner)
+            state = held.state
             if is_decided(state, tick_id) or is_passed(state, tick_id, place.offset):
                 return state
-            decision = await self._decide(state, tick, place)
+            decision = await self._decide(held, state, tick, place)
             if decision is None:
                 return state
             try:
-                await self._append(owner, [decision])
+                await self._append(held, [decision])
             except RecordTooLarge as error:  # the partition's other users still meet the tick
-                await self._give_up(record, f"{owner.key.decode()!r} does not meet the tick: {error}")
+                await self._give_up(record, f"{held.owner.key.decode()!r} does not meet the tick: {error}")
                 return state
 
-    async def _decide(self, state: UserState, tick: Tick, place: ItemPosition) -> Decision | None:
+    async def _decide(self, held: Held, state: UserState, tick: Tick, place: ItemPosition) -> Decision | None:
         match tick:
             case DecayDue():
                 return await aside(len(state.memories), decide_tick, state, tick, place, self._parameters)
             case RetentionDue():
-                last_intimacies = self._shards.of(state.owner).turn_statistics.last_intimacies(state.owner)
+                last_intimacies = held.shard.turn_statistics.last_intimacies(held.owner)
                 return decide_tick(state, tick, place, self._parameters, last_intimacies=last_intimacies)
             case WakeDue():
                 return await self._decide_wakes(state, tick, place)
@@ -156,10 +158,10 @@ class TickApplication:
 
     async def _decide_wakes(self, state: UserState, tick: WakeDue, place: ItemPosition) -> Decision | None:
         """Decide on a user's wakes, in a thread where they choose from many memories."""
-        everyone_is = Owner(state.owner.tenant, GLOBAL_USER)
-        if self._shards.damage(everyone_is) is not None:
+        shared = self._shards.resolve(Owner(state.owner.tenant, GLOBAL_USER))
+        if shared.damage is not None:
             return None
-        everyone = self._shards.state(everyone_is)
+        everyone = shared.state
         deciding = partial(decide_tick, state, tick, place, self._parameters, everyone=everyone)
         if not shows_memories(state, self._parameters.wake_memory_limit):
             return deciding()
@@ -167,15 +169,15 @@ class TickApplication:
         vectors = {i: v for owner in both for i, v in self._shards.of(owner).ledger.vectors(owner).all().items()}
         return await aside(len(vectors), deciding, vectors=lambda: vectors)
 
-    def _owners(self, partition: int) -> list[Owner]:
+    def _users(self, partition: int) -> list[Held]:
         """Return the users whose items come through the partition's inbox."""
         users = self._shards.at(partition).ledger.owners()
         global_owners = [o for o in self._shards.globals.ledger.owners() if self._shards.partition(o) == partition]
         return self._whole([*users, *global_owners])
 
-    def _whole(self, owners: Iterable[Owner]) -> list[Owner]:
+    def _whole(self, owners: Iterable[Owner]) -> list[Held]:
         """Return those whose history is whole: nothing is decided on the others."""
-        return [owner for owner in owners if self._shards.damage(owner) is None]
+        return [held for held in map(self._shards.resolve, owners) if held.damage is None]
 
 
 def place_of(record: Record) -> ItemPosition:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Embedder
     from projections.embedding.languages import View
     from projections.index.sync import IndexSync
+    from projections.partitions.held import Held
     from projections.partitions.shards import Shards
     from projections.state.memory import Memory, UserState
     from streams.extraction.protocol import Window
@@ -53,7 +54,7 @@ class KnownMemories:
         shards: Shards,
         index_sync: IndexSync,
         embedder: Embedder,
-        visibility: Callable[[Owner, str | None], Visibility],
+        visibility: Callable[[Held, str | None], Visibility],
         tokens: int,
     ) -> None:
         """`visibility` returns what an agent may see of a user; `tokens` bounds what is shown."""
@@ -78,12 +79,13 @@ class KnownMemories:
         """Return the memories to show, as `of`. Raises IndexUnavailable and ShardUnavailable too."""
         owner = Owner.of(window.tenant, window.user_id)
         said = "\n".join(p.text for p in window.pieces if p.speaker != "assistant")[:_CHARACTERS]
-        await self._shards.load(owner)
-        if not said.strip() or not self._shards.state(owner).memories:
+        held = self._shards.resolve(owner)
+        await held.load()
+        if not said.strip() or not held.state.memories:
             return []
         ids = await self._nearest(owner, said)
-        state = self._shards.state(owner)
-        is_shown = self._shows(owner, state, window)
+        state = held.state
+        is_shown = self._shows(held, state, window)
         words = frozenset(terms(said))
         found = [m for i in ids if (m := state.memories.get(i)) is not None and is_shown(m)]
         found.sort(key=lambda m: not words.isdisjoint(_key_words(m)), reverse=True)  # stable: the nearest first
@@ -107,10 +109,10 @@ class KnownMemories:
             by_words += [hit.memory_id for hit in legs.keyword]
         return list(dict.fromkeys([*(memory_id for _, memory_id in sorted(near)), *by_words]))[:MOST]
 
-    def _shows(self, owner: Owner, state: UserState, window: Window) -> Callable[[Memory], bool]:
+    def _shows(self, held: Held, state: UserState, window: Window) -> Callable[[Memory], bool]:
         """Return the test whether a memory may be shown with a window."""
         at = max(piece.occurred_at for piece in window.pieces)
-        visibility = self._visibility(owner, window.agent_id)
+        visibility = self._visibility(held, window.agent_id)
         topics = Topics(memory.value or "" for memory in about_topics(state))
 
         def is_shown(memory: Memory) -> bool:

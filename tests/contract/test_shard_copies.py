@@ -61,8 +61,8 @@ async def moves_off(door: FrontDoor) -> int:
     """Let the partition of the user go, and return it."""
     shards = door.worker.shards
     partition = shards.partition(USER)
-    shards.release(partition)
-    shards.assign(set(range(2)) - {partition})
+    shards.assignment.release(partition)
+    shards.takeover.assign(set(range(2)) - {partition})
     return partition
 
 

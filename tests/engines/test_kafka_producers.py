@@ -158,7 +158,7 @@ async def run(kafka: str, registry: RegistryServer, folder: Path) -> dict[str, d
             found[producer] = {}
             for user in range(USERS):
                 who = owner(producer, user)
-                turns = worker.shards.of(who).observations.turns(who, "s1", 100)
+                turns = worker.shards.of(who).turns.of_session(who, "s1", 100)
                 memories = worker.shards.state(who).memories.values()
                 found[producer][f"turns of {user}"] = [t.message.content for t in turns]
                 found[producer][f"memories of {user}"] = [m.content for m in memories]

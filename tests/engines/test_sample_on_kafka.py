@@ -33,7 +33,7 @@ async def remembered(folder: Path, broker: str) -> tuple[dict[str, str], dict[st
         counts = await worker.drain.run_local(120.0)
         answer = await worker.commands.tick("ladder", TICK, 60.0)
         assert answer.applied
-        return await worker.shards.digests(), counts, await worker.rebuild.run("all")
+        return await worker.shards.users.digests(), counts, await worker.rebuild.run("all")
     finally:
         await worker.stop()
 

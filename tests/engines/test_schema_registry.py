@@ -90,7 +90,7 @@ async def produce(worker: Worker, *values: bytes, key: bytes = XIAOMING.key) -> 
 
 def remembered(worker: Worker) -> list[str]:
     """Return what is remembered, in the order of the words."""
-    memories = [m for owner in worker.shards.owners() for m in worker.shards.state(owner).memories.values()]
+    memories = [m for owner in worker.shards.users.owners() for m in worker.shards.state(owner).memories.values()]
     return sorted(m.content for m in memories)
 
 
@@ -228,7 +228,7 @@ async def test_what_producers_write_by_the_registry_is_remembered_once_and_in_or
         await produce(worker, *values, *values[:2])
         counts = await worker.drain.run_local(PATIENCE_S)
         assert (counts["observations"], counts["remembered"], counts["dead"]) == (3, 3, 1)
-        turns = worker.shards.of(XIAOMING).observations.turns(XIAOMING, "s1", 10)
+        turns = worker.shards.of(XIAOMING).turns.of_session(XIAOMING, "s1", 10)
         assert [t.message.content for t in turns] == ["一", "二", "三"]
         assert (await worker.rebuild.run("all"))["equal"]
 

@@ -88,7 +88,7 @@ async def test_a_generation_that_others_gave_up_and_deleted_keeps_no_search_wait
         await door.remember("likes green tea")
         following = door.worker.index_sync
         assert following.generations is not None
-        await following.build(7, door.worker.shards.owners())
+        await following.build(7, door.worker.shards.users.owners())
         await following.generations.drop(7)
         await door.remember("plays the cello")
         assert sorted(await found(door, "u1", "cello tea")) == ["likes green tea", "plays the cello"]

@@ -145,7 +145,7 @@ async def live_through(worker: Worker) -> None:
 
 def access_counts(worker: Worker) -> dict[str, tuple[int, int]]:
     """Return how often each memory was met and recalled."""
-    states = map(worker.shards.state, worker.shards.owners())
+    states = map(worker.shards.state, worker.shards.users.owners())
     return {m.memory_id: (m.access_count, m.recall_count) for s in states for m in s.memories.values()}
 
 
@@ -170,9 +170,9 @@ async def settled(worker: Worker) -> None:
 
 async def rebuilt(worker: Worker) -> str:
     """Return the total digest, which a rebuild finds again."""
-    live = (await worker.shards.digests())["total"]
+    live = (await worker.shards.users.digests())["total"]
     report = await worker.rebuild.run("all")
-    assert report["digest_before"] == report["digest_after"] == live == (await worker.shards.digests())["total"]
+    assert report["digest_before"] == report["digest_after"] == live == (await worker.shards.users.digests())["total"]
     return live
 
 

@@ -62,19 +62,19 @@ async def test_poison_in_the_ledger_is_void_for_every_reader_and_only_decisions_
     async with running(tmp_path, partitions=2, idle_seconds=0.2) as worker:
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-1"))
         await worker.drain.run_local(DRAIN_SECONDS)
-        before = await worker.shards.digests()
+        before = await worker.shards.users.digests()
         put_there = await poison_for_the_ledger(worker)
         await settled(worker)
-        assert await worker.shards.digests() == before
+        assert await worker.shards.users.digests() == before
         assert sum(s.ledger.void_decisions for s in worker.shards.all()) == len(list(decisions(put_there))) > 0
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-2", content="I moved to Paris.", session_id="s2"))
         await put(worker, CONVERSATIONS.name, BEN, spelt(BEN, "b-1", content="I live in Oslo."))
         await worker.drain.run_local(DRAIN_SECONDS)
         assert (cities(worker, ANNA), cities(worker, BEN)) == (["Berlin", "Paris"], ["Oslo"])
         assert (await worker.rebuild.run("all"))["equal"]
-        digest = await worker.shards.digests()
+        digest = await worker.shards.users.digests()
     async with running(tmp_path, partitions=2) as worker:
-        assert await worker.shards.digests() == digest
+        assert await worker.shards.users.digests() == digest
 
 
 @pytest.mark.parametrize("topic", [LEDGER.name, GLOBALS.name, INBOX.name])
@@ -83,12 +83,12 @@ async def test_what_only_a_newer_version_can_read_stops_the_worker_which_says_up
     async with running(tmp_path, partitions=2, idle_seconds=0.2) as worker:
         await put(worker, CONVERSATIONS.name, ANNA, spelt(ANNA, "a-1"))
         await worker.drain.run_local(DRAIN_SECONDS)
-        before = await worker.shards.digests()
+        before = await worker.shards.users.digests()
         await put(worker, topic, ANNA, UNKNOWN_SCHEMA)
         assert worker.failure is not None
         with pytest.raises(codec.UnknownSchema, match="upgrade mnemolog"):
             await worker.failure
-        assert await worker.shards.digests() == before
+        assert await worker.shards.users.digests() == before
         assert await set_aside(worker) == []
     with pytest.raises(codec.UnknownSchema, match="upgrade mnemolog"):
         async with running(tmp_path, partitions=2):

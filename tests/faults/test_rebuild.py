@@ -70,21 +70,21 @@ class GuardedEmbedder(HashEmbedder):
 
 
 async def found(worker: Worker) -> list[str]:
-    hits = await worker.queries.search(LIN, Question(text="咖啡"), now=START)
+    hits = await worker.queries.search(worker.shards.resolve(LIN), Question(text="咖啡"), now=START)
     return [hit.memory.memory_id for hit in hits.found]
 
 
 async def digest_of(folder: Path, encryption: str = "on") -> dict[str, str]:
     """Start a worker, and return the digest of all that it holds."""
     async with running(folder, encryption=encryption) as worker:
-        return await worker.shards.digests()
+        return await worker.shards.users.digests()
 
 
 async def test_a_rebuild_asks_neither_model_nor_embedder(tmp_path: Path):
     extractor, embedder = GuardedExtractor(), GuardedEmbedder()
     async with running(tmp_path, extractor=extractor, embedder=embedder) as worker:
         await live_through(worker)
-        before, hits = await worker.shards.digests(), await found(worker)
+        before, hits = await worker.shards.users.digests(), await found(worker)
         asked = (extractor.asked, embedder.asked)
         assert min(asked) > 0
         extractor.is_forbidden = embedder.is_forbidden = True
@@ -92,8 +92,8 @@ async def test_a_rebuild_asks_neither_model_nor_embedder(tmp_path: Path):
         for what, generation in plan:
             report = await worker.rebuild.run(what)
             assert (report["generation"], report["equal"]) == (generation, True)
-            assert report["digest_after"] == (await worker.shards.digests())["total"] == before["total"]
-        assert await worker.shards.digests() == before
+            assert report["digest_after"] == (await worker.shards.users.digests())["total"] == before["total"]
+        assert await worker.shards.users.digests() == before
         assert (extractor.asked, embedder.asked) == asked
         embedder.is_forbidden = False  # a question is embedded; what it is compared with comes from the log
         assert await found(worker) == hits != []
@@ -101,7 +101,7 @@ async def test_a_rebuild_asks_neither_model_nor_embedder(tmp_path: Path):
     shutil.rmtree(tmp_path / "shards")
     async with running(tmp_path, extractor=extractor, embedder=embedder) as worker:
         await worker.drain.run_local(DRAIN_SECONDS)
-        assert await worker.shards.digests() == before
+        assert await worker.shards.users.digests() == before
         assert worker.failure is not None
         assert not worker.failure.done()
 
@@ -109,7 +109,7 @@ async def test_a_rebuild_asks_neither_model_nor_embedder(tmp_path: Path):
 async def test_a_rebuild_that_was_stopped_in_the_middle_goes_on_where_it_was(tmp_path: Path):
     async with running(tmp_path, kind=GatedWorker) as worker:
         await live_through(worker)
-        before = await worker.shards.digests()
+        before = await worker.shards.users.digests()
         in_the_middle = asyncio.Event()
 
         async def stop_there(topic: str, start: int) -> None:
@@ -125,9 +125,9 @@ async def test_a_rebuild_that_was_stopped_in_the_middle_goes_on_where_it_was(tmp
             await worker.rebuild.run("all")
         rebuilding.cancel()
         await asyncio.gather(rebuilding, return_exceptions=True)
-        assert await worker.shards.digests() == before
+        assert await worker.shards.users.digests() == before
     async with running(tmp_path, kind=GatedWorker) as worker:
-        assert await worker.shards.digests() == before
+        assert await worker.shards.users.digests() == before
         starts: list[int] = []
 
         async def note(topic: str, start: int) -> None:
@@ -139,15 +139,15 @@ async def test_a_rebuild_that_was_stopped_in_the_middle_goes_on_where_it_was(tmp
         assert starts[0] > 0
     async with running(tmp_path) as worker:
         assert [p.name for p in sorted((tmp_path / "shards").iterdir())] == ["1", "2", "active", "of-log"]
-        assert await worker.shards.digests() == before
+        assert await worker.shards.users.digests() == before
 
 
 async def test_while_digests_are_computed_searches_answer_and_commands_are_decided(tmp_path: Path):
     async with running(tmp_path) as worker:
         await live_through(worker)
-        before, goes_on = await worker.shards.digests(), threading.Event()
+        before, goes_on = await worker.shards.users.digests(), threading.Event()
         READING.submit(goes_on.wait, DRAIN_SECONDS)
-        asking = asyncio.create_task(worker.shards.digests())
+        asking = asyncio.create_task(worker.shards.users.digests())
         rebuilding = asyncio.create_task(worker.rebuild.run("all"))
         try:
             for number in range(5):
@@ -160,14 +160,14 @@ async def test_while_digests_are_computed_searches_answer_and_commands_are_decid
             goes_on.set()
         assert await asking == before
         assert (await rebuilding)["equal"]
-        assert (await worker.shards.digests())["total"] == await rebuilt(worker) != before["total"]
+        assert (await worker.shards.users.digests())["total"] == await rebuilt(worker) != before["total"]
 
 
 async def test_rebuilds_under_live_publishing_lose_nothing_and_searches_answer_meanwhile(tmp_path: Path):
     async with running(tmp_path / "quiet") as worker:
         await publish(worker, sample())
         await worker.drain.run_local(DRAIN_SECONDS)
-        expected, counted = await worker.shards.digests(), access_counts(worker)
+        expected, counted = await worker.shards.users.digests(), access_counts(worker)
     async with running(tmp_path / "busy", kind=GatedWorker) as worker:
         searched = asyncio.Event()
 
@@ -199,7 +199,7 @@ async def test_rebuilds_under_live_publishing_lose_nothing_and_searches_answer_m
         assert during > 10
         assert report["generation"] > 2
         await worker.drain.run_local(DRAIN_SECONDS)
-        assert await worker.shards.digests() == expected
+        assert await worker.shards.users.digests() == expected
         assert access_counts(worker) == counted
         assert await rebuilt(worker) == expected["total"]
         assert await found(worker)
@@ -236,7 +236,7 @@ async def _publish_until_refused(worker: Worker, messages: Sequence[Observation]
 async def test_a_damaged_shard_is_set_aside_and_folded_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     async with running(tmp_path, encryption="off") as worker:
         await live_through(worker)
-        before = await worker.shards.digests()
+        before = await worker.shards.users.digests()
         shard = worker.shards.of(LIN).path
     whole = shard.read_bytes()
     memories = whole.index(b'{"memory_id"')
@@ -267,7 +267,7 @@ async def test_a_full_shard_disk_is_waited_out_and_readiness_says_what_to_do(tmp
     async with running(tmp_path / "room") as worker:
         await publish(worker, messages)
         await worker.drain.run_local(DRAIN_SECONDS)
-        expected = await worker.shards.digests()
+        expected = await worker.shards.users.digests()
     async with running(tmp_path / "full") as worker, http_of(worker) as http:
         await publish(worker, messages[:100])
         await worker.drain.run_local(DRAIN_SECONDS)
@@ -284,5 +284,5 @@ async def test_a_full_shard_disk_is_waited_out_and_readiness_says_what_to_do(tmp
         await publish(worker, messages)
         await worker.drain.run_local(DRAIN_SECONDS)
         assert (await http.get("/health/ready")).status_code == 200
-        assert await worker.shards.digests() == expected
+        assert await worker.shards.users.digests() == expected
         assert await rebuilt(worker) == expected["total"]

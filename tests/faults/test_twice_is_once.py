@@ -54,7 +54,7 @@ async def test_the_sample_published_again_in_any_order_changes_nothing(tmp_path:
     """Neither through the front door, which knows its ids, nor appended by a producer that knows nothing."""
     async with running(tmp_path) as worker:
         await live_through(worker)
-        before, counted = await worker.shards.digests(), access_counts(worker)
+        before, counted = await worker.shards.users.digests(), access_counts(worker)
         assert any(met for met, _ in counted.values())
         assert any(recalled for _, recalled in counted.values())
         positions = await worker.publisher.publish(sample()[:10])
@@ -73,7 +73,7 @@ async def test_the_sample_published_again_in_any_order_changes_nothing(tmp_path:
                 ]
             )
         await settled(worker)
-        assert await worker.shards.digests() == before
+        assert await worker.shards.users.digests() == before
         assert access_counts(worker) == counted
         assert await rebuilt(worker) == before["total"]
 
@@ -82,7 +82,7 @@ async def test_every_message_delivered_twice_at_every_topic_changes_nothing(tmp_
     """The same record is handed over again, and an identical one stands once more in the log, in either order."""
     async with running(tmp_path) as worker:
         await live_through(worker)
-        before, counted = await worker.shards.digests(), access_counts(worker)
+        before, counted = await worker.shards.users.digests(), access_counts(worker)
         everything = await records(worker)
         kinds = {r.position.topic for r in everything}
         assert kinds >= {t.name for t in (*INPUTS, INBOX, LEDGER, GLOBALS)}
@@ -95,13 +95,13 @@ async def test_every_message_delivered_twice_at_every_topic_changes_nothing(tmp_
         await worker.remember_pool.settle()
         assert sorted(acked) == sorted(str(r.position) for r in everything)
         assert len(await records(worker)) == len(everything)
-        assert await worker.shards.digests() == before
+        assert await worker.shards.users.digests() == before
 
         await worker.log.append([again(r) for r in everything])
         await worker.log.append([again(r) for r in reversed(everything)])
         await settled(worker)
         assert len(await records(worker)) >= 3 * len(everything)
-        assert await worker.shards.digests() == before
+        assert await worker.shards.users.digests() == before
         assert access_counts(worker) == counted
         assert await rebuilt(worker) == before["total"]
 
@@ -140,7 +140,7 @@ class DoubleWorker(Worker):
 async def test_a_log_in_which_every_record_stands_twice_ends_like_one_in_which_it_stands_once(tmp_path: Path):
     async with running(tmp_path / "once") as worker:
         await live_through(worker)
-        before, counted = await worker.shards.digests(), access_counts(worker)
+        before, counted = await worker.shards.users.digests(), access_counts(worker)
         decided = sum(r.position.topic == LEDGER.name for r in await records(worker))
     async with running(tmp_path / "twice", kind=DoubleWorker) as worker:
         await live_through(worker)
@@ -148,6 +148,6 @@ async def test_a_log_in_which_every_record_stands_twice_ends_like_one_in_which_i
         held = await records(worker)
         assert all(count % 2 == 0 for count in Counter((r.position.topic, r.key, r.value) for r in held).values())
         assert sum(r.position.topic == LEDGER.name for r in held) == 2 * decided
-        assert await worker.shards.digests() == before
+        assert await worker.shards.users.digests() == before
         assert access_counts(worker) == counted
         assert await rebuilt(worker) == before["total"]

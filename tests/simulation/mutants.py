@@ -12,7 +12,10 @@ from simulation.simulated_worker import Books, Parts
 from simulation.uncommitted import NotedCommits
 
 from mnemolog.clock.trusted_clock import TrustedClock
+from projections.partitions.assignment import Assignment
+from projections.partitions.generation import Generation
 from projections.partitions.shards import Shards
+from projections.partitions.takeover import Takeover
 from projections.shard.ledger import Batch, LedgerFold, _gather_rows
 from projections.shard.log_position import record_digest
 from projections.shard.shard import Shard
@@ -31,12 +34,14 @@ from streams.sealing.user_keys import LEASE_SECONDS, UserKeys
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Generator, Sequence
     from datetime import datetime
+    from pathlib import Path
     from typing import Any
 
     from projections.partitions.assignment import Lease
+    from projections.partitions.held import Held
     from projections.state.memory import UserState
     from schemas.identity import Owner
-    from schemas.log import ExclusiveLog, NewRecord, Record
+    from schemas.log import ExclusiveLog, Log, NewRecord, Record
     from schemas.messages.wakes import WakeDue
     from streams.agents.immediate_decisions import _Written
     from streams.agents.remember import _Decided
@@ -91,14 +96,27 @@ class _WaitsForTheLeaseAlone(UserKeys):
         return LEASE_SECONDS
 
 
-class _ShardsThatAreKept(Shards):
+def _shards(**parts: type) -> type[Shards]:
+    """Return shards of which some parts, by their names, have another class."""
+
+    class Mutant(Shards):
+        def __init__(self, folder: Path, log: Log, partitions: int) -> None:
+            super().__init__(folder, log, partitions)
+            for name, kind in parts.items():
+                getattr(self, name).__class__ = kind
+
+    return Mutant
+
+
+class _KeepsWhatIsReleased(Assignment):
     def release(self, partition: int) -> None:
         """Go on answering and deciding."""
 
 
-class _ShardsThatAreNotFoldedFirst(Shards):
+class _HoldsBeforeItFolds(Takeover):
     async def hold(self, partition: int, lease: Lease | None = None) -> None:  # noqa: ARG002 - it does not look
-        self.assignment.hold(partition, self.assignment.take(partition) or self.open(partition))
+        shard = self._assignment.take(partition) or self._shards.generation.open(partition)
+        self._assignment.hold(partition, shard)
 
 
 class _AcknowledgesBeforeItAppends(Remember):
@@ -108,12 +126,12 @@ class _AcknowledgesBeforeItAppends(Remember):
 
 
 class _UpdatesStateBeforeTheAcknowledgement(Remember):
-    async def _append(self, owner: Owner, decisions: Sequence[_Decided]) -> None:
-        ledger = self._shards.of(owner).ledger
+    async def _append(self, held: Held, decisions: Sequence[_Decided]) -> None:
+        owner, ledger = held.owner, held.shard.ledger
         for one in decisions:
             link = link_of(one.decision, one.value)
             ledger.states.keep(owner, evolve(ledger.state(owner), one.decision, events_of(one.decision), link))
-        await super()._append(owner, decisions)
+        await super()._append(held, decisions)
 
 
 class _BelievesAnyClock(TrustedClock):
@@ -149,7 +167,7 @@ class _CommitsPastGaps(Books):
 
 class _MovesItsOffsetFirst(Shard):
     async def _fold_some(self, topic: str) -> int:
-        records = await self._log.read(topic, self.partition, self.offset(topic), 500)
+        records = await self.log.read(topic, self.partition, self.offset(topic), 500)
         if records:
             following = records[-1].position.offset + 1
             place = (topic, following, record_digest(records[-1]))
@@ -172,16 +190,16 @@ class _CountsEverything(LedgerFold):
         return batch
 
 
-class _ShardsThatMoveTheirOffsetsFirst(Shards):
-    def open(self, partition: int) -> Shard:
-        shard = super().open(partition)
+class _OpensShardsThatMoveTheirOffsetsFirst(Generation):
+    def open(self, partition: int, path: Path | None = None) -> Shard:
+        shard = super().open(partition, path)
         shard.__class__ = _MovesItsOffsetFirst
         return shard
 
 
-class _ShardsThatCountVoidDecisions(Shards):
-    def open(self, partition: int) -> Shard:
-        shard = super().open(partition)
+class _OpensShardsThatCountVoidDecisions(Generation):
+    def open(self, partition: int, path: Path | None = None) -> Shard:
+        shard = super().open(partition, path)
         shard.ledger.__class__ = _CountsEverything
         return shard
 
@@ -192,9 +210,9 @@ class _LosesWhatWasTakenBack(NotedCommits):
         super()._take_back()
 
 
-class _ShardsThatLoseWhatWasTakenBack(Shards):
-    def open(self, partition: int) -> Shard:
-        shard = super().open(partition)
+class _OpensShardsThatLoseWrites(Generation):
+    def open(self, partition: int, path: Path | None = None) -> Shard:
+        shard = super().open(partition, path)
         shard.writes.__class__ = _LosesWhatWasTakenBack
         return shard
 
@@ -241,8 +259,8 @@ class _TakesForAppendedWhatWasRefused(ImmediateDecisions):
 MUTANTS: Final = {
     "observe acknowledges what it has not extracted": Parts(observe=_AcknowledgesAtOnce),
     "work goes on after its partition was taken away": Parts(observe=_ObservesOn, remember=_RemembersOn),
-    "a shard is kept after its partition was taken away": Parts(shards=_ShardsThatAreKept),
-    "a shard is decided upon before it is folded": Parts(shards=_ShardsThatAreNotFoldedFirst),
+    "a shard is kept after its partition was taken away": Parts(shards=_shards(assignment=_KeepsWhatIsReleased)),
+    "a shard is decided upon before it is folded": Parts(shards=_shards(takeover=_HoldsBeforeItFolds)),
     "what outlives an erasure is left": Parts(observe=_LeavesWhatOutlivesAnErasure),
     "the erasure of a memory loses what stays": Parts(replacements=_LosesAReplacement),
     "an erasure does not wait for what is on its way": Parts(keys=_WaitsForTheLeaseAlone),
@@ -252,9 +270,9 @@ MUTANTS: Final = {
     "a worker believes any clock": Parts(clock=_BelievesAnyClock),
     "the transport commits past records in work": Parts(books=_CommitsPastGaps),
     "the transport commits for a former owner": Parts(guarded=False),
-    "a shard moves its offset before it folds": Parts(shards=_ShardsThatMoveTheirOffsetsFirst),
-    "the fold counts void decisions": Parts(shards=_ShardsThatCountVoidDecisions),
-    "a shard loses what a failed commit took back": Parts(shards=_ShardsThatLoseWhatWasTakenBack),
+    "a shard moves its offset before it folds": Parts(shards=_shards(generation=_OpensShardsThatMoveTheirOffsetsFirst)),
+    "the fold counts void decisions": Parts(shards=_shards(generation=_OpensShardsThatCountVoidDecisions)),
+    "a shard loses what a failed commit took back": Parts(shards=_shards(generation=_OpensShardsThatLoseWrites)),
     "a command is decided before what came before it": Parts(remember=_SaysThatAllIsHandled),
     "a command is decided without what is not folded yet": Parts(immediate=_ForgetsWhatIsNotFolded),
     "a command that the log refused is answered as decided": Parts(immediate=_TakesForAppendedWhatWasRefused),

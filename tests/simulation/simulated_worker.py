@@ -350,7 +350,7 @@ class SimulatedWorker:
 
     async def _hold(self, partition: int, lease: Lease) -> None:
         await self._is_open.wait()
-        await fold_with_retry(lambda: self.shards.hold(partition, lease))
+        await fold_with_retry(lambda: self.shards.takeover.hold(partition, lease))
 
     def revoked(self, partition: int, released: asyncio.Future[None]) -> None:
         """Let go of a partition, as production does when Faust says so."""
@@ -358,7 +358,7 @@ class SimulatedWorker:
             del self._books[place]
         self.observe.revoke(partition)
         self.remember.revoke(partition)
-        self.shards.release(partition)
+        self.shards.assignment.release(partition)
         if not released.done():
             released.set_result(None)
 

@@ -157,7 +157,11 @@ def check_folds(
         for shard in doubled.all():
             records = with_erased(opened, log, (shard.ledger_topic, shard.partition))
             _fold_with_noise(shard.ledger_topic, records, chains, shard)
-        told = [one for shards in (rebuilt, doubled, *(w.shards for w in workers.values())) for one in shards.damages()]
+        told = [
+            one
+            for shards in (rebuilt, doubled, *(w.shards for w in workers.values()))
+            for one in shards.users.damages()
+        ]
         assert not told, f"nobody has edited the log, and a fold says: {told[0]}"
         for owner, chain in chains.items():
             expected = rebuilt.state(owner)
@@ -170,7 +174,7 @@ def check_folds(
             _check_equal(owner, holder.state(owner), expected)
             reopened = holder.of(owner).ledger.states.read(owner)
             _check_equal(owner, reopened, expected)
-        return [rebuilt.state(owner) for owner in rebuilt.owners()]
+        return [rebuilt.state(owner) for owner in rebuilt.users.owners()]
     finally:
         rebuilt.close()
         doubled.close()
@@ -220,7 +224,7 @@ def check_edits(log: SimulatedLog, opened: Records, folder: Path, seed: int) -> 
             shards = hold_all(Shards(folder / f"{name} {partition}", log, partitions))
             try:
                 shards.at(partition).fold(LEDGER.name, edited)
-                told = {one.user for one in shards.damages()}
+                told = {one.user for one in shards.users.damages()}
                 assert f"{owner.tenant}/{owner.user_id}" in told, f"{owner}: {name}, and a fold tells of {told}"
             finally:
                 shards.close()

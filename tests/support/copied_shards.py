@@ -70,23 +70,23 @@ async def moves_away(bench: Workbench, facts: int = FACTS) -> Neighbour:
         await bench.says(f"t-{number}", f"第{number}句")
         await bench.decides(remember(f"用户喜欢第{number}种茶", f"c-{number}"))
     await bench.shards.at(0).catch_up()
-    bench.shards.release(0)
-    bench.shards.assign([])
-    return Neighbour(bench.shards.sender)
+    bench.shards.assignment.release(0)
+    bench.shards.takeover.assign([])
+    return Neighbour(bench.shards.takeover.sender)
 
 
 async def hold(shards: Shards, log: MemoryLog, neighbour: Neighbour, worth: int = WORTH) -> None:
     """Assign the partition to a worker that may copy its shard from a neighbour, and have it held."""
-    shards.receiver = ShardReceiver(log, neighbour, worth)
-    shards.assign([0])
-    await shards.hold(0)
+    shards.takeover.receiver = ShardReceiver(log, neighbour, worth)
+    shards.takeover.assign([0])
+    await shards.takeover.hold(0)
 
 
 async def folded(log: MemoryLog, folder: Path) -> dict[str, list[Any]]:
     """Return the rows that a fold of the whole log has."""
     shards = Shards(folder, log, 1)
-    shards.assign([0])
-    await shards.hold(0)
+    shards.takeover.assign([0])
+    await shards.takeover.hold(0)
     shards.close()
     return rows(folder / "0.sqlite")
 
@@ -102,9 +102,9 @@ async def is_a_fold(shards: Shards, log: MemoryLog, tmp_path: Path) -> bool:
     """Tell whether a shard holds what a fold from offset 0 does, in its file and by its digest."""
     expected = await folded(log, tmp_path / "fold")
     other = Shards(tmp_path / "fold", log, 1)
-    other.assign([0])
-    await other.hold(0)
-    both = [digests(map(each.state, each.owners())) for each in (shards, other)]
+    other.takeover.assign([0])
+    await other.takeover.hold(0)
+    both = [digests(map(each.state, each.users.owners())) for each in (shards, other)]
     other.close()
     return both[0] == both[1] and rows(shards.at(0).committed_file()) == expected
 

@@ -84,7 +84,7 @@ class EchoExtractor:
 def hold_all(shards: Shards) -> Shards:
     """Hold every partition as it stands in its file: the test says what is folded, and when."""
     for partition in range(shards.partitions):
-        shards.assignment.hold(partition, shards.open(partition))
+        shards.assignment.hold(partition, shards.generation.open(partition))
     return shards
 
 
@@ -165,9 +165,9 @@ class Workbench:
         for partition in self.shards.held():
             self.observe.revoke(partition)
             self.remember.revoke(partition)
-            self.shards.release(partition)
-        self.shards.assign(())
-        self.shards.unassign()
+            self.shards.assignment.release(partition)
+        self.shards.takeover.assign(())
+        self.shards.assignment.unassign()
         hold_all(self.shards)
         self._has_begun = False
 

@@ -19,6 +19,7 @@ from mnemolog.http.problems import Problem
 from mnemolog.http.routes.memories import paged
 from mnemolog.http.routing import answer, page_of, refused, routes
 from mnemolog.worker.worker import Worker
+from projections.partitions.held import Held
 from projections.partitions.shards import Shards
 from projections.profile.profile import profile as profile_of
 from projections.queries.entities import Entity, related
@@ -26,7 +27,7 @@ from projections.queries.filters import Filters
 from projections.queries.queries import Queries
 from projections.queries.validity import dated_view
 from projections.shard.errors import ShardUnavailable
-from projections.shard.observation_lookup import Turn
+from projections.shard.rows.published_turns import Turn
 from projections.state.memory import ACTIVE, SUPERSEDED, Memory
 from projections.turns import chosen, in_turns
 from schemas.identity import Owner, check_user_id
@@ -50,12 +51,12 @@ async def profile(
     known_at: KnownAt = None,  # noqa: ARG001 - refused when given
 ) -> Response:
     """Return what is known about a user, each value with its memory; empty when profiles are switched off."""
-    now = worker.clock.now()
+    held, now = worker.shards.resolve(owner), worker.clock.now()
     if not worker.settings.user_profile:
         return answer(profile_of((), now))
-    await fold_turns(worker.log, worker.shards, owner)  # how the user talks is counted from them
-    visibility = worker.contexts.visibility(owner, agent_id)
-    return answer(await worker.queries.profile(owner, now, as_of, agent_id, visibility))
+    await fold_turns(worker.log, worker.shards, held)  # how the user talks is counted from them
+    visibility = worker.contexts.visibility(held, agent_id)
+    return answer(await worker.queries.profile(held, now, as_of, agent_id, visibility))
 
 
 @router.get("/users/{user_id:text}/episodes", response_model=responses.Memories)
@@ -63,7 +64,7 @@ async def episodes(owner: OwnerInPath, query: Annotated[EpisodesAsked, Query()],
     """Return what happened, the newest first."""
     now = worker.clock.now()
     filters = Filters(kind="episodic", agent_id=query.agent_id)
-    state = await worker.queries.state(owner, now, query.as_of)
+    state = await worker.queries.state(worker.shards.resolve(owner), now, query.as_of)
     memories = await worker.queries.memories(state, filters, query.as_of or now)
     memories.sort(key=lambda memory: memory.occurred_at, reverse=True)
     known = {owner: state.memories}
@@ -74,9 +75,10 @@ async def episodes(owner: OwnerInPath, query: Annotated[EpisodesAsked, Query()],
 @router.get("/users/{user_id:text}/entities", response_model=responses.Entities)
 async def entity_list(owner: OwnerInPath, query: Annotated[EntitiesAsked, Query()], worker: CurrentWorker) -> Response:
     """Return the people, places, organisations and things that a user's memories name, the most named first."""
+    held = worker.shards.resolve(owner)
     found = [
         entity
-        for entity in await _entities(worker, owner, query.agent_id, query.as_of)
+        for entity in await _entities(worker, held, query.agent_id, query.as_of)
         if query.kind in (None, entity.kind)
     ]
     return answer(page_of(found, _entity_row, query.page, query.page_size))
@@ -98,26 +100,26 @@ async def entity_page(
     known_at: KnownAt = None,  # noqa: ARG001 - refused when given
 ) -> Response:
     """Return what is known of an entity over time: its memories, superseded ones too, and what is named with it."""
-    owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
-    found = await _entities(worker, owner, agent_id, as_of)
+    held, now = worker.shards.resolve(Owner(tenant, check_user_id(user_id))), worker.clock.now()
+    found = await _entities(worker, held, agent_id, as_of)
     entity = next((one for one in found if one.entity_id == entity_id), None)
     if entity is None:
         raise Problem(HTTPStatus.NOT_FOUND, f"no memory of {user_id!r} names an entity {entity_id!r}")
-    known = (await worker.queries.state(owner, now, as_of)).memories
+    known = (await worker.queries.state(held, now, as_of)).memories
     others = await asyncio.to_thread(related, entity, found)
-    facts = [dated_view(owner, memory, known, as_of or now) for memory in entity.memories]
+    facts = [dated_view(held.owner, memory, known, as_of or now) for memory in entity.memories]
     together = [_entity_row(other) | {"together": number} for other, number in others]
     return answer(_entity_row(entity) | {"facts": facts, "related": together})
 
 
-async def _entities(worker: Worker, owner: Owner, agent_id: str | None, as_of: datetime | None) -> list[Entity]:
+async def _entities(worker: Worker, held: Held, agent_id: str | None, as_of: datetime | None) -> list[Entity]:
     """Return the entities in what an agent may see of a user: what is active, and what took its place."""
     now = worker.clock.now()
     at, filters = as_of or now, Filters(agent_id=agent_id)
-    visibility = worker.contexts.visibility(owner, agent_id)
+    visibility = worker.contexts.visibility(held, agent_id)
     state, ranked = (
-        await worker.queries.state(owner, now, as_of),
-        await worker.queries.ranked(owner, now, as_of, visibility),
+        await worker.queries.state(held, now, as_of),
+        await worker.queries.ranked(held, now, as_of, visibility),
     )
     sees = ranked.shows(visibility)
 
@@ -125,7 +127,7 @@ async def _entities(worker: Worker, owner: Owner, agent_id: str | None, as_of: d
         return memory.status_at(at) in (ACTIVE, SUPERSEDED) and filters.accept(memory) and sees(memory)
 
     seen = await in_turns(chosen(state.memories.values(), is_seen))
-    return await worker.entity_reader.read(owner, seen)
+    return await worker.entity_reader.read(held.owner, seen)
 
 
 def _entity_row(entity: Entity) -> dict[str, Any]:
@@ -143,8 +145,8 @@ def _entity_row(entity: Entity) -> dict[str, Any]:
 @router.get("/users/{user_id:text}/stats", response_model=responses.Stats)
 async def stats(owner: OwnerInPath, worker: CurrentWorker, agent_id: Id | None = None) -> Response:
     """Count a user's active memories: all, or those that an agent knows."""
-    now = worker.clock.now()
-    state = await worker.queries.state(owner, now)
+    held, now = worker.shards.resolve(owner), worker.clock.now()
+    state = await worker.queries.state(held, now)
     memories = await worker.queries.memories(state, Filters(agent_id=agent_id), now)
     return answer(
         {
@@ -166,14 +168,14 @@ async def turns(
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE)] = 20,
 ) -> Response:
     """Return working memory: a session's most recent turns as published, of all or of an agent's, oldest first."""
-    owner = Owner(tenant, user_id)
-    await fold_turns(worker.log, worker.shards, owner)  # those that were accepted a moment ago are shown too
-    return answer({"items": recent_turns(worker.queries, owner, session_id, limit, agent_id)})
+    held = worker.shards.resolve(Owner(tenant, user_id))
+    await fold_turns(worker.log, worker.shards, held)  # those that were accepted a moment ago are shown too
+    return answer({"items": recent_turns(worker.queries, held, session_id, limit, agent_id)})
 
 
-async def fold_turns(log: Log, shards: Shards, owner: Owner) -> None:
+async def fold_turns(log: Log, shards: Shards, held: Held) -> None:
     """Fold the turns of a user's partition to their end, or as far as the log answers in time. Raises NotHeld."""
-    partition = shards.partition(owner)
+    partition = held.partition
     shards.at(partition)  # raises NotHeld at once: another worker has them
     with suppress(TimeoutError, LogUnavailable, ShardUnavailable):
         async with asyncio.timeout(FOLD_SECONDS):
@@ -182,10 +184,10 @@ async def fold_turns(log: Log, shards: Shards, owner: Owner) -> None:
 
 
 def recent_turns(
-    queries: Queries, owner: Owner, session_id: str, limit: int, agent_id: str | None = None
+    queries: Queries, held: Held, session_id: str, limit: int, agent_id: str | None = None
 ) -> list[dict[str, Any]]:
     """Return a session's most recent turns as they are answered, oldest first."""
-    return [_turn(turn) for turn in queries.turns(owner, session_id, limit, agent_id)]
+    return [_turn(turn) for turn in queries.turns(held, session_id, limit, agent_id)]
 
 
 def _turn(turn: Turn) -> dict[str, Any]:

@@ -40,11 +40,12 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
     While the embedder cannot be reached, what is found for the query is found by words alone, and `degraded` says so.
     """
     owner, working = Owner(tenant, body.user_id), body.working_memory
+    held = worker.shards.resolve(owner)
     if working is None or body.intimacy is None:
-        await fold_turns(worker.log, worker.shards, owner)  # those of a moment ago count too
+        await fold_turns(worker.log, worker.shards, held)  # those of a moment ago count too
     if working is None:
         session_id = body.session_id or derived_id("session", tenant, body.user_id, body.agent_id or "")
-        turns = recent_turns(worker.queries, owner, session_id, body.history_limit)
+        turns = recent_turns(worker.queries, held, session_id, body.history_limit)
         working = [turn for turn in turns if caller.has_agent(turn["agent_id"])]
     now = worker.clock.now()
     if body.include_global:
@@ -58,12 +59,12 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
             with_memories="memories" in body.include,
             with_turns="turns" in body.include,
         )
-        memory_context = await worker.contexts.context(owner, asked, now)
+        memory_context = await worker.contexts.context(held, asked, now)
     worker.metrics.counted("query", "found" if memory_context.memories or memory_context.turns else "nothing")
     note_found(body.query, [*memory_context.memories, *memory_context.relevant_episodes])
     if body.recall:
         _note_recalls(worker.recalls, owner, [*memory_context.memories, *memory_context.relevant_episodes], now)
-    view = _context_view(owner, memory_context, working, now, partial(worker.queries.zone_of, owner))
+    view = _context_view(owner, memory_context, working, now, partial(worker.queries.zone_of, held))
     if memory_context.result is None:
         return answer(view)
     return answer(view | told(memory_context.result) | degraded(worker, owner, memory_context.result))
@@ -73,10 +74,10 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
 @reads
 async def greeting(body: Greeting, worker: CurrentWorker, tenant: Tenant) -> Response:
     """Greet a user by what is known; empty when that is nothing, or the model does not answer in time."""
-    owner = Owner(tenant, body.user_id)
-    await fold_turns(worker.log, worker.shards, owner)
+    held = worker.shards.resolve(Owner(tenant, body.user_id))
+    await fold_turns(worker.log, worker.shards, held)
     with suspend_deadline():
-        text = await worker.greeting.greet(owner, body.agent_id, worker.clock.now())
+        text = await worker.greeting.greet(held, body.agent_id, worker.clock.now())
     return answer({"greeting": text})
 
 

@@ -107,4 +107,5 @@ async def _of_device(worker: CurrentWorker, owner: Owner, filters: Filters) -> l
     if owner.is_global:
         await worker.fold_globals()
     now = worker.clock.now()
-    return await worker.queries.memories(await worker.queries.state(owner, now), filters, now)
+    state = await worker.queries.state(worker.shards.resolve(owner), now)
+    return await worker.queries.memories(state, filters, now)

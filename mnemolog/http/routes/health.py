@@ -61,7 +61,7 @@ async def checks(request: Request) -> Response:
     worker = request.app.state.worker
     own = worker.keyed_log if is_ready(worker) else None
     checks = await checked(worker.settings, worker.log_watch.away, own)
-    if is_ready(worker) and (found := worker.shards.damages()):
+    if is_ready(worker) and (found := worker.shards.users.damages()):
         checks.append(damaged(found))
     if is_ready(worker):
         waiting = "nothing of it is answered until that is mended; other partitions are"

@@ -173,7 +173,7 @@ async def drop(worker: CurrentWorker, body: RebuildPart) -> Response:
 async def shard(worker: CurrentWorker, body: ShardWanted) -> Response:
     """Return what is here of a partition that another worker has now. Raises Problem."""
     try:
-        offer = await worker.shards.sender.offer(body.partition)
+        offer = await worker.shards.takeover.sender.offer(body.partition)
     except InUse as refusal:
         raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(refusal)) from None
     if offer is None:
@@ -185,7 +185,7 @@ async def shard(worker: CurrentWorker, body: ShardWanted) -> Response:
 @takes_long
 async def shard_file(worker: CurrentWorker, body: ShardWanted) -> Response:
     """Return the file, then its checksum. Raises Problem."""
-    parts = worker.shards.sender.content(body.partition)
+    parts = worker.shards.takeover.sender.content(body.partition)
     try:
         first = await anext(parts)
     except InUse as refusal:

@@ -95,8 +95,9 @@ async def _similar(worker: Worker, owner: Owner, command: Answer, body: NewMemor
         return []
     now = worker.clock.now()
     filters = Filters(agent_id=body.agent_id, **dict(SearchFilters().within(app_id=body.app_id)))
-    sees = worker.queries.sees(owner, worker.contexts.visibility(owner, body.agent_id))
-    memory = worker.shards.state(owner).memories[memory_id]
+    held = worker.shards.resolve(owner)
+    sees = worker.queries.sees(held, worker.contexts.visibility(held, body.agent_id))
+    memory = held.state.memories[memory_id]
     return await worker.similar.of(owner, memory, now, lambda one: sees(one) and filters.passes(one, owner, now))
 
 
@@ -146,7 +147,7 @@ async def forget_many(
     owner, now = Owner(tenant, query.user_id), worker.clock.now()
     # What was only forgotten is still kept.
     status = query.status or (None if query.forever else ACTIVE)
-    state = await worker.queries.state(owner, now)
+    state = await worker.queries.state(worker.shards.resolve(owner), now)
     found = await worker.queries.memories(state, _filters(query), now, status=status)
     chosen = [memory.memory_id for memory in found[: query.limit]]
     gone: dict[str, Any] = {"items": chosen, "waiting": [], "left": len(found) - len(chosen), "receipts": []}
@@ -340,11 +341,12 @@ async def _listed(
         await worker.fold_globals()
     at = asked.as_of or now
     narrows = asked.scope is not None or asked.status != ACTIVE or filters != Filters(agent_id=filters.agent_id)
-    states = [await worker.queries.state(owner, now, asked.as_of) for owner in owners]
+    whose = list(map(worker.shards.resolve, owners))
+    states = [await worker.queries.state(held, now, asked.as_of) for held in whose]
     known = {state.owner: state.memories for state in states}
     if len(owners) == 1 and asked.as_of is None and not narrows:
         begin, end = (page - 1) * size, page * size
-        shown, total = await worker.queries.page(owners[0], filters.agent_id, now=now, begin=begin, end=end)
+        shown, total = await worker.queries.page(whose[0], filters.agent_id, now=now, begin=begin, end=end)
         items = _dated(((owners[0], memory) for memory in shown), now, known)
         return answer({"items": items, "total": total, "page": page, "page_size": size})
     memories = [
@@ -360,7 +362,7 @@ async def _listed(
 async def _erased(
     worker: Worker, tenant: str, memory_id: str, user_id: str | None, command_id: str, *, is_preview: bool
 ) -> Response:
-    known = worker.shards.erased_memory(tenant, memory_id)
+    known = worker.shards.users.erased_memory(tenant, memory_id)
     owner = known[0] if known is not None else owner_of(worker.queries, tenant, memory_id, user_id)
     with _as_problems():
         if is_preview:

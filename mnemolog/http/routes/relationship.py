@@ -23,8 +23,8 @@ router = routes("agents", "/v1/users", OF_USERS)
 @router.get("/{user_id:text}/emotions", response_model=shapes.Emotions)
 async def emotions(owner: OwnerInPath, query: Annotated[EmotionsAsked, Query()], worker: CurrentWorker) -> Response:
     """Return feelings over time, oldest first, with counts over all of them."""
-    now = worker.clock.now()
-    memories = (await worker.queries.state(owner, now, query.as_of)).memories
+    held, now = worker.shards.resolve(owner), worker.clock.now()
+    memories = (await worker.queries.state(held, now, query.as_of)).memories
     felt = [
         memory
         for memory in await aside(len(memories), feelings, memories.values(), query.as_of or now, query.agent_id)
@@ -37,11 +37,11 @@ async def emotions(owner: OwnerInPath, query: Annotated[EmotionsAsked, Query()],
 @router.get("/{user_id:text}/upcoming", response_model=shapes.Upcoming)
 async def upcoming(owner: OwnerInPath, query: Annotated[UpcomingAsked, Query()], worker: CurrentWorker) -> Response:
     """Return dated plans and days that come back every year, the nearest first; days are those of where the user is."""
-    now = worker.clock.now()
+    held, now = worker.shards.resolve(owner), worker.clock.now()
     at = query.as_of or now
-    await fold_turns(worker.log, worker.shards, owner)  # the last one may say where that is
-    memories = (await worker.queries.state(owner, now, query.as_of)).memories
-    zone = worker.queries.zone_of(owner)
+    await fold_turns(worker.log, worker.shards, held)  # the last one may say where that is
+    memories = (await worker.queries.state(held, now, query.as_of)).memories
+    zone = worker.queries.zone_of(held)
     dates = await aside(len(memories), ahead_of, memories.values(), at, query.days, query.agent_id, zone)
     items = [_ahead(ahead) for ahead in dates[: query.limit]]
     return answer({"items": items, "total": len(dates), "as_of": instant(at)})
@@ -50,11 +50,11 @@ async def upcoming(owner: OwnerInPath, query: Annotated[UpcomingAsked, Query()],
 @router.get("/{user_id:text}/report", response_model=shapes.Report)
 async def report(owner: OwnerInPath, query: Annotated[ReportAsked, Query()], worker: CurrentWorker) -> Response:
     """Return how the relationship developed, month by month; `lang=zh` names event types in Luna's words."""
-    now = worker.clock.now()
-    await fold_turns(worker.log, worker.shards, owner)
+    held, now = worker.shards.resolve(owner), worker.clock.now()
+    await fold_turns(worker.log, worker.shards, held)
     at = query.as_of or now
-    memories = (await worker.queries.state(owner, now, query.as_of)).memories
-    intimacies = worker.queries.turn_statistics(owner).intimacies(owner, query.agent_id, at)
+    memories = (await worker.queries.state(held, now, query.as_of)).memories
+    intimacies = worker.queries.turn_statistics(held).intimacies(held.owner, query.agent_id, at)
     made = await aside(len(memories), report_of, memories.values(), intimacies, at, query.agent_id, query.lang)
     return answer(made)
 

@@ -15,9 +15,10 @@ from mnemolog.http.routing import answer, routes, takes_long
 from mnemolog.http.tracing import note_found
 from mnemolog.worker.worker import Worker
 from projections.profile.upcoming import when
+from projections.queries.answers import SearchResult
 from projections.queries.filters import Filters
 from projections.queries.relevance import load
-from projections.queries.search import Found, FoundTurn, Question, SearchResult
+from projections.queries.search import Found, FoundTurn, Question
 from projections.queries.validity import dated_view
 from projections.queries.views import turn_view
 from projections.state.memory import Memory
@@ -44,7 +45,7 @@ async def found(body: Search, worker: Worker, tenant: str, *, least: float | Non
 
     `note` is what the answer says where that is nothing.
     """
-    now, owner = worker.clock.now(), Owner(tenant, body.user_id)
+    now, held = worker.clock.now(), worker.shards.resolve(Owner(tenant, body.user_id))
     at = body.as_of or now
     with worker.metrics.timed("query"):
         if body.scope == "global" or body.include_global:
@@ -68,30 +69,30 @@ async def found(body: Search, worker: Worker, tenant: str, *, least: float | Non
             understand_time=body.understand_time,
             hops=body.hops,
         )
-        await worker.shards.load(owner)
-        visibility = worker.contexts.visibility(owner, body.agent_id)
+        await held.load()
+        visibility = worker.contexts.visibility(held, body.agent_id)
         results: SearchResult[Any]
         if "turns" in body.include:
             with_memories = "memories" in body.include
             results = await worker.queries.search_said(
-                owner, question, now=now, with_memories=with_memories, visibility=visibility
+                held, question, now=now, with_memories=with_memories, visibility=visibility
             )
         else:
-            results = await worker.queries.search(owner, question, now=now, visibility=visibility)
+            results = await worker.queries.search(held, question, now=now, visibility=visibility)
         results = results.least(results.line if least is None else least)
     worker.metrics.counted("query", "found" if results.found else "nothing")
     note_found(body.query, results.found)
     # A search of the past is no recall, and global memories have no user whose recall it would be.
     shown = [f.memory.memory_id for f in results.found if isinstance(f, Found) and not f.owner.is_global]
     if body.recall and shown and at >= now:
-        worker.recalls.note(owner, shown, now)
-    known, zone = worker.shards.state(owner).memories, partial(worker.queries.zone_of, owner)
+        worker.recalls.note(held.owner, shown, now)
+    known, zone = held.state.memories, partial(worker.queries.zone_of, held)
     views = [
         result(one, at, relevance, zone, known) | {"below_line": relevance < results.line}
         for one, relevance in results.rated
     ]
     noted = {"note": note} if note and not views else {}
-    return answer({"results": views} | told(results) | noted | degraded(worker, owner, results))
+    return answer({"results": views} | told(results) | noted | degraded(worker, held.owner, results))
 
 
 def told(results: SearchResult[Any]) -> dict[str, Any]:

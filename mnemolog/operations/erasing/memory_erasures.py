@@ -162,7 +162,7 @@ class MemoryErasures:
 
     def _event(self, owner: Owner, memory_id: str) -> MemoryErased | None:
         """Return the decision about a memory's erasure; None if there is none yet."""
-        found = self._parts.shards.erased_memory(owner.tenant, memory_id)
+        found = self._parts.shards.users.erased_memory(owner.tenant, memory_id)
         if found is None:
             return None
         decisions = self._parts.shards.of(owner).ledger.decided(owner, found[1])

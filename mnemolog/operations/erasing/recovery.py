@@ -106,8 +106,8 @@ class ErasureRecovery:
             await asyncio.sleep(MOVED_SECONDS)
 
     def _has_undone(self) -> bool:
-        decided = {receipt_id_of(owner, command_id) for owner, command_id in self._shards.erasures()}
-        decided |= {receipt_id_of(owner, command_id) for owner, _, command_id in self._shards.erased_memories()}
+        decided = {receipt_id_of(owner, command_id) for owner, command_id in self._shards.users.erasures()}
+        decided |= {receipt_id_of(owner, command_id) for owner, _, command_id in self._shards.users.erased_memories()}
         latest = {one.subject: one for one in sorted(self._receipts.kept(), key=_moment)}
         return any(one.receipt_id not in decided for one in latest.values())
 
@@ -122,10 +122,10 @@ class ErasureRecovery:
     async def _repeat_undone(self) -> None:
         kept = self._receipts.kept()
         memories = {one.subject: one for one in kept if one.of_memory}
-        await self._all(self._memories_again(owner, memories) for owner in self._shards.owners() if memories)
+        await self._all(self._memories_again(owner, memories) for owner in self._shards.users.owners() if memories)
         # Entries learned from other workers were appended last, however old they are.
         users = {one.subject: one for one in sorted(kept, key=_moment) if not one.of_memory}
-        await self._all(self._again(owner, users) for owner in self._shards.known(self._ring.owners) if users)
+        await self._all(self._again(owner, users) for owner in self._shards.users.known(self._ring.owners) if users)
 
     async def _complete_decided(self) -> None:
         waiting = {owner for owner in self._decided if not self._parts.is_asked_for(owner)}
@@ -138,12 +138,12 @@ class ErasureRecovery:
         kept = self._receipts.kept()
         subjects = {one.subject for one in kept if one.of_memory}
         memories: dict[Owner, dict[str, str]] = {}
-        for owner, memory_id, command_id in self._shards.erased_memories():
+        for owner, memory_id, command_id in self._shards.users.erased_memories():
             if concerns(owner) and subjects.isdisjoint(self._receipts.subjects(owner, memory_id)):
                 memories.setdefault(owner, {})[memory_id] = command_id
         await self._all(self._patiently(partial(self._memories.erase_all, *one)) for one in memories.items())
         given = {one.receipt_id for one in kept}
-        users = [one for one in self._shards.erasures() if concerns(one[0]) and receipt_id_of(*one) not in given]
+        users = [one for one in self._shards.users.erasures() if concerns(one[0]) and receipt_id_of(*one) not in given]
         await self._all(self._patiently(partial(self._users.erase, *one)) for one in users)
 
     async def _again(self, owner: Owner, latest: Mapping[str, Erasure]) -> None:

@@ -101,7 +101,7 @@ class WordsOfMemories:
         own = self._shards.partition(owner)
         letters = range(await self._sealing.log.partitions(DEAD_LETTERS.name))
         return [
-            self._shards.ledger_of(owner),
+            self._shards.resolve(owner).ledger_place,
             *((name, own) for name in _TOPICS),
             *((DEAD_LETTERS.name, partition) for partition in letters),
         ]

@@ -141,7 +141,8 @@ class HeadKeeper(Collector):
                 log.warning("the heads that were kept elsewhere cannot be read: %s", error)
                 return
             for head in sorted(last, key=attrgetter("offset")):
-                self._shards.kept_elsewhere[head.topic, head.partition] = head.offset, bytes.fromhex(head.head)
+                kept = self._shards.takeover.comparison.kept_elsewhere
+                kept[head.topic, head.partition] = head.offset, bytes.fromhex(head.head)
 
     async def run(self) -> None:
         """Keep heads again and again, without end; ends at once where they are kept nowhere."""

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from projections.index.embedded.bm25 import Mask, Scores
-    from projections.partitions.shards import Shards
+    from projections.partitions.held import Held
     from projections.queries.turns.vectors import UserMeanings
-    from projections.shard.observation_lookup import Turn
+    from projections.shard.rows.published_turns import Turn
     from projections.shard.shard import Shard
     from schemas.identity import Owner
 
@@ -254,9 +254,9 @@ class UserWords:
         known = self._told.get(row)
         if known is not None and known[0] == length:
             return known[1]
-        observations, event_id = self.shard.observations, self.event_ids[row]
+        turns, event_id = self.shard.turns, self.event_ids[row]
         is_plain = self._is_whole and self._sessions[row] not in self._withheld
-        turn = observations.turn(owner, event_id) if is_plain else observations.told(owner, event_id)
+        turn = turns.turn(owner, event_id) if is_plain else turns.kept(owner, event_id)
         if len(self._told) >= MAX_TOLD:
             self._told.clear()
             self._told_bytes = 0
@@ -356,44 +356,42 @@ class UserWords:
 class TurnIndex:
     """The words of the users that were searched last."""
 
-    def __init__(self, shards: Shards) -> None:
-        self._shards = shards
+    def __init__(self) -> None:
         self._users: UserCache[Owner, UserWords] = UserCache(SMALL_BYTES, MAX_BYTES)
 
-    async def matches(self, owner: Owner, query: Sequence[str], agent_id: str | None, until: datetime) -> TurnMatches:
+    async def matches(self, held: Held, query: Sequence[str], agent_id: str | None, until: datetime) -> TurnMatches:
         """Return how a user's turns match, up to the last that is folded. Raises NotHeld."""
-        return (await self.current(owner)).matches(query, agent_id, until)
+        return (await self.current(held)).matches(query, agent_id, until)
 
-    async def current(self, owner: Owner) -> UserWords:
+    async def current(self, held: Held) -> UserWords:
         """Return a user's words, up to the last turn that is folded. Raises NotHeld."""
         while True:
-            words = self._of(owner)
+            words = self._of(held)
             async with words.reading:
-                await self._read_on(owner, words)
-                self.count(owner, words)
-                if words.is_current and words.shard is self._shards.of(owner):
+                await self._read_on(held.owner, words)
+                self.count(held.owner, words)
+                if words.is_current and words.shard is held.shard:
                     return words
 
-    def has(self, owner: Owner) -> bool:
+    def has(self, held: Held) -> bool:
         """Return whether a user's words are in memory, and may be so still."""
-        words = self._users.peek(owner)
-        return words is not None and words.is_current and words.shard is self._shards.of(owner)
+        words = self._users.peek(held.owner)
+        return words is not None and words.is_current and words.shard is held.shard
 
-    async def newest(self, owner: Owner, count: int) -> UserWords:
+    async def newest(self, held: Held, count: int) -> UserWords:
         """Return the words of a user's newest turns alone, at most so many, without keeping them. Raises NotHeld."""
-        turns = (shard := self._shards.of(owner)).observations
-        words = UserWords(shard, turns.removals, turns.offset_of_newest(owner, count))
+        shard = held.shard
+        words = UserWords(shard, shard.observations.removals, shard.turns.offset_of_newest(held.owner, count))
         words.read_to.update((topic, shard.offset(topic)) for topic in SHOWN_TOPICS)
-        await self._read_on(owner, words)
+        await self._read_on(held.owner, words)
         return words
 
-    def _of(self, owner: Owner) -> UserWords:
-        shard = self._shards.of(owner)
-        words = self._users.get(owner)
+    def _of(self, held: Held) -> UserWords:
+        shard = held.shard
+        words = self._users.get(held.owner)
         if words is None or words.shard is not shard or not words.is_current:
-            turns = shard.observations
-            words = UserWords(shard, turns.removals, turns.offset_of_newest(owner, MAX_TURNS))
-            self._users.put(owner, words, words.nbytes)
+            words = UserWords(shard, shard.observations.removals, shard.turns.offset_of_newest(held.owner, MAX_TURNS))
+            self._users.put(held.owner, words, words.nbytes)
         return words
 
     async def _read_on(self, owner: Owner, words: UserWords) -> None:
@@ -439,16 +437,14 @@ def source_of(turn: Turn) -> str:
 
 def _parts(owner: Owner, words: UserWords) -> Iterator[tuple[str, list[tuple[int, Turn]]]]:
     """Yield what was folded since, by topic; a topic of which nothing was folded is not asked for."""
-    observations, read_to = words.shard.observations, words.read_to
+    published, read_to = words.shard.turns, words.read_to
     if (folded := words.shard.offset(CONVERSATIONS.name)) != read_to.get(CONVERSATIONS.name):
-        while words.is_current and (turns := observations.turns_after(owner, words.reached, _AT_ONCE)):
+        while words.is_current and (turns := published.after(owner, words.reached, _AT_ONCE)):
             yield CONVERSATIONS.name, turns
         read_to[CONVERSATIONS.name] = folded
     for topic in SHOWN_TOPICS:
         if (folded := words.shard.offset(topic)) == read_to.get(topic):
             continue
-        while words.is_current and (
-            shown := observations.shown_after(owner, topic, words.reached_shown[topic], _AT_ONCE)
-        ):
+        while words.is_current and (shown := published.shown_after(owner, topic, words.reached_shown[topic], _AT_ONCE)):
             yield topic, shown
         read_to[topic] = folded

@@ -127,12 +127,13 @@ class TurnVectorMaking:
 
     async def _words(self, owner: Owner, model: str) -> UserWords:
         """Return a user's words: of one who was not searched of late the last ones, unless more lack a vector."""
-        if not self._turn_index.has(owner):
-            words = await self._turn_index.newest(owner, LAST_TURNS)
+        held = self._shards.resolve(owner)
+        if not self._turn_index.has(held):
+            words = await self._turn_index.newest(held, LAST_TURNS)
             self.of(owner, words, model)
             if len(words.unmade) < LAST_TURNS // 2:
                 return words
-        return await self._turn_index.current(owner)
+        return await self._turn_index.current(held)
 
     def _task(self, owner: Owner, words: UserWords) -> asyncio.Task[None]:
         """Return the making of a user's vectors that goes on, or a new one."""

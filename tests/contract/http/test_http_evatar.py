@@ -179,11 +179,11 @@ async def test_the_pages_of_one_device_have_no_end_to_reach(door: FrontDoor):
 async def test_a_part_that_is_missing_refuses_the_whole_list(door: FrontDoor):
     """A worker that has lost a partition knows of no worker that has it."""
     partition = door.worker.shards.partition(Owner("default", "device-0"))
-    door.worker.shards.release(partition)
+    door.worker.shards.assignment.release(partition)
     try:
         answers = [await door.get(f"/api/memories{path}") for path in ("", "/stats")]
     finally:
-        await door.worker.shards.hold(partition)
+        await door.worker.shards.takeover.hold(partition)
     for refused in answers:
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         assert f"no worker holds [{partition}]" in refused.json()["detail"]

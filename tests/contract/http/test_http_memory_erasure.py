@@ -270,7 +270,7 @@ async def forgotten_while_its_words_are_removed(door: FrontDoor, patch: pytest.M
     assert calls >= call
     shards = door.worker.shards
     [live] = shards.of(owner).ledger.decided(owner, "late")
-    topic, partition = shards.ledger_of(owner)
+    topic, partition = shards.resolve(owner).ledger_place
     records = await door.worker.log.read(topic, partition, 0, await door.worker.log.end(topic, partition))
     logged = [codec.decode_as(record.value, Decision) for record in records if not record.is_erased]
     assert [one for one in logged if one.item_id == "late"] == [live]

@@ -361,9 +361,11 @@ async def test_a_second_hop_goes_by_the_vectors_that_serve(tmp_path: Path, tiny:
         await door.remember("plays the violin")
         search, owner = door.worker.queries.index_search, Owner("default", "u1")
         [view] = await search.views("likes coffee")
-        pool = await search.pool(owner, Question(text="likes coffee"), [view], now=door.clock.now())
+        pool = await search.pool(
+            door.worker.shards.resolve(owner), Question(text="likes coffee"), [view], now=door.clock.now()
+        )
         best = pool.best(2)
-        found = search._vectors_in(view, owner, [one.memory for one in best])
+        found = search.vectors.comparable(view, owner, [one.memory for one in best])
         assert len(found) == len(best) == 2
         assert view.model == door.worker.embedder.model
         [coffee] = [one.memory.memory_id for one in best if one.memory.content == "likes coffee"]

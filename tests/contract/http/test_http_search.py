@@ -313,9 +313,10 @@ async def test_hubs_are_told_by_the_vectors_of_the_index_or_of_the_shard_alike(d
         await door.remember(text, f"hubs-{hops}")
     here = door.worker.queries.index_search
     there = IndexSearch(door.worker.shards, IndexOnAServer(door.worker.index_sync), door.worker.embedder)
-    owner, question = Owner("default", f"hubs-{hops}"), Question(text="which tea", hops=hops)
+    held = door.worker.shards.resolve(Owner("default", f"hubs-{hops}"))
+    question = Question(text="which tea", hops=hops)
     now = door.clock.now()
-    pools = [await search.pool(owner, question, await search.views("which tea"), now=now) for search in (here, there)]
+    pools = [await search.pool(held, question, await search.views("which tea"), now=now) for search in (here, there)]
     hubness = [pool.parts.hubness for pool in pools]
     assert hubness[0] == pytest.approx(hubness[1], abs=0)
     assert hubness[0].sum() == pytest.approx(0, abs=1e-4)

@@ -90,7 +90,7 @@ async def test_vectors_of_turns_count_in_what_is_kept_of_a_user_once_they_are_th
     """They take ten times as much as the words; who asks once and never again would leave them uncounted."""
     await talk(door, "counted")
     await search(door, "counted", "station")
-    kept = door.worker.queries.index_search._turn_index._users
+    kept = door.worker.queries.index_search.turn_index._users
     words = kept.peek(Owner("default", "counted"))
     assert words is not None
     assert words.meanings is not None

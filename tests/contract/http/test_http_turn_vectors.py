@@ -76,7 +76,7 @@ async def test_of_a_user_who_was_not_searched_only_the_last_turns_are_read(
 ):
     await say(door, *((f"t-{number}", f"Is the ferry {number} late?") for number in range(10)))
     monkeypatch.setattr(making, "LAST_TURNS", 4)
-    turn_index = door.worker.queries.index_search._turn_index
+    turn_index = door.worker.queries.index_search.turn_index
     turn_index._users.clear()
     await say(door, ("t-10", "And the bus?"))
     assert len(vectors(tmp_path)) == 11

@@ -11,8 +11,6 @@ MOST_MODULES = 16
 SHORTEST_TOUR = 3
 """Lines of the docstring of a folder's `__init__`."""
 MOST_METHODS = 25
-LARGER = {"IndexSearch", "IndexSync", "ObservationLookup", "Shard", "Shards"}
-"""Classes that have more methods, and are to be cut by their ideas."""
 
 
 def modules() -> dict[str, Path]:
@@ -85,4 +83,4 @@ def test_methods_are_counted_whatever_they_are(tmp_path: Path):
 
 def test_a_class_has_few_methods():
     large = {name for path in modules().values() for name, number in methods_of(path).items() if number > MOST_METHODS}
-    assert large == LARGER, "cut the class by its ideas"
+    assert not large, "cut the class by its ideas"

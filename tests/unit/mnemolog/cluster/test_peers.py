@@ -97,7 +97,7 @@ async def test_a_partition_is_unowned_that_is_neither_held_nor_told_to_be_elsewh
     peers = Peers(bench.shards, lambda: told, list, own)
     try:
         assert peers.unowned() == []
-        bench.shards.release(0)
+        bench.shards.assignment.release(0)
         told |= dict.fromkeys(held, own)
         assert peers.unowned() == [0], "the group still says that this worker has it"
         told[0] = other

@@ -69,7 +69,7 @@ async def test_one_worker_that_is_gone_fails_the_operation(cluster: ScatterGathe
 
 async def test_an_answer_is_refused_when_partitions_moved_while_it_was_made(cluster: ScatterGather, peers: TwoPeers):
     async def released() -> dict[str, Any]:
-        peers.shards.release(0)
+        peers.shards.assignment.release(0)
         return {}
 
     with pytest.raises(PeerUnavailable, match="partitions moved between workers meanwhile"):

@@ -114,16 +114,16 @@ async def test_a_tenant_of_whom_something_could_not_even_be_folded_is_not_listed
 async def test_a_digest_waits_for_room_and_says_whose_file_keeps_it(bench: Workbench):
     """It is one of everything that callers were told: without what waits it would be a wrong one."""
     await decides(bench, XIAOMING, "喜欢咖啡", "c-1")
-    before = await bench.shards.digests()
+    before = await bench.shards.users.digests()
     await decides(bench, XIAOMING, "喜欢茶", "c-2")
     says = r"of partition 0 is not in its file yet, .*/0\.sqlite: .*, and folding goes on by itself"
     with failing_disk(), pytest.raises(ShardDiskFails, match=says):
-        await bench.shards.digests()
-    after = await bench.shards.digests()
+        await bench.shards.users.digests()
+    after = await bench.shards.users.digests()
     assert after != before
     other = Workbench(bench.shards.at(0).path.parent.with_name("2"), bench.log)
     await other.shards.at(0).catch_up()
-    assert after == await other.shards.digests()
+    assert after == await other.shards.users.digests()
     other.close()
     bench.close()
 

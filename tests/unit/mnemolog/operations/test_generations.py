@@ -46,12 +46,12 @@ async def test_a_shard_that_is_ahead_of_its_log_is_no_reason_to_believe_the_log(
     """Somebody restored an older copy of the log, or gave the shards another one."""
     bench = Workbench(tmp_path / "one")
     await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
-    assert await bench.shards.at(0).follows_log()
+    assert await bench.shards.takeover.comparison.follows_log(bench.shards.at(0))
     bench.close()
     other = Workbench(tmp_path / "one", MemoryLog(1))
-    other.shards.release(0)
+    other.shards.assignment.release(0)
     with pytest.raises(LedgerDamaged, match=r"up to offset 1, and the log ends at 0 .*remove .*0\.sqlite"):
-        await other.shards.hold(0)
+        await other.shards.takeover.hold(0)
     other.close()
     (tmp_path / "one" / "0.sqlite").unlink()  # what it says
     other = Workbench(tmp_path / "one", MemoryLog(1))
@@ -70,9 +70,9 @@ async def test_a_log_that_has_grown_past_a_shard_is_recognised_as_another_one_by
     for number in range(3):
         await longer.decides(remember(f"第{number}件事", f"d-{number}"))
     mixed = Workbench(tmp_path / "one", longer.log)
-    assert not await mixed.shards.at(0).follows_log()
-    mixed.shards.release(0)
+    assert not await mixed.shards.takeover.comparison.follows_log(mixed.shards.at(0))
+    mixed.shards.assignment.release(0)
     with pytest.raises(LedgerDamaged, match="the record at 0 is another one by now"):
-        await mixed.shards.hold(0)
+        await mixed.shards.takeover.hold(0)
     mixed.close()
     longer.close()

@@ -61,8 +61,8 @@ class Pair:
 async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
     pair = Pair(tmp_path)
     await pair.bench.decides(remember("用户喜欢喝咖啡", "c-1"))
-    pair.bench.shards.assign([0])
-    await pair.bench.shards.fold_globals()
+    pair.bench.shards.takeover.assign([0])
+    await pair.bench.shards.takeover.fold_globals()
     yield pair
     await pair.peer.aclose()
     pair.bench.close()

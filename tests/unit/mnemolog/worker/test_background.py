@@ -85,21 +85,21 @@ async def test_the_files_of_a_partition_that_is_another_workers_go_after_a_while
     shards = Shards(generations.active_folder, MemoryLog(2), 2)
     before = generations.folder(7)
     before.mkdir()
-    shards.assign([0, 1])
+    shards.takeover.assign([0, 1])
     for partition in (0, 1):
-        await shards.hold(partition)
+        await shards.takeover.hold(partition)
         (before / f"{partition}.sqlite").touch()
-    shards.assign([0])
-    shards.unassign()
+    shards.takeover.assign([0])
+    shards.assignment.unassign()
     deleting = asyncio.create_task(background.delete_idle_files(shards, generations, 0.02))
     await asyncio.sleep(0.1)
     assert shard_files(tmp_path, 1) == 2, "while partitions move nobody knows whose it is"
-    shards.assign([0])
+    shards.takeover.assign([0])
     while shard_files(tmp_path, 1):  # noqa: ASYNC110 - the file system tells nobody
         await asyncio.sleep(0.01)
     assert shard_files(tmp_path, 0) == 2
     deleting.cancel()
-    shards.assign([0, 1])
-    await shards.hold(1)
+    shards.takeover.assign([0, 1])
+    await shards.takeover.hold(1)
     assert shards.held() == [0, 1]
     shards.close()

@@ -65,7 +65,7 @@ def test_a_shard_that_a_rebuild_replaced_while_it_was_folded_does_not_come_back(
     assignment = bench.shards.assignment
     old = assignment.take(0)
     assert old is not None
-    fresh = bench.shards.open(0)
+    fresh = bench.shards.generation.open(0)
     old.retired = True
     assignment.replace({**assignment.shards, 0: fresh})
     assignment.hold(0, old)

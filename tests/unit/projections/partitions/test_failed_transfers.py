@@ -135,7 +135,7 @@ async def test_a_partition_that_is_taken_away_while_it_is_copied_is_not_held(
     neighbour = await moves_away(giver)
 
     async def take_away() -> None:
-        taker.release(0)
+        taker.assignment.release(0)
 
     neighbour.meanwhile = take_away
     await hold(taker, log, neighbour)
@@ -148,7 +148,7 @@ async def test_a_giver_that_is_given_the_partition_again_takes_its_file_back(
     neighbour = await moves_away(giver)
 
     async def come_back() -> None:
-        await giver.shards.hold(0)
+        await giver.shards.takeover.hold(0)
 
     neighbour.meanwhile = come_back
     await hold(taker, log, neighbour)
@@ -175,7 +175,7 @@ async def test_a_copy_can_be_stopped_and_leaves_the_shard_as_it_was(
         await task
     assert left_over(tmp_path) == []
     neighbour.meanwhile = lambda: asyncio.sleep(0)
-    await taker.hold(0)
+    await taker.takeover.hold(0)
     assert len(taker.state(XIAOMING).memories) == FACTS
 
 

@@ -93,18 +93,18 @@ async def folds_here(giver: Workbench, taker: Shards, log: WatchedLog, facts: in
     """Have the worker that will have the partition fold so many decisions before the others are made."""
     for number in range(facts):
         await giver.decides(remember(f"用户去过第{number}座城市", f"before-{number}"))
-    taker.fold_processes = FoldProcesses(log, 1)
-    taker.assign([0])
-    await taker.hold(0)
-    taker.release(0)
+    taker.takeover.fold_processes = FoldProcesses(log, 1)
+    taker.takeover.assign([0])
+    await taker.takeover.hold(0)
+    taker.assignment.release(0)
 
 
 async def assigned(taker: Shards, log: WatchedLog, **how: Any) -> None:
     """Have a worker that has nothing hold the partition; whatever is behind is worth a process."""
-    taker.fold_processes = FoldProcesses(log, 1, worth=0, **how)
-    taker.assign([0])
+    taker.takeover.fold_processes = FoldProcesses(log, 1, worth=0, **how)
+    taker.takeover.assign([0])
     async with asyncio.timeout(SECONDS):
-        await taker.hold(0)
+        await taker.takeover.hold(0)
 
 
 @pytest.mark.parametrize("folded_before", [0, 5])
@@ -115,7 +115,7 @@ async def test_a_process_folds_what_the_worker_would(
         await folds_here(giver, taker, log, folded_before)
     await moves_away(giver, FEW)
     pids: set[int] = set()
-    log.meanwhile = lambda: pids.update(taker.fold_processes.pids)
+    log.meanwhile = lambda: pids.update(taker.takeover.fold_processes.pids)
     await assigned(taker, log)
     assert len(pids) == 1
     assert not any(map(is_alive, pids))
@@ -137,10 +137,10 @@ async def test_where_the_process_dies_or_hangs_the_worker_goes_on(  # noqa: PLR0
     ended: list[int] = []
 
     def end() -> None:
-        if not ended and (pids := taker.fold_processes.pids):
+        if not ended and (pids := taker.takeover.fold_processes.pids):
             ended.extend(pids)
             os.kill(pids[0], ends)
-            taker.fold_processes.answer_seconds = 0.5  # not before: to start may take long
+            taker.takeover.fold_processes.answer_seconds = 0.5  # not before: to start may take long
 
     log.meanwhile = end
     await assigned(taker, log)
@@ -157,8 +157,8 @@ async def test_a_partition_that_moves_away_ends_its_process_and_is_folded_no_fur
     pids: list[int] = []
 
     def move() -> None:
-        pids.extend(taker.fold_processes.pids)
-        taker.release(0)
+        pids.extend(taker.takeover.fold_processes.pids)
+        taker.assignment.release(0)
         log.meanwhile = lambda: None
 
     log.meanwhile = move
@@ -177,8 +177,8 @@ async def test_a_process_ends_when_its_worker_is_killed_in_the_middle_of_a_batch
     [frame] = pack(await giver.log.read(LEDGER.name, 0, 0))
     assert await asyncio.to_thread(hand_over_and_die, tmp_path / "killed", frame) == 0
     left = Shards(tmp_path / "killed", giver.log, 1)
-    left.assign([0])
-    await left.hold(0)
+    left.takeover.assign([0])
+    await left.takeover.hold(0)
     assert left.state(remember("", "c").envelope.owner) == giver.state()
     left.close()
 
@@ -190,8 +190,8 @@ async def test_a_rebuild_by_processes_has_the_digest_of_the_live_shards(
         await giver.says(f"t-{number}", f"第{number}句")
         await giver.decides(remember(f"用户喜欢第{number}种茶", f"c-{number}"))
     pids: set[int] = set()
-    giver.shards.fold_processes = FoldProcesses(log, 1, worth=0)
-    log.meanwhile = lambda: pids.update(giver.shards.fold_processes.pids)
+    giver.shards.takeover.fold_processes = FoldProcesses(log, 1, worth=0)
+    log.meanwhile = lambda: pids.update(giver.shards.takeover.fold_processes.pids)
     rebuilder = Rebuilder(tmp_path / "giver", log, giver.shards, giver.index_sync)
     plan = RebuildPlan("all", 2, "wanted", 1)
     built = await rebuilder.build(plan)

@@ -45,11 +45,11 @@ async def test_an_older_file_of_ones_own_gives_way_with_everything_that_was_in_m
     giver: Workbench, taker: Shards, log: CountedLog, tmp_path: Path
 ):
     await giver.decides(remember("用户喜欢喝咖啡", "c-before"))
-    neighbour = Neighbour(giver.shards.sender)
+    neighbour = Neighbour(giver.shards.takeover.sender)
     await hold(taker, log, neighbour)
     before = taker.at(0)
     assert len(taker.state(XIAOMING).memories) == 1
-    taker.release(0)
+    taker.assignment.release(0)
     await hold(taker, log, await moves_away(giver))
     assert before.retired
     assert len(taker.state(XIAOMING).memories) == FACTS + 1
@@ -78,14 +78,14 @@ async def test_what_a_killed_process_left_in_the_write_ahead_log_is_lent_too(
 
 
 async def test_a_file_that_is_open_is_not_lent(giver: Workbench):
-    sender = giver.shards.sender
+    sender = giver.shards.takeover.sender
     for _ in range(2):  # held, then resting
         with pytest.raises(InUse):
             await sender.offer(0)
         with pytest.raises(InUse):
             await anext(sender.content(0))
-        giver.shards.release(0)
-    giver.shards.assign([])
+        giver.shards.assignment.release(0)
+    giver.shards.takeover.assign([])
     offer = await sender.offer(0)
     assert offer is not None
     assert await sender.offer(1) is None

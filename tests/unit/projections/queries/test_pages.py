@@ -28,9 +28,10 @@ async def test_a_page_is_a_part_of_the_list(tmp_path: Path, agent_id: str | None
         agent = LUNA if number % 2 else None
         await bench.decides(remember(f"事实{number}", f"c-{number}", agent_id=agent, importance=number % 4 / 4, **more))
     queries = Queries(bench.shards, IndexSync(EmbeddedIndex, ShardIndexSource(bench.shards)), CharacterEmbedder())
+    held = bench.shards.resolve(XIAOMING)
     for now in (later(hours=1), later(hours=1_000)):  # by then what is short-lived is over
-        listed = await queries.memories(await queries.state(XIAOMING, now), Filters(agent_id=agent_id), now)
+        listed = await queries.memories(await queries.state(held, now), Filters(agent_id=agent_id), now)
         for begin in range(0, MANY + 5, 5):
-            page, total = await queries.page(XIAOMING, agent_id, now=now, begin=begin, end=begin + 5)
+            page, total = await queries.page(held, agent_id, now=now, begin=begin, end=begin + 5)
             assert (page, total) == (listed[begin : begin + 5], len(listed))
     bench.close()

@@ -41,7 +41,8 @@ async def test_past_states_are_made_one_at_a_time_and_one_that_is_given_up_keeps
     bench = Workbench(tmp_path)
     queries = Queries(bench.shards, IndexSync(EmbeddedIndex, ShardIndexSource(bench.shards)), CharacterEmbedder())
     await bench.decides(remember("用户有一只猫", "c-1"))
-    asked = [asyncio.ensure_future(queries.state(XIAOMING, later(hours=2), later(hours=1))) for _ in range(4)]
+    held = bench.shards.resolve(XIAOMING)
+    asked = [asyncio.ensure_future(queries.state(held, later(hours=2), later(hours=1))) for _ in range(4)]
     await asyncio.sleep(0)
     asked.pop(1).cancel()
     assert [len(state.memories) for state in await asyncio.gather(*asked)] == [1, 1, 1]

@@ -13,7 +13,7 @@ from projections.queries.turns.index import UserWords, spoken
 from projections.queries.turns.making import reply_of
 from projections.queries.turns.meaning import SESSION_SHARE, TurnMeanings, with_sessions
 from projections.queries.turns.vectors import UserMeanings
-from projections.shard.observation_lookup import Turn
+from projections.shard.rows.published_turns import Turn
 from schemas.messages.envelope import Envelope
 from schemas.messages.observations import TurnRecorded
 

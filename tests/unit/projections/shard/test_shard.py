@@ -44,7 +44,7 @@ async def test_a_shard_that_is_opened_again_goes_on_at_its_own_offset(bench: Wor
 async def test_a_shard_that_is_closed_goes_by_itself_with_all_that_it_holds(bench: Workbench):
     await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
     with garbage() as found:
-        bench.shards.assign(())
+        bench.shards.takeover.assign(())
     assert [one for one in found if isinstance(one, Shard)] == []
 
 
@@ -161,14 +161,14 @@ async def test_the_recent_turns_of_a_session_come_oldest_first_and_once(bench: W
     await shard.catch_up()
     shard.fold(CONVERSATIONS.name, records)
     shard.fold(CONVERSATIONS.name, records)
-    assert [t.message.content for t in shard.observations.turns(XIAOMING, "s1", 3)] == ["第1句", "第2句", "第3句"]
-    assert len(shard.observations.turns(XIAOMING, "s1", 99)) == 4
+    assert [t.message.content for t in shard.turns.of_session(XIAOMING, "s1", 3)] == ["第1句", "第2句", "第3句"]
+    assert len(shard.turns.of_session(XIAOMING, "s1", 99)) == 4
 
 
 async def test_the_reserved_owner_of_ticks_is_no_user(bench: Workbench):
     await bench.decides(remember("用户喜欢喝咖啡", "c-1"))
     await bench.decides(tick(later(days=8)))
-    assert bench.shards.owners() == [XIAOMING]
+    assert bench.shards.users.owners() == [XIAOMING]
 
 
 async def test_the_first_record_of_an_observation_is_the_same_whether_it_was_just_folded_or_not(bench: Workbench):

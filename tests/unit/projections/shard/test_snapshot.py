@@ -53,8 +53,8 @@ async def test_it_reads_on_when_the_shard_is_closed_and_its_file_is_gone(bench: 
     await remembers(bench, "咖啡")
     shard, before = bench.shards.at(0), live(bench)
     with closing(ReadSnapshot(shard.committed_file())) as committed:
-        bench.shards.release(0)
-        bench.shards.assign([])
+        bench.shards.assignment.release(0)
+        bench.shards.takeover.assign([])
         for file in shard.path.parent.glob(f"{shard.path.name}*"):
             file.unlink()
         assert await committed.digests(anybody) == before

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from projections.partitions.held import Held
     from projections.shard.ledger import Batch
     from schemas.log import Appended, Record
     from streams.agents.remember import Remember
@@ -154,11 +155,11 @@ class Puzzled:
         """Be the agent."""
         return getattr(self._remember, name)
 
-    def decision(self, owner: Owner, item: Any, *rest: Any) -> Decision:
+    def decision(self, held: Held, item: Any, *rest: Any) -> Decision:
         """Decide, or fail."""
         if item.envelope.event_id == self._command:
             raise RuntimeError("odd")
-        return self._remember.decision(owner, item, *rest)
+        return self._remember.decision(held, item, *rest)
 
 
 def deciding(
@@ -666,8 +667,8 @@ async def test_whoever_loses_the_partition_meanwhile_leaves_the_fold_to_the_next
         while not log.settled:  # noqa: ASYNC110 - it ends by itself
             await asyncio.sleep(0)
         bench.revoke()
-        bench.shards.release(0)
-        bench.shards.unassign()
+        bench.shards.assignment.release(0)
+        bench.shards.assignment.unassign()
     assert [decided is not None and decided.is_folded for decided in await giving] == [False, False]
     assert not bench.deciding_pool.is_busy(0, XIAOMING)
 
@@ -840,7 +841,7 @@ async def test_turns_that_are_kept_word_for_word_are_delivered(bench: Workbench,
 async def test_an_answer_whose_user_cannot_be_read_now_is_delivered(bench: Workbench, immediate: ImmediateDecisions):
     await bench.decides(remember(COFFEE, "c-0"))
     answer = said(RUNNING, "t-0")
-    bench.shards.release(0)
+    bench.shards.assignment.release(0)
     assert await given(immediate, answer) == [None]
 
 
@@ -850,7 +851,7 @@ async def test_a_partition_that_is_lost_before_the_fold_of_an_answer_ends_nothin
     await bench.decides(remember(COFFEE, "c-0"))
 
     async def lose() -> None:
-        bench.shards.release(0)
+        bench.shards.assignment.release(0)
 
     log.between = lose
     [decided] = await given(immediate, said(RUNNING, "t-0"))

@@ -236,13 +236,13 @@ async def test_an_event_whose_record_cannot_be_used_is_known_as_dead(tmp_path: P
 async def test_a_record_that_waited_over_a_rebalance_is_left_to_come_again_in_its_order(bench: Workbench):
     current = True
     record = await bench.says("t-1", "I like tea")
-    bench.shards.release(0)
-    bench.shards.unassign()
+    bench.shards.assignment.release(0)
+    bench.shards.assignment.unassign()
     late = asyncio.create_task(bench.observe.handle(Delivery(record, lambda: None, lambda: current)))
     await asyncio.sleep(0.01)
     current = False
-    bench.shards.assign([0])
-    await bench.shards.hold(0)
+    bench.shards.takeover.assign([0])
+    await bench.shards.takeover.hold(0)
     await late
     assert bench.observe.windows.ends() == []
 

@@ -57,8 +57,8 @@ async def test_a_decision_of_this_worker_is_acknowledged_without_reading_it_agai
 
 async def test_of_a_partition_of_another_worker_nothing_is_acknowledged(bench: Workbench):
     await bench.decides(remember("用户喜欢喝茶", "c-1"))
-    bench.shards.release(bench.shards.partition(XIAOMING))
-    bench.shards.assign(())
+    bench.shards.assignment.release(bench.shards.partition(XIAOMING))
+    bench.shards.takeover.assign(())
     with pytest.raises(NotHeld):
         await follows(bench)
 

@@ -1,0 +1,81 @@
+"""Changes on their way from the shards to an index: what is written of them is read at that time, and never older."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from projections.turns import in_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+    from projections.index.encoding import Encoding
+    from projections.index.protocol import Index, IndexEntry
+    from projections.shard.shard import Shard
+    from schemas.identity import Owner
+
+    Changes: TypeAlias = dict[Owner, tuple[list[IndexEntry], dict[str, int]]]
+    """By user, entries of the memories that are active, and the versions at which others are gone."""
+
+READ_A_STEP: Final = 50
+"""Memories whose vectors are read at once: two or three milliseconds."""
+
+
+class IndexSource(Protocol):
+    """What the index is made from: the shards that this worker holds."""
+
+    def all(self) -> Sequence[Shard]:
+        """Return the shards held."""
+        ...
+
+    def is_held(self, owner: Owner) -> bool:
+        """Return whether the shard of an owner is held."""
+        ...
+
+    def entries(self, owner: Owner, encoding: Encoding | None = None) -> Sequence[IndexEntry]:
+        """Return an entry for each active memory of an owner, with an encoding's vectors, or those that serve.
+
+        Raises NotHeld, ShardUnavailable.
+        """
+        ...
+
+    def split(
+        self, owner: Owner, ids: Sequence[str], encoding: Encoding | None = None
+    ) -> tuple[list[IndexEntry], dict[str, int]]:
+        """Return entries of those memories that are active, and the versions of the others. Raises as `entries`."""
+        ...
+
+
+class ChangeReader:
+    """Reads what is to be written to an index of memories that have changed."""
+
+    def __init__(self, source: IndexSource) -> None:
+        self._source = source
+
+    async def read(self, batch: Mapping[Owner, Sequence[str]], encoding: Encoding | None = None) -> Changes:
+        """Return what is to be written of a batch, with an encoding's vectors, or those that serve.
+
+        It is read in steps; what changes between two of them is marked, and written again. Raises as the source.
+        """
+        return await in_turns(self._reading(batch, encoding))
+
+    def _reading(
+        self, batch: Mapping[Owner, Sequence[str]], encoding: Encoding | None
+    ) -> Generator[None, None, Changes]:
+        found: Changes = {}
+        for owner, ids in batch.items():
+            entries, gone = found[owner] = [], {}
+            for begin in range(0, len(ids), READ_A_STEP):
+                more, others = self._source.split(owner, ids[begin : begin + READ_A_STEP], encoding)
+                entries += more
+                gone |= others
+                yield
+        return found
+
+
+async def write(index: Index, changes: Changes) -> None:
+    """Remove from an index what is gone, and put into it what is active. Raises IndexUnavailable."""
+    for owner, (_, gone) in changes.items():
+        if gone:
+            await index.remove(owner.tenant, owner.user_id, gone)
+    await index.put([entry for entries, _ in changes.values() for entry in entries])

@@ -1,0 +1,179 @@
+"""The takeover: an assigned partition's shard is opened, folded and held, and given up when another worker has it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from typing import TYPE_CHECKING, Protocol
+
+from projections.partitions.catch_up import CatchUp
+from projections.partitions.fold_process import FoldProcesses
+from projections.partitions.generation import path_in
+from projections.partitions.log_comparison import LogComparison
+from projections.partitions.sender import ShardSender
+from projections.shard.rows.damage import LedgerDamaged
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from projections.partitions.assignment import Assignment, Lease
+    from projections.partitions.generation import Generation
+    from projections.partitions.receiver import ShardReceiver
+    from projections.shard.shard import Shard
+    from schemas.identity import Owner
+    from schemas.log import Log
+
+log = logging.getLogger("mnemolog.shard")
+
+
+class ShardListener(Protocol):
+    """What keeps up with the shards: `IndexSync`. Its methods run to their end on the event loop, without waiting."""
+
+    def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
+        """Take in that memories have changed; a shard has just folded it."""
+        ...
+
+    def mark_missed(self, shard: Shard) -> None:
+        """Take in that a shard is about to be held."""
+        ...
+
+    def forget(self, owners: Iterable[Owner]) -> None:
+        """Take in that the shard of these users has been closed."""
+        ...
+
+
+class NoListener:
+    """Keeps up with nothing."""
+
+    def mark_dirty(self, owner: Owner, ids: Iterable[str]) -> None:
+        """Do nothing."""
+
+    def mark_missed(self, shard: Shard) -> None:
+        """Do nothing."""
+
+    def forget(self, owners: Iterable[Owner]) -> None:
+        """Do nothing."""
+
+
+class HeldShards(Protocol):
+    """What a takeover adds to: `Shards`. Each attribute is as it is now."""
+
+    partitions: int
+    assignment: Assignment
+    generation: Generation
+    globals: Shard
+    listener: ShardListener
+
+
+class Takeover:
+    """Takes over the partitions that this worker is assigned: each is held when its shard is folded to the log's end.
+
+    Nothing is held whose ledger is not what was appended.
+    """
+
+    def __init__(self, shards: HeldShards, log: Log) -> None:
+        """Begin with no partition; those taken over are held in the assignment of `shards`."""
+        self._shards = shards
+        self._assignment = shards.assignment
+        self._opening: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """Held while a partition is opened and folded: nothing else may use its file then."""
+        self.comparison = LogComparison()
+        self._refolded: set[int] = set()
+        """Partitions whose damaged ledger was folded anew by this process, to see whether the log is whole again."""
+        self.sender = ShardSender(lambda partition: path_in(shards.generation.folder, partition), self._is_open)
+        self.receiver: ShardReceiver | None = None
+        """Fetches shards from other workers; None where there are none."""
+        self.fold_processes = FoldProcesses(log, shards.partitions)
+        self._globals_opened = False
+        self._globals_opening = asyncio.Lock()
+
+    def assign(self, partitions: Collection[int]) -> None:
+        """Set the assigned partitions, release all others, and close their shards."""
+        self._globals_opened = False  # the log may have been restored meanwhile: they are compared with it again
+        for shard in self._assignment.assign(partitions):
+            self._give_up(shard)
+
+    async def hold(self, partition: int, lease: Lease | None = None) -> None:
+        """Fold a partition that was assigned to this worker (under a lease, by default the present one), and hold it.
+
+        Returns without holding it when the lease ends meanwhile. Raises ShardDamaged, ShardUnavailable.
+        """
+        lease = lease or self._assignment.lease(partition)
+        async with self._opening[partition]:  # the shard may still be folding under an earlier lease
+            if not lease.is_valid:
+                return
+            await self.sender.revoke(partition)
+            # Taken off the resting ones while it folds, perhaps in a thread, so that no assignment closes it meanwhile.
+            shard = self._assignment.take(partition) or self._shards.generation.open(partition)
+            try:
+                await self._start_over_if_strange(shard)
+                is_held = partition in self._assignment.shards  # then others may be reading the shard
+                if self.receiver is not None and not is_held:  # noqa: SIM102 - the second asks other workers
+                    if await self.receiver.replace_if_ahead(shard, lease, self._give_up):
+                        shard = self._shards.generation.open(partition)
+                if not is_held:
+                    await self._assignment.until_released(lease, self.fold_processes.fold(shard))
+                if not lease.is_valid:
+                    return
+                await CatchUp(shard).run()
+                await self._require_whole(shard)
+                await self.fold_globals()
+            finally:  # also when this is cancelled, or the lease has ended: it is open, and may soon be held again
+                self._assignment.put_back(partition, shard)
+            if lease.is_valid:
+                self._shards.listener.mark_missed(shard)
+                self._assignment.hold(partition, shard)
+
+    async def fold_globals(self) -> None:
+        """Fold global memories, which another worker may have decided. Raises ShardDamaged, ShardUnavailable."""
+        async with self._globals_opening:
+            if not self._globals_opened:
+                await self._start_over_if_strange(self._shards.globals)
+                await self._shards.globals.catch_up()
+                await self._require_whole(self._shards.globals)
+                self._shards.listener.mark_missed(self._shards.globals)
+                self._globals_opened = True
+                self._assignment.hold_globals()
+        await self._shards.globals.catch_up()
+
+    async def _require_whole(self, shard: Shard) -> None:
+        """Raise LedgerDamaged where the ledger of a shard's partition is not what was appended.
+
+        A shard that has met damage is folded anew first, once: the log may have been mended since.
+        """
+        number = -1 if shard is self._shards.globals else shard.partition
+        damage = await self.comparison.damage(shard)
+        if number not in self._refolded and (damage or shard.ledger.damages.all()):
+            self._refolded.add(number)
+            self._start_over(shard)
+            await CatchUp(shard).run()
+            damage = await self.comparison.damage(shard)
+        if damage is not None:
+            raise LedgerDamaged(str(damage))
+
+    async def _start_over_if_strange(self, shard: Shard) -> None:
+        if (lost := await self.comparison.lost_head(shard)) is not None:
+            raise LedgerDamaged(str(lost))
+        if not await self.comparison.follows_log(shard):
+            log.warning("shard %s is no fold of this log, and is folded anew", shard.path.name)
+            self._start_over(shard)
+
+    def _start_over(self, shard: Shard) -> None:
+        self._shards.listener.forget(shard.ledger.owners())
+        shard.start_over()
+
+    def _give_up(self, shard: Shard) -> None:
+        """Close a shard that is no longer used; code that still refers to it sees that it is retired."""
+        self._shards.listener.forget(shard.ledger.owners())
+        shard.retired = True
+        shard.close()
+
+    def has(self, partition: int) -> bool:
+        """Return whether a partition is this worker's, or may become so at once."""
+        assigned = self._assignment.partitions
+        return assigned is None or partition in assigned or self._is_open(partition)
+
+    def _is_open(self, partition: int) -> bool:
+        """Return whether a partition's file is open here, or about to be."""
+        return self._assignment.is_open(partition) or self._opening[partition].locked()

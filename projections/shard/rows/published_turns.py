@@ -1,0 +1,157 @@
+"""Questions about turns, screenshots and articles as they were published, and what the user lets be kept of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from projections.shard.tables import name_of
+from projections.shard.turn_statistics import USER_ROLE
+from projections.text.wishes import kept_of, wishes_of
+from schemas import codec
+from schemas.inputs.zone import zone_in
+from schemas.messages.observations import TIMEZONE, TurnRecorded
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+    from datetime import tzinfo
+
+    from schemas.identity import Owner
+
+TURNS_FOR_A_ZONE: Final = 50
+"""The newest turns of a user that may say in which time zone the user is."""
+_NEAR: Final = 4
+"""Turns around one, by which it is told whether the user took it back, or whether it answers what is not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn as it was published."""
+
+    message: TurnRecorded
+    recorded_at: datetime
+    withholds: bool = False
+    """Whether it asked not to keep something, of which nothing is in the message."""
+
+
+class PublishedTurns:
+    """Answers about the turns of one shard's users, from its file."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def of_session(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
+        """Return a session's most recent turns, of all or of those with an agent, oldest first, as kept."""
+        rows = self._connection.execute(
+            "select turn, recorded_at from observations where owner=? and session_id=? and turn is not null "
+            "and agent_id is coalesce(?, agent_id) order by offset desc limit ?",
+            (name_of(owner), session_id, agent_id, limit + _NEAR),
+        ).fetchall()
+        turns = [_turn_of(t, at) for t, at in reversed(rows)]
+        kept = _kept(turns)
+        return [turn for turn in kept[max(0, len(kept) - limit) :] if turn is not None]
+
+    def after(self, owner: Owner, offset: int, limit: int) -> list[tuple[int, Turn]]:
+        """Return a user's next turns after an offset in all sessions, oldest first, each with its offset.
+
+        Of each what it lets be kept; whether the next one takes it back, `kept` says.
+        """
+        rows = self._connection.execute(
+            "select offset, turn, recorded_at from observations where owner=? and offset>? and turn is not null "
+            "order by offset limit ?",
+            (name_of(owner), offset, limit),
+        ).fetchall()
+        turns = [_turn_of(t, at) for _, t, at in rows]
+        return [
+            (place, _with_words(turn, wishes_of(turn.message.content).kept) if turn.message.role == "user" else turn)
+            for (place, _, _), turn in zip(rows, turns, strict=True)
+        ]
+
+    def last_zone(self, owner: Owner) -> tzinfo | None:
+        """Return the zone that the newest of a user's last turns names, of those that name one and the user said."""
+        rows = self._connection.execute(
+            "select turn from (select turn, offset from observations where owner=? and turn is not null "
+            "order by offset desc limit ?) where instr(turn, cast(? as blob)) order by offset desc",
+            (name_of(owner), TURNS_FOR_A_ZONE, TIMEZONE),
+        ).fetchall()
+        turns = (codec.decode_as(turn, TurnRecorded) for (turn,) in rows)
+        return next((zone for turn in turns if turn.role == USER_ROLE and (zone := zone_in(turn.metadata))), None)
+
+    def offset_of_newest(self, owner: Owner, count: int) -> int:
+        """Return the offset after which a user has at most `count` turns; -1 where there are no more of them."""
+        found = self._connection.execute(
+            "select offset from observations where owner=? and turn is not null order by offset desc limit 1 offset ?",
+            (name_of(owner), count),
+        ).fetchone()
+        return -1 if found is None else int(found[0])
+
+    def shown_after(self, owner: Owner, topic: str, offset: int, limit: int) -> list[tuple[int, Turn]]:
+        """Return a user's next screenshots or articles of a topic after an offset, as turns, each with its offset."""
+        rows = self._connection.execute(
+            "select offset, turn, recorded_at from shown_texts where owner=? and topic=? and offset>? "
+            "order by offset limit ?",
+            (name_of(owner), topic, offset, limit),
+        ).fetchall()
+        return [(place, _turn_of(t, at)) for place, t, at in rows]
+
+    def turn(self, owner: Owner, event_id: str) -> Turn | None:
+        """Return a turn, or a screenshot or an article as one, by its id; None when it is not known (any more)."""
+        found = self._connection.execute(
+            "select turn, recorded_at from observations where owner=?1 and event_id=?2 and turn is not null"
+            " union all select turn, recorded_at from shown_texts where owner=?1 and event_id=?2",
+            (name_of(owner), event_id),
+        ).fetchone()
+        return found and _turn_of(*found)
+
+    def kept(self, owner: Owner, event_id: str) -> Turn | None:
+        """Return what is kept of a turn, or a screenshot or an article; None where that is nothing."""
+        turn = self.turn(owner, event_id)
+        if turn is None or turn.message.role not in ("user", "assistant"):
+            return turn
+        session = (name_of(owner), turn.message.session_id, turn.message.envelope.agent_id, event_id)
+        found: list[tuple[str, Turn]] = []
+        for compared, order in (("<=", "desc"), (">", "asc")):
+            rows = self._connection.execute(
+                "select event_id, turn, recorded_at from observations"  # noqa: S608 - our own words
+                " where owner=?1 and session_id=?2 and agent_id is ?3 and turn is not null"
+                f" and offset {compared} (select offset from observations where owner=?1 and event_id=?4)"
+                f" order by offset {order} limit {_NEAR + 1}",
+                session,
+            ).fetchall()
+            read = [(i, _turn_of(t, at)) for i, t, at in rows]
+            found += read[::-1] if order == "desc" else read
+        kept = _kept([one for _, one in found])
+        return next((one for (i, _), one in zip(found, kept, strict=True) if i == event_id), turn)
+
+    def before(
+        self, owner: Owner, session_id: str, agent_id: str | None, offset: int, most: int
+    ) -> list[tuple[str, int]]:
+        """Return the ids and the offsets of the last turns of a session before an offset, the last first."""
+        rows = self._connection.execute(
+            "select event_id, offset from observations where owner=? and session_id=? and agent_id is ?"
+            " and turn is not null and offset<? order by offset desc limit ?",
+            (name_of(owner), session_id, agent_id, offset, most),
+        ).fetchall()
+        return [(event_id, at) for event_id, at in rows]
+
+
+def _turn_of(body: bytes, recorded_at: str) -> Turn:
+    return Turn(codec.decode_as(body, TurnRecorded), datetime.fromisoformat(recorded_at))
+
+
+def _kept(turns: Sequence[Turn]) -> list[Turn | None]:
+    """Return what is kept of turns in a row, None where that is nothing."""
+    texts = kept_of([(turn.message.role == "user", turn.message.content) for turn in turns])
+    return [
+        None if not text and turn.message.content else _with_words(turn, text)
+        for turn, text in zip(turns, texts, strict=True)
+    ]
+
+
+def _with_words(turn: Turn, text: str) -> Turn:
+    """Return a turn with other words than it was published with."""
+    if text == turn.message.content:
+        return turn
+    return replace(turn, message=replace(turn.message, content=text), withholds=True)
