@@ -21,7 +21,7 @@ from mnemolog.backup.manifest import (
     read_manifest,
     write_manifest,
 )
-from mnemolog.backup.segment import NAME_DIGITS, SegmentWriter
+from mnemolog.backup.segment import NAME_DIGITS, SegmentWriter, check_size
 from mnemolog.log.private_files import FOLDER_MODE
 from projections.durable_files import replace_file, sync_folder
 from schemas.instant import instant
@@ -72,14 +72,19 @@ class Pace:
 async def back_up(
     source: Source, folder: Path, bytes_per_second: float, progress: Callable[[int, int], None] = lambda *_: None
 ) -> Made:
-    """Bring the backup in a folder up to the source's moment; make the folder where there is none.
+    """Bring the backup in a folder up to the source's moment; make the folder where only it is missing.
 
+    What the folder has is not read again: its files are only looked at, whether they are there and have their sizes.
     Until the new manifest is durable the former backup is whole, whenever this ends. `progress` is called with the
     records and bytes copied. Raises BackupRefused, BackupDamaged, LogError, OSError.
     """
+    if not folder.parent.is_dir():  # most often a volume that is not mounted
+        raise BackupRefused(f"{folder.parent}, where the backup is to be, is not there: mount it, or make it")
     (folder / RECORDS).mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     with _locked(folder):
         former = _former(folder, source)
+        for segment in () if former is None else former.segments:
+            check_size(folder / RECORDS, segment)
         _remove_unnamed(folder, former)
         copying = _Copying(source, folder / RECORDS, Pace(bytes_per_second), progress)
         partitions = []

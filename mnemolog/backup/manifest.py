@@ -76,20 +76,25 @@ class Manifest:
         return next((one for one in self.partitions if (one.topic, one.partition) == (topic, partition)), None)
 
     @property
+    def segments(self) -> list[Segment]:
+        """The segments of all partitions."""
+        return [segment for one in self.partitions for segment in one.segments]
+
+    @property
     def files(self) -> set[str]:
         """The names of all files that belong to it."""
-        named = {segment.file for one in self.partitions for segment in one.segments}
+        named = {segment.file for segment in self.segments}
         return named if self.erasures is None else {*named, self.erasures}
 
     @property
     def records(self) -> int:
         """How many records it holds."""
-        return sum(segment.records for one in self.partitions for segment in one.segments)
+        return sum(segment.records for segment in self.segments)
 
     @property
     def size(self) -> int:
         """How many bytes its segments have."""
-        return sum(segment.size for one in self.partitions for segment in one.segments)
+        return sum(segment.size for segment in self.segments)
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -54,7 +54,8 @@ def moment_of(text: str | None) -> Moment | Position:
         pass
     else:
         if at.tzinfo is None:
-            raise NoMoment(f"--to {text}: the time has no offset: write {text}Z for UTC, or {text}+08:00")
+            whole = at.isoformat()
+            raise NoMoment(f"--to {text}: the time has no offset: write {whole}Z for UTC, or {whole}+08:00")
         return Moment(at.astimezone(UTC))
     try:
         position = Position.of(text)

@@ -1,16 +1,16 @@
 """A log's restoration from a backup, up to a moment, with its digest: into an empty data directory, or into new topics.
 
-In a directory everything is made in a folder beside, and put in its place at the end, the log last: until then no
-worker starts on it, and whoever is killed restores again. Topics are filled where they are; whoever is killed goes on
-where they end.
+In a directory everything is made in a folder of it, and put in its place at the end, the log last. Topics are filled
+where they are. As long as that folder is there no worker starts; a restoration that was cut off is given again, and
+begins anew, or fills the topics further where they end. One that lacked only its last steps takes these.
 """
 
 from __future__ import annotations
 
 import asyncio
 import shutil
-from contextlib import ExitStack
-from datetime import timedelta
+from contextlib import ExitStack, suppress
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
@@ -23,6 +23,7 @@ from mnemolog.log.connection import brokers, close_log, kafka_security, open_log
 from mnemolog.log.private_files import FOLDER_MODE
 from mnemolog.log.sealing import SHARDS, read_user_keys
 from mnemolog.operations.erasing.receipts import LIST_FILE
+from mnemolog.operations.integrity.data_folder import RESTORING, check_keys
 from projections.durable_files import replace_file, sync_folder
 from projections.encrypted_files import unlock
 from projections.partitions.catch_up import CatchUp
@@ -42,21 +43,21 @@ from streams.transports.sqlite.log import SqliteLog
 from streams.transports.sqlite.restored_file import RestoredFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from datetime import datetime
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from mnemolog.backup.manifest import Manifest, PartitionCopy
+    from mnemolog.backup.manifest import Manifest, PartitionCopy, TopicShape
     from mnemolog.settings import Settings
     from schemas.identity import Owner
     from schemas.log import Record
     from streams.transports.kafka.log import KafkaLog
 
 Progress: TypeAlias = "Callable[[str, int], None]"
-UNFINISHED: Final = "restoring"
-"""The folder in the data directory where everything is made."""
 NOTE: Final = "topics"
-"""The file in it that says with what Kafka's topics are being filled."""
+"""The file in the folder that says with what Kafka's topics are being filled."""
+MADE: Final = "receipt"
+"""The file in it that says that everything is made, with the receipt."""
 
 
 class RestoreRefused(LogError):
@@ -64,20 +65,64 @@ class RestoreRefused(LogError):
 
 
 async def restore(
-    settings: Settings, folder: Path, to: Moment | Position, progress: Progress = lambda *_: None
+    settings: Settings,
+    folder: Path,
+    to: Moment | Position,
+    progress: Progress = lambda *_: None,
+    tell: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Restore a backup into the empty data directory, or the cluster, of the settings; return a receipt.
 
     The keys of the log must be given, or lie in the `keys/` of the data directory. `progress` is called with the step
-    and the records or bytes done. Raises RestoreRefused, NoBackup, BackupDamaged, KeysMissing, KeysUnusable,
-    MasterKeyUnknown, LogError, OSError.
+    and the records or bytes done. `tell` is given the receipt before the restoration counts as complete: whoever was
+    killed before is told again. Where this raises, nothing of an embedded log is left. Raises RestoreRefused,
+    FolderMismatch, NoBackup, BackupDamaged, KeysMissing, KeysUnusable, MasterKeyUnknown, LogError, OSError.
     """
     data_dir = settings.data_dir.resolve()
-    engine = read_manifest(folder).engine
-    if (engine == EMBEDDED) is not settings.is_embedded:
-        advice = "unset MNEMOLOG_BROKER" if engine == EMBEDDED else "set MNEMOLOG_BROKER"
-        raise RestoreRefused(f"{folder} is a backup of the engine {engine}, and is restored into that one: {advice}")
-    building = _begin(data_dir)
+    manifest = read_manifest(folder)
+    if (manifest.engine == EMBEDDED) is not settings.is_embedded:
+        advice = "unset MNEMOLOG_BROKER" if manifest.engine == EMBEDDED else "set MNEMOLOG_BROKER"
+        raise RestoreRefused(
+            f"{folder} is a backup of the engine {manifest.engine}, and is restored into that one: {advice}"
+        )
+    check_keys(data_dir)
+    asked = [str(folder), _text_of(to)]
+    is_new = not data_dir.exists()
+    if (receipt := _made_before(data_dir, asked, settings)) is None:
+        building = _begin(data_dir)
+        try:
+            receipt = await _made(settings, folder, to, building, progress)
+        except Exception:
+            _clean_up(building, is_new=is_new)
+            raise
+        replace_file(building / MADE, orjson.dumps([asked, receipt]))
+    building = data_dir / RESTORING
+    if settings.is_embedded:
+        _put_in_place(building, data_dir)
+    else:
+        async with _opened_topics(settings) as topics:
+            await _finish_topics(topics, manifest)
+    tell(receipt)
+    _remove(building)
+    return receipt
+
+
+def remark_on(receipt: Mapping[str, Any], to: Moment | Position) -> str | None:
+    """Return what somebody who asked for this moment may not expect; None where there is nothing."""
+    if isinstance(to, Position) or to.at is None:
+        return None
+    if to.at > datetime.fromisoformat(receipt["taken_at"]):
+        return f"--to is later than the backup, which was taken at {receipt['taken_at']}: everything in it is restored"
+    if receipt["newest_record_at"] is None:
+        return "--to is earlier than everything in the backup: the restored log has no memories"
+    return None
+
+
+async def _made(
+    settings: Settings, folder: Path, to: Moment | Position, building: Path, progress: Progress
+) -> dict[str, Any]:
+    """Make everything, as far as it can be made without being in its place; return the receipt."""
+    data_dir = settings.data_dir.resolve()
     manifest = await asyncio.to_thread(verify_backup, folder, lambda size: progress("verified", size))
     moment = to if isinstance(to, Moment) else await asyncio.to_thread(_moment_of, folder, manifest, to)
     filling = _Filling(folder, manifest, moment, progress)
@@ -86,8 +131,7 @@ async def restore(
         await asyncio.to_thread(filling.fill_file, building / "log")
         log: SqliteLog | KafkaLog = SqliteLog.open(building / "log")
     else:
-        clients = KafkaClients(brokers(settings), security=kafka_security(settings))
-        async with RestoredTopics.opened(clients, settings.replication_factor) as topics:
+        async with _opened_topics(settings) as topics:
             await _begin_topics(topics, building / NOTE, manifest, moment)
             await filling.fill_topics(topics)
         log = await open_log(settings)
@@ -95,25 +139,48 @@ async def restore(
         digests = await _fold(settings, log, building, manifest, lambda records: progress("folded", records))
     finally:
         await close_log(log)
-    listed = _restore_erasures(folder, manifest, data_dir)
-    if settings.is_embedded:
-        _put_in_place(building, data_dir)
-    else:
-        async with RestoredTopics.opened(clients, settings.replication_factor) as topics:
-            await filling.finish_topics(topics)
-        shutil.rmtree(building)
     return {
         "backup": str(folder),
         "taken_at": manifest.taken_at,
-        "restored_to": "its end" if moment.at is None else str(moment.position or instant(moment.at)),
+        "restored_to": _text_of(moment) or "its end",
         "newest_record_at": None if filling.newest is None else str(instant(filling.newest)),
         "records": filling.records,
         "partitions": manifest.topics[LEDGER.name].partitions,
-        "ends": filling.ends,
-        "erasures_listed": listed,
+        "ends": {place: end for place, end in filling.ends.items() if end},
+        "erasures_listed": _restore_erasures(folder, manifest, data_dir),
         "digest": digests["total"],
         "data": str(data_dir),
     }
+
+
+def _text_of(to: Moment | Position) -> str | None:
+    """Return the moment as it is asked for; None: the end."""
+    if isinstance(to, Position):
+        return str(to)
+    return None if to.at is None else str(to.position or instant(to.at))
+
+
+def _opened_topics(settings: Settings) -> AbstractAsyncContextManager[RestoredTopics]:
+    clients = KafkaClients(brokers(settings), security=kafka_security(settings))
+    return RestoredTopics.opened(clients, settings.replication_factor)
+
+
+def _made_before(data_dir: Path, asked: list[str | None], settings: Settings) -> dict[str, Any] | None:
+    """Return the receipt of the same restoration where it was cut off at its last steps, which are to be taken.
+
+    In a directory these began when the log was in its place. Raises RestoreRefused where another was asked for.
+    """
+    path = data_dir / RESTORING / MADE
+    if not path.exists() or (settings.is_embedded and not (data_dir / "log" / LOG_FILE).exists()):
+        return None
+    before, receipt = orjson.loads(path.read_bytes())
+    if before != asked:
+        raise RestoreRefused(
+            f"{data_dir} has what {before[0]} was restored to, {before[1] or 'its end'}, but for the receipt: give "
+            "that command again first"
+        )
+    found: dict[str, Any] = receipt
+    return found
 
 
 def _begin(data_dir: Path) -> Path:
@@ -121,8 +188,9 @@ def _begin(data_dir: Path) -> Path:
 
     Raises RestoreRefused.
     """
-    building = data_dir / UNFINISHED
+    building = data_dir / RESTORING
     if (data_dir / "log" / LOG_FILE).exists():
+        _remove(building)  # versions before 0.2 were cut off there when all was in its place
         raise RestoreRefused(
             f"{data_dir} has a log: restore into an empty data directory, and name it with --data; only keys/ may be "
             "there"
@@ -131,10 +199,30 @@ def _begin(data_dir: Path) -> Path:
         shutil.rmtree(data_dir / "shards", ignore_errors=True)
         for name in ("log", "shards"):
             shutil.rmtree(building / name, ignore_errors=True)
+        (building / MADE).unlink(missing_ok=True)
     elif (data_dir / "shards").exists():
         raise RestoreRefused(f"{data_dir} has shards, of another log: restore into an empty data directory")
     building.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     return building
+
+
+def _clean_up(building: Path, *, is_new: bool) -> None:
+    """Remove what a restoration has made that failed, unless topics were begun, which are to be filled further."""
+    if not (building / NOTE).exists():
+        shutil.rmtree(building, ignore_errors=True)
+        if is_new:
+            with suppress(OSError):
+                building.parent.rmdir()
+
+
+def _remove(building: Path) -> None:
+    """Remove the folder in which everything was made: from one moment to the next it is gone."""
+    if building.exists():
+        rest = building.with_name("restored")
+        shutil.rmtree(rest, ignore_errors=True)
+        building.replace(rest)
+        sync_folder(building.parent)
+        shutil.rmtree(rest, ignore_errors=True)
 
 
 async def _begin_topics(topics: RestoredTopics, note: Path, manifest: Manifest, moment: Moment) -> None:
@@ -196,23 +284,14 @@ class _Filling:
 
     async def fill_topics(self, topics: RestoredTopics) -> None:
         """Make Kafka's topics; no worker starts on them before they are finished. Raises BackupDamaged, LogError."""
-        await self._create(topics)
+        for name, shape in self._manifest.topics.items():
+            await topics.create(name, shape.partitions, _retention_of(shape), compact=shape.compact)
         for copy in self._manifest.partitions:
             compact = self._manifest.topics[copy.topic].compact
             end = await topics.fill(
                 copy.topic, copy.partition, self._selected(copy), copy.earliest, self._least(copy), compact=compact
             )
             self.ends[f"{copy.topic}:{copy.partition}"] = end
-
-    async def finish_topics(self, topics: RestoredTopics) -> None:
-        """Let workers start on them."""
-        await self._create(topics)
-        await topics.finish()
-
-    async def _create(self, topics: RestoredTopics) -> None:
-        for name, shape in self._manifest.topics.items():
-            retention = timedelta(seconds=shape.retention_s) if shape.retention_s else None
-            await topics.create(name, shape.partitions, retention, compact=shape.compact)
 
     def _least(self, copy: PartitionCopy) -> int:
         """Return the least offset of the next record of a partition.
@@ -233,6 +312,17 @@ class _Filling:
                         self.newest = record.recorded_at
                     yield record
             self._progress("restored", self.records - before)
+
+
+async def _finish_topics(topics: RestoredTopics, manifest: Manifest) -> None:
+    """Let workers start on the topics."""
+    for name, shape in manifest.topics.items():
+        topics.want(name, _retention_of(shape), compact=shape.compact)
+    await topics.finish()
+
+
+def _retention_of(shape: TopicShape) -> timedelta | None:
+    return timedelta(seconds=shape.retention_s) if shape.retention_s else None
 
 
 async def _fold(
@@ -293,11 +383,11 @@ def _receipt_id(line: bytes) -> object:
 
 
 def _put_in_place(building: Path, data_dir: Path) -> None:
-    """Put the shards and then the log in their places, durably."""
-    (building / "shards").replace(data_dir / "shards")
+    """Put the shards and then the log in their places, durably; what is there already stays."""
     place = data_dir / "log"
     place.mkdir(FOLDER_MODE, exist_ok=True)
-    (building / "log" / LOG_FILE).replace(place / LOG_FILE)
+    for made, there in ((building / "shards", data_dir / "shards"), (building / "log" / LOG_FILE, place / LOG_FILE)):
+        if made.exists():
+            made.replace(there)
     sync_folder(place)
     sync_folder(data_dir)
-    shutil.rmtree(building)

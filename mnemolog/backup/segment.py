@@ -159,17 +159,28 @@ def read_segment(folder: Path, segment: Segment, topic: str, partition: int) -> 
         raise BackupDamaged(_damage(path, f"it cannot be read ({type(error).__name__})")) from error
 
 
-def check_segment(folder: Path, segment: Segment) -> None:
-    """Raise BackupDamaged where a segment's file is not the one that was written."""
-    path, found = folder / segment.file, hashlib.sha256()
+def check_size(folder: Path, segment: Segment) -> None:
+    """Raise BackupDamaged where a segment's file is missing or is not as long as what was written; it is not read."""
+    path = folder / segment.file
     try:
         size = path.stat().st_size
+    except OSError as error:
+        raise BackupDamaged(_damage(path, error.strerror or "it cannot be read")) from error
+    if size != segment.size:
+        raise BackupDamaged(_damage(path, f"it has {size} bytes, and {segment.size} were written"))
+
+
+def check_segment(folder: Path, segment: Segment) -> None:
+    """Raise BackupDamaged where a segment's file is not the one that was written."""
+    check_size(folder, segment)
+    path, found = folder / segment.file, hashlib.sha256()
+    try:
         with path.open("rb") as file:
             while data := file.read(READ_BYTES):
                 found.update(data)
     except OSError as error:
         raise BackupDamaged(_damage(path, error.strerror or "it cannot be read")) from error
-    if size != segment.size or found.hexdigest() != segment.sha256:
+    if found.hexdigest() != segment.sha256:
         raise BackupDamaged(_damage(path, "its bytes are not those that were written"))
 
 

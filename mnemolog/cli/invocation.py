@@ -30,7 +30,7 @@ from mnemolog.environment import (
 from schemas.disclosure import masked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Collection, Coroutine
 
     from mnemolog.client.client import AsyncClient
     from mnemolog.settings import Settings
@@ -159,8 +159,8 @@ class Commands:
     """The commands of a module: each is a function below `@commands.add`, and its docstring is the help."""
 
     def __init__(self) -> None:
-        self._rows: list[tuple[str, Callable[..., Run], Callable[..., Run], int]] = []
-        """Of each the name, the function, what starts it, and how many of its first parameters are no options."""
+        self._rows: list[tuple[str, Callable[..., Run], Callable[..., Run], dict[str, Any], int]] = []
+        """Of each the name, the function, what starts it, the common options, and how many parameters are none."""
 
     def add(
         self,
@@ -204,33 +204,42 @@ class Commands:
                     else:
                         return
 
-            self._rows.append((name, run, reach, 2))
+            self._rows.append((name, run, reach, COMMON, 2))
             return run
 
         return added
 
-    def add_local(self, name: str) -> Callable[[Local[P]], Local[P]]:
-        """Add a command that does its work here, without a worker."""
+    def add_local(self, name: str, *, without: Collection[str] = ()) -> Callable[[Local[P]], Local[P]]:
+        """Add a command that does its work here, without a worker, and `without` some of the common options."""
+        options = {one: kind for one, kind in COMMON.items() if one not in without}
 
         def added(run: Local[P]) -> Local[P]:
-            self._rows.append((name, run, run, 1))
+            self._rows.append((name, run, run, options, 1))
             return run
 
         return added
 
     def install(self, app: typer.Typer) -> None:
         """Add the commands to a program, or to a group of it."""
-        for name, run, start, skipped in self._rows:
-            _install(app, name, run, start, skipped)
+        for name, run, start, options, skipped in self._rows:
+            _install(app, name, run, start, options=options, skipped=skipped)
 
 
-def _install(app: typer.Typer, name: str, run: Callable[..., Run], start: Callable[..., Run], skipped: int) -> None:
+def _install(
+    app: typer.Typer,
+    name: str,
+    run: Callable[..., Run],
+    start: Callable[..., Run],
+    *,
+    options: dict[str, Any],
+    skipped: int,
+) -> None:
     own = list(inspect.signature(run, eval_str=True).parameters.values())[skipped:]
     common = [
         inspect.Parameter(
             option, inspect.Parameter.KEYWORD_ONLY, default=False if option == "json" else None, annotation=kind
         )
-        for option, kind in COMMON.items()
+        for option, kind in options.items()
     ]
 
     def invoke(**given: Any) -> None:  # noqa: ANN401 - typer's own, checked by the signature

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from projections.partitions.assignment import Assignment
     from projections.partitions.shards import Shards
     from schemas.instant import Clock
-    from streams.extraction.policies import Policies
+    from streams.policies.in_force import Policies
     from streams.sealing.user_keys import UserKeys
 
 log = logging.getLogger("mnemolog")

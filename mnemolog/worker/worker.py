@@ -109,11 +109,11 @@ from streams.delivery.priority import AppendPriority
 from streams.delivery.retry import RetryingReads
 from streams.extraction.known import KnownMemories
 from streams.extraction.own_words.fact_reader import FactReader
-from streams.extraction.policies import Policies
-from streams.extraction.redactions import Redactions
 from streams.extraction.request import ExtractionService, know_nothing
 from streams.extraction.verbatim import VerbatimExtractor
 from streams.extraction.window import WindowLimits
+from streams.policies.in_force import Policies
+from streams.policies.redactions import Redactions
 from streams.ticks.scheduler import TickScheduler
 from streams.ticks.wake_scheduler import WakeScheduler
 from streams.transports.kafka.log import KafkaLog
@@ -545,6 +545,7 @@ class Worker:
             shards=self.shards,
             receipts=erasure_parts.receipts,
             clock=self.clock,
+            hold_again=self.group.hold_again,
         )
         self.digests = Digests(self.shards, self.cluster)
         self.model_usages = ModelUsages(self.shards, self.cluster)

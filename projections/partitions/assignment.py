@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from projections.blocking_work import run_to_end
+from projections.shard.rows.damage import LedgerDamaged
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Coroutine, Iterable, Mapping
@@ -106,6 +107,8 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
         """The shards held, by partition."""
         self.hindrances: dict[int, str] = {}
         """What an operator is to mend before a partition, or what no partition has, can be held; see `hinder`."""
+        self.refused: set[int] = set()
+        """Those whose ledger is not what was appended, until they are held."""
         self.resting: dict[int, Shard] = {}
         """Released shards, kept open: after most rebalances the same worker gets them again."""
         self._assigned_at = 0.0
@@ -122,6 +125,7 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
         """Set the assigned partitions and release all others; return the resting shards of those, taken off."""
         self.partitions = frozenset(partitions)
         self._assigned_at = time.monotonic()
+        self.refused = {one for one in self.refused if one in self.partitions or one < 0}
         for partition in self.shards.keys() - self.partitions:
             self.release(partition)
         unassigned = [self.resting.pop(partition) for partition in self.resting.keys() - self.partitions]
@@ -151,11 +155,13 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
         if partition not in self.shards or not shard.retired:
             self.shards[partition] = self.resting.pop(partition, shard)
         self._ready.add(partition)
+        self.refused.discard(partition)
         self._notify()
 
     def hold_globals(self) -> None:
         """Note that the shard of global memories, which every worker holds, has been folded."""
         self._has_globals = True
+        self.refused = {one for one in self.refused if one >= 0}
         self._notify()
 
     def release(self, partition: int) -> None:
@@ -249,6 +255,8 @@ class Assignment:  # noqa: PLR0904 - six of them are questions
             self.hindrances.pop(partition, None)
         else:
             self.hindrances[partition] = str(error)
+            if isinstance(error, LedgerDamaged):
+                self.refused.add(partition)
         self._notify()
 
     async def changed(self) -> None:

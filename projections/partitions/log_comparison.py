@@ -22,8 +22,11 @@ class LogComparison:
 
         None where the log keeps no heads.
         """
-        self.kept_elsewhere: dict[tuple[str, int], tuple[int, bytes]] = {}
-        """The newest head that was kept elsewhere, and up to where it goes, by topic and partition."""
+        self.kept_elsewhere: dict[tuple[str, int], list[tuple[int, bytes]]] = {}
+        """How far the furthest head that was kept elsewhere reaches, and the head, by topic and partition.
+
+        There are several where different heads were kept at one offset.
+        """
 
     async def follows_log(self, shard: Shard) -> bool:
         """Return whether the records folded are those of this log: not of another one, or of an older copy.
@@ -52,9 +55,14 @@ class LogComparison:
         damage, place = shard.ledger.damages.of_all(), (shard.ledger_topic, shard.partition)
         if damage is None and self.kept_head is not None:
             damage = _head_damage(shard, *self.kept_head(*place))
-        if damage is None and (kept := self.kept_elsewhere.get(place)) is not None:
-            damage = await _damage_since(shard, *kept)
-        return damage
+        return damage or await self.damage_since_kept(shard)
+
+    async def damage_since_kept(self, shard: Shard) -> Damage | None:
+        """Return what is wrong where a head that was kept elsewhere contradicts the log; None where none does."""
+        for kept in self.kept_elsewhere.get((shard.ledger_topic, shard.partition), ()):
+            if (damage := await _damage_since(shard, *kept)) is not None:
+                return damage
+        return None
 
 
 def _head_damage(shard: Shard, reached: int, head: bytes, end: int) -> Damage | None:
@@ -79,7 +87,7 @@ async def _damage_since(shard: Shard, kept: int, head: bytes) -> Damage | None:
     Where more was folded since, the head of then is not known here any more: `mnemolog verify` computes it.
     """
     topic, reached = shard.ledger_topic, shard.offset(shard.ledger_topic)
-    aside = "(to go on with the log as it is, move away what MNEMOLOG_HEADS_TO holds)"
+    aside = "(to go on with the log as it is, let MNEMOLOG_HEADS_TO name a new folder)"
     if reached == kept and head != shard.head:
         what = f"the records before offset {kept} are not those of the head that was kept elsewhere {aside}"
         return Damage(PARTITION, topic, shard.partition, kept, what)

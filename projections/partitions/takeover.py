@@ -137,6 +137,13 @@ class Takeover:
                 self._assignment.hold_globals()
         await self._shards.globals.catch_up()
 
+    async def contradicted(self) -> list[int]:
+        """Return the partitions held that heads kept elsewhere contradict; all of them where it is global memories."""
+        held = self._assignment.shards
+        if await self.comparison.damage_since_kept(self._shards.globals):
+            return sorted(held)
+        return [number for number, shard in sorted(held.items()) if await self.comparison.damage_since_kept(shard)]
+
     async def _require_whole(self, shard: Shard) -> None:
         """Raise LedgerDamaged where the ledger of a shard's partition is not what was appended.
 

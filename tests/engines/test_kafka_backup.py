@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partialmethod
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,9 +15,11 @@ from mnemolog.backup.creation import Made, back_up
 from mnemolog.backup.moment import moment_of
 from mnemolog.backup.restoration import restore
 from mnemolog.backup.source import opened_source
+from mnemolog.operations.integrity.data_folder import FolderMismatch, check_folder
 from mnemolog.settings import from_environment
 from schemas.log import LogError
 from schemas.topics import CONVERSATIONS
+from streams.transports.kafka.restored_topics import RestoredTopics
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,6 +52,14 @@ def interrupt(step: str, _: int) -> None:
         raise Interrupted
 
 
+async def finish_some(topics: RestoredTopics, left: int, finish: Any) -> None:
+    """Have a restoration stopped when some topics are finished; with 0 when all are, and the receipt is not told."""
+    if left:
+        topics._wanted = dict(list(topics._wanted.items())[:left])
+    await finish(topics)
+    raise Interrupted
+
+
 async def digest(door: FrontDoor) -> str:
     assert (await door.post("/v1/admin/drain")).status_code == 200
     found: str = (await door.get("/v1/admin/digest")).json()["total"]
@@ -60,7 +71,9 @@ async def memories(door: FrontDoor, user_id: str) -> list[str]:
     return sorted(memory["content"] for memory in found["items"])
 
 
-async def test_a_log_on_kafka_is_restored_into_another_cluster_at_its_offsets_and_times(own_kafka: str, tmp_path: Path):
+async def test_a_log_on_kafka_is_restored_into_another_cluster_at_its_offsets_and_times(
+    own_kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     folder, backup = tmp_path / "var", tmp_path / "backup"
     given = settings_of(own_kafka, folder)
     given.pop("data_dir")
@@ -105,5 +118,15 @@ async def test_a_log_on_kafka_is_restored_into_another_cluster_at_its_offsets_an
         for elsewhere, to in ((fourth, at), (chosen(other, tmp_path / "fifth"), None)):
             with pytest.raises(LogError, match="exists: restore into a cluster that has none"):
                 await restore(elsewhere, backup, moment_of(to))
-        receipt = await restore(fourth, backup, moment_of(None))
+        for left in (3, 0):  # topics that have their own settings already
+            with monkeypatch.context() as patch:
+                patch.setattr(RestoredTopics, "finish", partialmethod(finish_some, left, RestoredTopics.finish))
+                with pytest.raises(Interrupted):
+                    await restore(fourth, backup, moment_of(None))
+            with pytest.raises(FolderMismatch, match="was cut off"):
+                await check_folder(fourth)
+        told: list[Any] = []
+        receipt = await restore(fourth, backup, moment_of(None), tell=told.append)
+        assert told == [receipt]
         assert receipt["digest"] == newest
+        await check_folder(fourth)

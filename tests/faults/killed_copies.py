@@ -22,11 +22,11 @@ import orjson
 from mnemolog.backup.creation import back_up
 from mnemolog.backup.manifest import NoBackup
 from mnemolog.backup.moment import Moment
-from mnemolog.backup.restoration import UNFINISHED, restore
+from mnemolog.backup.restoration import restore
 from mnemolog.backup.source import opened_source
 from mnemolog.backup.verification import verify_backup
 from mnemolog.log.private_files import create_privately
-from mnemolog.operations.integrity.data_folder import check_folder
+from mnemolog.operations.integrity.data_folder import FolderMismatch, check_folder
 from mnemolog.settings import from_environment
 from streams.transports.sqlite.file import LOG_FILE
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 COPIED = "copied"
 STEPS = frozenset({COPIED, "open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "sqlite3.connect"})
 QUICK = 1e9
+NEVER = 10**9
 
 
 def say(what: dict[str, Any]) -> None:
@@ -101,24 +102,33 @@ def back_up_killed(settings: Settings, backup: Path) -> None:
 
 
 def restore_killed(settings: Settings, backup: Path) -> None:
-    """Restore until no step is left to be killed at; after each there is no log, or a whole one."""
+    """Restore until no step is left to be killed at; after each a worker is refused, and the same command goes on."""
 
     async def work() -> None:
         step = partial(sys.audit, COPIED, str(settings.data_dir), "", os.O_RDWR)
-        receipt = await restore(settings, backup, Moment(), lambda *_: step())
-        say({"digest": receipt["digest"]})
+        tell = lambda receipt: say({"digest": receipt["digest"]})  # noqa: E731 - what the command prints
+        await restore(settings, backup, Moment(), lambda *_: step(), tell)
 
     log = settings.data_dir / "log" / LOG_FILE
     for step in count(1):
-        was_killed = killed(step, settings.data_dir, work)
-        if not was_killed:
+        if not killed(step, settings.data_dir, work):
             return
-        if is_there := log.exists():
-            asyncio.run(check_folder(settings))
-        say({"step": step, "has_log": is_there})
-        if is_there:  # it was killed after that: the next begins anew
-            for name in ("log", "shards", UNFINISHED):
+        is_there, is_refused = log.exists(), _is_refused(settings)
+        say({"step": step, "has_log": is_there, "is_refused": is_refused})
+        if is_there:
+            if is_refused:  # it lacked its last steps, which are taken
+                assert not killed(NEVER, settings.data_dir, work)
+                assert not _is_refused(settings)
+            for name in ("log", "shards"):  # the next begins anew
                 shutil.rmtree(settings.data_dir / name, ignore_errors=True)
+
+
+def _is_refused(settings: Settings) -> bool:
+    try:
+        asyncio.run(check_folder(settings))
+    except FolderMismatch:
+        return True
+    return False
 
 
 if __name__ == "__main__":

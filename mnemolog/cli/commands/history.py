@@ -38,8 +38,8 @@ async def history(client: AsyncClient, output: Output, memory_id: MEMORY_ID) -> 
         output.json(found)
         return
     output.table(
-        ("when", "event", "change", "reason", "by"),
-        [(e["occurred_at"], e["type"], _change(e), e["reason"], e["by"]) for e in found["events"]],
+        ("when", "event", "change", "reason", "by", "position"),
+        [(e["occurred_at"], e["type"], _change(e), e["reason"], e["by"], e["position"]) for e in found["events"]],
         "nothing has happened to it",
     )
     if candidates := found["lineage"]["candidates"]:

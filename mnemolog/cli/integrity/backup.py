@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,8 +39,8 @@ async def backup(around: Surroundings, places: PLACES, *, pace: PACE = 20.0, to:
     place.
 
     `restore` makes a log of it in an empty data directory (on Kafka, in new topics) and prints a receipt. The master
-    key must be given by its setting, or lie in the directory's keys/. The digest is that of the moment, without whom
-    an erasure has taken since; what keys/erasures.jsonl lists is erased again before anything is served.
+    key must be given by its setting, or lie in the directory's keys/. The digest is that of the log as it is before
+    the first start, which erases again what keys/erasures.jsonl lists, before anything is served.
     """
     *words, folder = places
     match [str(word) for word in words]:
@@ -111,7 +111,7 @@ async def _verify(around: Surroundings, folder: Path) -> None:
 
 async def _restore(around: Surroundings, folder: Path, to: str | None) -> None:
     from mnemolog.backup.moment import NoMoment, moment_of  # noqa: PLC0415 - as above
-    from mnemolog.backup.restoration import restore  # noqa: PLC0415 - as above
+    from mnemolog.backup.restoration import remark_on, restore  # noqa: PLC0415 - as above
     from mnemolog.log.private_files import create_privately  # noqa: PLC0415 - as above
     from schemas.log import LogError  # noqa: PLC0415 - as above
 
@@ -124,14 +124,20 @@ async def _restore(around: Surroundings, folder: Path, to: str | None) -> None:
     try:
         with around.output.progress() as bar:
             tasks = {step: bar.add_task(step, total=None) for step in ("verified", "restored", "folded")}
-            receipt = await restore(
-                settings, _absolute(folder), moment, lambda step, done: bar.update(tasks[step], advance=done)
+
+            def tell(receipt: dict[str, Any]) -> None:
+                bar.stop()  # as long as it is shown, what is printed goes where it goes
+                around.output.fields(receipt)
+                if (remark := remark_on(receipt, moment)) is not None:
+                    around.output.say(remark)
+
+            await restore(
+                settings, _absolute(folder), moment, lambda step, done: bar.update(tasks[step], advance=done), tell
             )
     except LogError as error:
         raise CommandFailed(str(error)) from error
     except OSError as error:
         raise CommandFailed(f"{settings.data_dir}: {error.strerror or error}; give the same command again") from error
-    around.output.fields(receipt)
 
 
 def _absolute(folder: Path) -> Path:

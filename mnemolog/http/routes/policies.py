@@ -18,7 +18,7 @@ from schemas.messages.policy import PolicySet
 from schemas.own_patterns import OwnPattern
 from schemas.policy import Policy
 from schemas.vocabulary.attributes import BY_NAME, MANY, ONE
-from streams.extraction.policies import PolicyInForce, PolicyRefused
+from streams.policies.in_force import PolicyInForce, PolicyRefused
 
 _SCHEMAS: Final[dict[str, dict[str, object]]] = {
     ONE: {"type": "string"},

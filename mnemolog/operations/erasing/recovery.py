@@ -155,7 +155,7 @@ class ErasureRecovery:
         state = self._shards.folded_state(owner)
         if state.erased_at is not None and state.erased_at >= one.moment:
             return
-        log.warning("a user who was erased on %s is in the log again, and is erased again", one.erased_at)
+        log.warning("an erasure of %s is repeated, because the log was restored from before it", one.erased_at)
         again = derived_id("erased-again", one.receipt_id, str(state.version))
         await self._patiently(partial(self._users.erase, owner, again))
 
@@ -165,7 +165,9 @@ class ErasureRecovery:
         for memory_id in self._shards.folded_state(owner).memories:
             if named := listed.keys() & self._receipts.subjects(owner, memory_id):
                 one = max((listed[subject] for subject in named), key=_moment)
-                log.warning("a memory that was erased on %s is in the log again, and is erased again", one.erased_at)
+                log.warning(
+                    "a memory's erasure of %s is repeated, because the log was restored from before it", one.erased_at
+                )
                 command_ids[memory_id] = derived_id("erased-again", one.receipt_id)
         if command_ids:
             await self._patiently(partial(self._memories.erase_all, owner, command_ids))

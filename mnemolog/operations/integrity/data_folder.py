@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from mnemolog.log.private_files import FOLDER_MODE
 from mnemolog.log.sealing import SHARDS, read_user_keys
+from mnemolog.operations.erasing.receipts import LIST_FILE
 from mnemolog.operations.generations import Generations
 from projections.durable_files import replace_file
 from projections.encrypted_files import is_clear, open_database, sqlite3, unlock
 from schemas.log import LogError, UnknownTopic
 from schemas.topics import KEYS
+from streams.sealing.key_files import FILE as KEY_FILE
+from streams.sealing.key_files import FOLDER as KEYS_FOLDER
 from streams.transports.directory_lock import read_note
 from streams.transports.sqlite.file import LOG_FILE
 from streams.transports.sqlite.log import SqliteLog
@@ -30,6 +33,18 @@ if TYPE_CHECKING:
 
 IDENTITY_FILE: Final = "of-log"
 """Beside the generations: the identity of the log that they were folded from."""
+RESTORING: Final = "restoring"
+"""The folder in a data directory where a restoration makes everything, and which it removes at its end."""
+RESTORED_IN_PART: Final = (
+    "a restoration into {data} goes on, or was cut off ({restoring} is there): wait for it, or give the same "
+    "`mnemolog backup restore` again; or, to give it up, remove that folder, and log/ and shards/ beside it; nothing "
+    "was changed"
+)
+KEYS_IN_KEYS: Final = (
+    "{nested} is a copy of keys in the folder of the keys, as `cp` makes one of a folder that is there already: it may "
+    "be newer, and list erasures that {keys} does not: put what is newest into {keys}, and remove {nested}; nothing "
+    "was changed"
+)
 ACCEPT: Final = (
     "or, to go on with the log as it is, remove {shards}: memories are folded anew from the log, and what it lacks is "
     "gone; nothing was changed"
@@ -55,10 +70,15 @@ class FolderMismatch(LogError):
 async def check_folder(settings: Settings) -> None:
     """Raise FolderMismatch where the log of a data directory is not the one of its shards, or is shorter than they are.
 
-    On the embedded engine, and where nobody serves the directory; changes nothing, not even a file's time. Raises
-    KeysUnusable, KeysMissing or MasterKeyUnknown where the keys are not the log's, and LogError for a damaged log.
+    The same where a restoration has not come to its end, or a copy of the keys lies in their own folder. The log is
+    looked at on the embedded engine, and where nobody serves the directory. Changes nothing, not even a file's time.
+    Raises KeysUnusable, KeysMissing or MasterKeyUnknown where the keys are not the log's, and LogError for a damaged
+    log.
     """
     folder = settings.data_dir.resolve()
+    if (restoring := folder / RESTORING).exists():
+        raise FolderMismatch(RESTORED_IN_PART.format(data=folder, restoring=restoring))
+    check_keys(folder)
     if not settings.is_embedded or read_note(folder / "log") is not None:
         return
     files = Generations(folder).active_files
@@ -80,6 +100,14 @@ async def check_folder(settings: Settings) -> None:
             raise FolderMismatch(OTHER.format(**places))
         if (shorter := await _shorter(files, log)) is not None:
             raise FolderMismatch(SHORTER.format(**places, **shorter))
+
+
+def check_keys(folder: Path) -> None:
+    """Raise FolderMismatch where the keys of a data directory have a copy of keys in their folder."""
+    keys = folder / KEYS_FOLDER
+    for nested in sorted(keys.glob("[!.]*/")):  # a volume of Kubernetes has a folder with a dot
+        if any((nested / name).exists() for name in (KEY_FILE, LIST_FILE)):
+            raise FolderMismatch(KEYS_IN_KEYS.format(nested=nested, keys=keys))
 
 
 def mark_shards(settings: Settings, log: Log) -> None:

@@ -11,7 +11,8 @@ import logging
 import os
 import socket
 import time
-from operator import attrgetter
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from re import sub
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -21,12 +22,11 @@ import orjson
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from mnemolog.operations.erasing.receipts import is_signed
 from mnemolog.operations.integrity.verification import Head, NoHead, heads_of, sign_heads
 from schemas.disclosure import masked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from prometheus_client import Metric
 
@@ -43,8 +43,6 @@ LAST_SECONDS: Final = 2.0
 FILES: Final = "heads-*.jsonl"
 _MODE: Final = 0o600
 _OK: Final = range(200, 300)
-_LAST_BYTES: Final = 1 << 20
-"""The end of a file, in which its last line lies."""
 
 
 class NotKept(OSError):
@@ -71,8 +69,7 @@ class HeadFolder:
         await asyncio.to_thread(self._append, line)
 
     def _append(self, line: bytes) -> None:
-        if not self._folder.is_dir():  # most often a volume that is not mounted: nobody is to be fooled by a new folder
-            raise NotKept(f"the folder {self._folder} is not there: mount it, or make it")
+        self._require()
         machine = sub(r"[^\w.-]", "_", socket.gethostname()) or "worker"
         try:
             path = self._folder / FILES.replace("*", machine)
@@ -86,16 +83,38 @@ class HeadFolder:
         except OSError as error:
             raise NotKept(f"{self._folder} cannot be written: {error.strerror}") from error
 
-    def last(self, public_key: str) -> list[Head]:
-        """Return the last heads of each file that an installation has signed. Raises OSError."""
-        found: list[Head] = []
+    def furthest(self, public_key: str) -> list[Head]:
+        """Return the heads of each partition that reach furthest, of all lines that an installation has signed.
+
+        A newer line may lack a partition, or end before: a worker may not have held it, or a log may be an older copy.
+        Heads of the same offset that differ are all returned. Raises NotKept, OSError.
+        """
+        self._require()
+        found: dict[tuple[str, int], list[Head]] = {}
         for path in sorted(self._folder.glob(FILES)):
-            with path.open("rb") as file:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - _LAST_BYTES))
-                kept = _parsed(file.read().splitlines())
-            signed = (one for one in reversed(kept) if isinstance(one, dict) and is_signed(one, public_key))
-            found += next((heads_of(one, public_key) for one in signed), [])
-        return found
+            for line in reversed(_parsed(path.read_bytes().splitlines())):
+                with suppress(KeyError, TypeError, NoHead):  # what is no line of heads says nothing
+                    claimed = [Head(**one) for one in line["heads"]]
+                    if any(_is_news(one, found) for one in claimed):  # else its signature need not be looked at
+                        for head in heads_of(line, public_key):
+                            _take(head, found)
+        return [head for heads in found.values() for head in heads]
+
+    def _require(self) -> None:
+        if not self._folder.is_dir():  # most often a volume that is not mounted: nobody is to be fooled by a new folder
+            raise NotKept(f"the folder {self._folder} is not there: mount it, or make it")
+
+
+def _is_news(head: Head, found: dict[tuple[str, int], list[Head]]) -> bool:
+    known = found.get((head.topic, head.partition))
+    return known is None or head.offset > known[0].offset or (head.offset == known[0].offset and head not in known)
+
+
+def _take(head: Head, found: dict[tuple[str, int], list[Head]]) -> None:
+    if _is_news(head, found):
+        place = head.topic, head.partition
+        equal = [one for one in found.get(place, ()) if one.offset == head.offset]
+        found[place] = [*equal, head]
 
 
 class HeadReceiver:
@@ -120,29 +139,50 @@ class HeadKeeper(Collector):
     """Keeps the heads of the partitions that this worker holds, while it runs and once more when it stops."""
 
     def __init__(
-        self, place: HeadPlace | None, seconds: float, *, shards: Shards, receipts: Receipts, clock: Clock
+        self,
+        place: HeadPlace | None,
+        seconds: float,
+        *,
+        shards: Shards,
+        receipts: Receipts,
+        clock: Clock,
+        hold_again: Callable[[Collection[int]], None],
     ) -> None:
-        """Take where and how often heads are kept; None: they are only measured."""
+        """Take where and how often heads are kept; None: they are only measured.
+
+        `hold_again` gives partitions up and compares them with the heads that were kept before it holds them again.
+        """
         self._place = place
         self._seconds = seconds
         self._shards = shards
         self._receipts = receipts
         self._clock = clock
+        self._hold_again = hold_again
         self._last: list[Head] = []
-        self._kept_at = time.monotonic()
+        self._is_compared = not isinstance(place, HeadFolder)
+        self._kept_at: float | None = None
         self._is_failing = False
+        self._is_refusing = False
 
     async def look_back(self) -> None:
-        """Tell the shards the newest heads that were kept in a folder: a log that ends before is an older copy."""
-        if isinstance(self._place, HeadFolder):
-            try:
-                last = await asyncio.to_thread(self._place.last, self._receipts.public_key)
-            except OSError as error:
-                log.warning("the heads that were kept elsewhere cannot be read: %s", error)
-                return
-            for head in sorted(last, key=attrgetter("offset")):
-                kept = self._shards.takeover.comparison.kept_elsewhere
-                kept[head.topic, head.partition] = head.offset, bytes.fromhex(head.head)
+        """Tell the shards which heads in a folder reach furthest: a log that ends before is an older copy.
+
+        Where the folder is not there, it is looked into before the first heads are kept in it.
+        """
+        try:
+            await self._look_back()
+        except (NotKept, OSError) as error:
+            self._fail(error)
+
+    async def _look_back(self) -> None:
+        """See `look_back`. Raises NotKept, OSError."""
+        if not self._is_compared and isinstance(self._place, HeadFolder):
+            for head in await asyncio.to_thread(self._place.furthest, self._receipts.public_key):
+                place = head.topic, head.partition
+                self._shards.takeover.comparison.kept_elsewhere.setdefault(place, []).append(
+                    (head.offset, bytes.fromhex(head.head))
+                )
+            self._is_compared = True
 
     async def run(self) -> None:
         """Keep heads again and again, without end; ends at once where they are kept nowhere."""
@@ -158,22 +198,51 @@ class HeadKeeper(Collector):
             log.warning("the last heads are not kept elsewhere: it took more than %.0f s", LAST_SECONDS)
 
     async def keep(self) -> None:
-        """Keep the heads as they are now, unless they are kept already; what keeps that from being done is logged."""
+        """Keep the heads as they are now, unless they are kept already; what keeps that from being done is logged.
+
+        While a partition is refused none are kept: they would be those of a log that is an older copy, or was edited.
+        """
         if self._place is None:
             return
-        heads = self.heads()
         try:
+            if not self._is_compared:
+                await self._look_back()
+                if contradicted := await self._shards.takeover.contradicted():
+                    self._hold_again(contradicted)
+                    return
+            if self._is_refused():
+                return
+            heads = self.heads()
             if heads and heads != self._last:
                 signed = sign_heads(heads, self._receipts, kept_at=self._clock.now().isoformat())
                 await self._place.keep(orjson.dumps(signed))
-        except NotKept as error:
-            if not self._is_failing:
-                log.warning("heads are not kept elsewhere until it is mended: %s", error)
-            self._is_failing = True
+        except OSError as error:
+            self._fail(error)
             return
         if self._is_failing:
             log.info("heads are kept elsewhere again")
-        self._last, self._kept_at, self._is_failing = heads, time.monotonic(), False
+        if heads:
+            self._last, self._kept_at = heads, time.monotonic()
+        self._is_failing = False
+
+    def _is_refused(self) -> bool:
+        """Return whether a partition is refused; say so once."""
+        was, self._is_refusing = self._is_refusing, bool(self._shards.assignment.refused)
+        if self._is_refusing and not was:
+            log.warning("no heads are kept elsewhere while the ledger of a partition is refused")
+            self._begin_age()
+        return self._is_refusing
+
+    def _fail(self, error: OSError) -> None:
+        if not self._is_failing:
+            log.warning("heads are not kept elsewhere until it is mended: %s", error)
+        self._begin_age()
+        self._is_failing = True
+
+    def _begin_age(self) -> None:
+        """Have the age be that of the trouble where nothing was kept before."""
+        if self._kept_at is None:
+            self._kept_at = time.monotonic()
 
     def heads(self) -> list[Head]:
         """Return the heads of what is held; of a partition with damage none, for no head of it is true."""
@@ -192,7 +261,7 @@ class HeadKeeper(Collector):
         for head in self.heads():
             offsets.add_metric((head.topic, str(head.partition)), head.offset)
         yield offsets
-        if self._place is not None:
+        if self._kept_at is not None:
             age = time.monotonic() - self._kept_at
             yield GaugeMetricFamily("mnemolog_heads_kept_age_seconds", "Time since heads were kept elsewhere", age)
 
@@ -210,13 +279,21 @@ def place_of(settings: Settings, receivers: Receivers) -> HeadPlace | None:
     return None if settings.heads_to is None else HeadReceiver(settings.heads_to, receivers)
 
 
-def read_kept(path: Path, public_key: str) -> list[Head]:
+@dataclass(frozen=True, slots=True)
+class KeptHeads:
+    """Heads that were kept elsewhere, each once, and the number of lines that they were on."""
+
+    lines: int
+    heads: list[Head]
+
+
+def read_kept(path: Path, public_key: str) -> KeptHeads:
     """Return the heads of a file, or of all files of a folder, as they were printed, written or posted.
 
     Raises OSError, NoHead where there are none, or one was not signed with the key.
     """
     paths = sorted([*path.glob("*.json"), *path.glob("*.jsonl")]) if path.is_dir() else [path]
-    found = dict[Head, None]()
+    found, lines = dict[Head, None](), 0
     for one in paths:
         text = one.read_bytes()
         try:
@@ -225,9 +302,10 @@ def read_kept(path: Path, public_key: str) -> list[Head]:
             kept = _parsed(text.splitlines())
         for each in kept:
             found.update(dict.fromkeys(heads_of(each, public_key)))
+        lines += len(kept)
     if not paths:
         raise NoHead("no heads are kept there")
-    return list(found)
+    return KeptHeads(lines, list(found))
 
 
 def _parsed(lines: Sequence[bytes]) -> list[Any]:

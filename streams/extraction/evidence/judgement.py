@@ -18,6 +18,7 @@ from unicode_rbnf import RbnfEngine
 
 from projections.text.scripts import is_read, script_of
 from streams.extraction.model.wording import is_english, letters, terms
+from streams.extraction.rules.cues import cues_beside
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -25,6 +26,26 @@ if TYPE_CHECKING:
     from projections.embedding.embedder import Vectors
     from projections.embedding.heads import Heads
     from streams.extraction.protocol import Extraction, Piece, Proposal, Window
+
+_CUES: Final = cues_beside(__file__)
+_SENTENCES: Final = re.compile(r"[^。！？!?；;\n.]+(?:\.(?=\w)[^。！？!?；;\n.]+){0,50}[。！？!?；;.]{0,3}")
+_QUOTED: Final = re.compile(
+    r"«[^»]{8,2000}»|“[^”]{8,2000}”|\"[^\"]{8,2000}\"|「[^」]{4,2000}」|『[^』]{4,2000}』|(?<!\w)'[^']{8,2000}'"
+)
+"""What a line shows between marks and does not say."""
+_CLAUSES: Final = re.compile(r"[,，;；:：]")
+_NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z][\w'’-]{2,40}")
+"""A word with a capital inside a sentence."""
+_MONTH: Final = re.compile(
+    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b", re.IGNORECASE
+)
+_WEEKDAY: Final = re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?")
+_DATE: Final = re.compile(
+    rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH.pattern}(?:,? \d{{4}})?|{_MONTH.pattern} \d{{1,2}}(?:,? \d{{4}})?"
+    r"|\d{4}-\d\d(?:-\d\d)?|(?:\d{4}年)?\d{1,2}月\d{1,2}[日号]",
+    re.IGNORECASE,
+)
+"""A day or month that a model or our own rules may have reckoned: its numbers need not stand in a line."""
 
 NEAR: Final = 0.15
 """The least cosine of an entry and a line that it stems from: good answers have 0.14 to 0.77, most bad ones less."""
@@ -40,56 +61,6 @@ OF_ANOTHER: Final = "its line does not say so of the speaker"
 SHORT: Final = 40
 """Characters of an answer that says little without its question."""
 
-_SENTENCES: Final = re.compile(r"[^。！？!?；;\n.]+(?:\.(?=\w)[^。！？!?；;\n.]+){0,50}[。！？!?；;.]{0,3}")
-_QUOTED: Final = re.compile(
-    r"«[^»]{8,2000}»|“[^”]{8,2000}”|\"[^\"]{8,2000}\"|「[^」]{4,2000}」|『[^』]{4,2000}』|(?<!\w)'[^']{8,2000}'"
-)
-"""What a line shows between marks and does not say."""
-_CLAUSES: Final = re.compile(r"[,，;；:：]")
-_NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z][\w'’-]{2,40}")
-"""A word with a capital inside a sentence."""
-_NO: Final = re.compile(
-    r"\b(?:no|not|never|none|nobody|without|cannot|\w{1,9}n[’']t|dont|doesnt|isnt|wont|cant|nah|nope|nicht|nichts|kein\w{0,4}"
-    r"|niemals|ohne|nein|pas|jamais|rien|aucun\w{0,3}|non|nunca|nada|jamás|tampoco|não|nem|niente|nessun\w{0,3}|niet|geen"
-    r"|nooit|nee|nie|nigdy|не|нет|никогда|ні|немає|değil|hayır|yok|asla|hiç|ei|eivät|hapana|sio|không|chưa|όχι|δεν|μην)\b"
-    r"|不|没|沒|無い|ない|ません|いいえ|안 |않|못|아니|ไม่"
-    r"|(?<!\w)(?:لا|ليس\w{0,5}|لم|لن|غير|לא|אין|नहीं|মা|না|নেই|নয়)(?!\w)",
-    re.IGNORECASE,
-)
-"""Words that deny: an entry must deny what its clause does."""
-_DENIES_BY_ITSELF: Final = re.compile(
-    r"\b(?:dislik\w*|hat(?:e|es|ed)|avoid\w*|stop(?:s|ped)?|quit\w*|former\w*|free|teetotal\w*|unable|single|vegan"
-    r"|vegetarian|intolerant|allerg\w*|introvert\w*|instead|rather|only)\b|讨厌|戒|避免|停|单身|过敏|素|只",
-    re.IGNORECASE,
-)
-"""Words of an entry that stand for a denial."""
-_YES: Final = re.compile(
-    r"\W{0,4}(?:yes|yeah|yep|yup|exactly|correct|right|that[’']s (?:right|true|it)|true|indeed|sure"
-    r"|absolutely|deal|ok(?:ay)?|ja|genau|stimmt|richtig"
-    r"|oui|voilà|exact\w{0,6}|c'est ça|sí|si|claro|exacto|correcto|eso|sim|isso|certo|exato|sì|esatto|giusto"
-    r"|klopt|precies|tak|dokładnie|zgadza|да|точно|именно|так|саме|evet|aynen|doğru|はい|うん|ええ|そう|네|응|맞아|그래|نعم|أجل|بالضبط"
-    r"|ใช่|ครับ|ค่ะ|vâng|đúng|ừ|kyllä|joo|juuri|ndiyo|ναι|ακριβώς|כן|נכון|בדיוק|हाँ|हां|जी|हो|হ্যাঁ|জি|ঠিক"
-    r"|对(?!不)|是的|是啊|没错|正是|正确|嗯|好|可以|当然|就这么)"
-    r"(?!\w{0,9}[?？])",
-    re.IGNORECASE,
-)
-"""How a turn begins that confirms what the assistant said."""
-_MONTH: Final = re.compile(
-    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b", re.IGNORECASE
-)
-_WEEKDAY: Final = re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?")
-_GERMAN: Final = re.compile(
-    r"\b(?:der|die|das|des|dem|den|und|ist|hat|mit|ein|eine|im|am|seine?|ihre?)\b", re.IGNORECASE
-)
-"""Of a text in which every noun has a capital."""
-_GERMAN_NAME: Final = re.compile(r"\b(?:in|bei|heißt|nach|aus|von|namens) ([A-ZÄÖÜ][\w-]{2,40})")
-"""A noun without an article behind a word that names follow."""
-_DATE: Final = re.compile(
-    rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH.pattern}(?:,? \d{{4}})?|{_MONTH.pattern} \d{{1,2}}(?:,? \d{{4}})?"
-    r"|\d{4}-\d\d(?:-\d\d)?|(?:\d{4}年)?\d{1,2}月\d{1,2}[日号]",
-    re.IGNORECASE,
-)
-"""A day or month that a model or our own rules may have reckoned: its numbers need not stand in a line."""
 _LANGUAGES: Final = {
     "LATIN": (
         *("en", "de", "fr", "es", "pt", "it", "nl", "pl", "tr", "vi", "fi", "sw"),
@@ -162,13 +133,13 @@ def doubted(proposal: Proposal) -> Proposal:
 
 def denies(text: str) -> bool:
     """Return whether a text has a word that denies."""
-    return _NO.search(text) is not None
+    return _CUES["no"].search(text) is not None
 
 
 def confirms(answer: str) -> bool:
     """Return whether a turn begins with a yes to what the assistant said before it."""
     rest = answer[:SHORT]
-    while yes := _YES.match(rest):
+    while yes := _CUES["yes"].match(rest):
         rest = rest[yes.end() :]
     return len(rest) < len(answer[:SHORT]) and not denies(rest)
 
@@ -254,7 +225,7 @@ class _Evidence:
         nearest = int(self._near.argmax())
         clause = _clause(self._texts[nearest], content)
         denied = denies(clause) or any(denies(_CLAUSES.split(answer)[0]) for answer in self._answers)
-        if denied and not (denies(content) or _DENIES_BY_ITSELF.search(content)):
+        if denied and not (denies(content) or _CUES["denies_by_itself"].search(content)):
             yield "its line denies it"
         if float(self._near[nearest]) < NEAR and not self._shares_a_word(content):
             yield "it is not near what its lines say"
@@ -277,10 +248,10 @@ class _Evidence:
         """Return whether a name, in the script of its lines, is none of theirs; in another script nobody can tell."""
         script = script_of(self._cited)
         said = _plain(self._window)
-        written = (_GERMAN_NAME if _is_german(content) else _NAME).findall(content) if script == "LATIN" else []
-        names = [
-            n for n in written if not _MONTH.fullmatch(n) and (is_english(self._cited) or not _WEEKDAY.fullmatch(n))
-        ]
+        name = _CUES["german_name"] if _is_german(content) else _NAME
+        no_name = [_MONTH, *(() if is_english(self._cited) else (_WEEKDAY,))]
+        written = name.findall(content) if script == "LATIN" else []
+        names = [one for one in written if not any(word.fullmatch(one) for word in no_name)]
         value = self._proposal.value or ""
         if self._proposal.attribute in _OF_NAMES and script_of(value) == script:
             names.append(value)
@@ -308,7 +279,7 @@ def _plain(text: str) -> str:
 
 
 def _is_german(text: str) -> bool:
-    return _GERMAN.search(text) is not None and not is_english(text)
+    return _CUES["german"].search(text) is not None and not is_english(text)
 
 
 def _numbers(text: str) -> set[str]:

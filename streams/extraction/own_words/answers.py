@@ -13,19 +13,17 @@ from streams.extraction.evidence.judgement import confirms, denies
 from streams.extraction.own_words.antecedents import of_whom
 from streams.extraction.own_words.cues import in_first_person, is_question, says_nothing
 from streams.extraction.own_words.splitting import beside, clauses, sentences
+from streams.extraction.rules.cues import cues_beside
 from streams.extraction.rules.finding import Finding, profile
 
 if TYPE_CHECKING:
     from streams.extraction.protocol import Window
 
+_CUES: Final = cues_beside(__file__)
+
 MOST_WORDS: Final = 8
 MOST_HAN: Final = 16
 LONGEST_QUESTION: Final = 200
-_LEADS: Final = re.compile(
-    r"^(?:(?:oh|well|um|er|uh|so|hi|hey|yes|yeah|sure)[,! ]+)*(?:(?:it'?s|it is|i'?m|i am|my name is|that'?s|in|at|from"
-    r"|as|near|a|an|the|about|around|just)\s+)*|^(?:嗯|哦|啊|好|是|我|叫|在|的|今年|现在|住|姓名|做)*[，,：:]?",
-    re.IGNORECASE,
-)
 _ASKED_FOR: Final = frozenset(
     {"user_name", "age", "city", "occupation", "employer", "birthday", "allergies", "relationship_status"}
 )
@@ -45,51 +43,10 @@ _TAILS: Final = (
     "吧",
     "，",
 )
-_OF_YOU: Final = re.compile(r"\byou(?:r|'re)?\b|[你您]", re.IGNORECASE)
-_AND_ASKS: Final = re.compile(
-    r"[,;]? and (?=(?:what|where|how|when|who|which|do|are|is|did|have)\b)|(?<=[吗呢呀啊])[，,]\s?(?=\S)"
-    r"|[，,](?=(?:在|住|是)?(?:哪|多大|几岁|什么|怎么))",
-    re.IGNORECASE,
-)
 FEW: Final = 3
 LONGEST_THING: Final = 30
 LONGEST_HAN: Final = 10
 MOST_VALUE_WORDS: Final = 4
-_YES: Final = re.compile(
-    r"\W{0,4}(?:yes|yeah|yep|yup|sure|right|correct|exactly|indeed|of course|true|that'?s right|absolutely|是的?|对的?"
-    r"|嗯{1,3}|没错|当然)"
-    r"(?!\w)[,.!，。！ ]{0,3}(?:i (?:am|do|have|did)|exactly|indeed|right|correct|的|啊|呀|没错|是的?|对)?\W{0,6}",
-    re.IGNORECASE,
-)
-_CHOICE: Final = re.compile(r"\bor\b|还是|或者", re.IGNORECASE)
-_AGE: Final = re.compile(
-    r"(?:i'?m |just |turned |今年)?(?P<age>\d{1,3})(?: ?years?(?: old)?| ?yo| ?岁了?)?", re.IGNORECASE
-)
-_CLAUSE: Final = re.compile(
-    r"(?:it|it's|that|this|with|call|good|i|i'm|my|his|her|their|from|because|when|at|on|let|see|ask|born|working"
-    r"|still|currently"
-    r"|complicated|private|great|thanks?|haha|bye|morning|hello|fine|ok|okay|unknown|later|attached)\b",
-    re.IGNORECASE,
-)
-"""What begins no value."""
-_OF_THIRD: Final = re.compile(r"\b(?:he|she|it|they|his|her|its|their)\b|[他她它佢]", re.IGNORECASE)
-_OF_USER: Final = re.compile(r"\byou|\bany\b|[一-鿿]", re.IGNORECASE)
-_ALLERGIES: Final = re.compile(r"allerg|过敏", re.IGNORECASE)
-_OF_ANOTHER: Final = re.compile(r"\b(?:is|are|has|he|she|they|but)\b|[他她是]", re.IGNORECASE)
-_SAYS_WHAT: Final = re.compile(r"(?:我叫|叫我|免贵)")
-_SURNAME: Final = re.compile(r"免贵|姓.$")
-_AFTER: Final = re.compile(
-    r" ?[,，(（;；、].*$|(?:'s| is| works)? (?:fine|good|ok|great|lol|haha|i guess|though|mostly|unfortunately"
-    r"|for now)\b.*$|就行.*$|就好.*$"
-    r"|这边$|那边$",
-    re.IGNORECASE,
-)
-"""What an answer goes on with behind its value."""
-_NO: Final = re.compile(r"\W{0,4}(?:no|nope|nah|not|never|没有?|不|否)(?![a-z])", re.IGNORECASE)
-_ASKS_WHICH: Final = re.compile(
-    r"\b(?:what|who|where|when|which|why|how)\b|什么|谁|哪|几|多少|怎么|为什么", re.IGNORECASE
-)
-_FIELD: Final = re.compile(r"(?:my )?(?P<name>\w{2,12})\s?[:：]\s?(?P<value>[^:：,，。!?]{1,40})[.。]?$", re.IGNORECASE)
 _FIELDS: Final = {
     **dict.fromkeys(("name", "姓名", "名字"), "user_name"),
     **dict.fromkeys(("city", "城市", "所在地"), "city"),
@@ -99,11 +56,6 @@ _FIELDS: Final = {
     **dict.fromkeys(("employer", "company", "公司"), "employer"),
 }
 _LONGEST_VALUE: Final = 40
-_NO_VALUE: Final = re.compile(
-    r"\b(?:not|no|none|never|don'?t|rather|secret|why|you|idk|dunno|guess|maybe|nothing|somewhere)\b|不|没|秘密|你"
-    r"|猜|随便|干嘛|干吗|为什么|问这|等[下等会]|稍等",
-    re.IGNORECASE,
-)
 
 
 _AS_STATEMENTS: Final = (
@@ -147,14 +99,14 @@ def _question(text: str) -> str | None:
     said = sentences(text)[-3:]
     place = next((n for n in range(len(said) - 1, max(-1, len(said) - 3), -1) if is_question(said[n])), None)
     asked = None if place is None else said[place]
-    if asked and place and is_question(said[place - 1]) and not _OF_YOU.search(asked):
+    if asked and place and is_question(said[place - 1]) and not _CUES["of_you"].search(asked):
         asked = beside(said[place - 1], asked)  # "Any pets? What are they called?"
     return asked if asked is not None and len(asked) <= LONGEST_QUESTION else None
 
 
 def asks_in(question: str) -> list[str]:
     """Return what a question asks, one thing after the other: "What's your name, and where are you from?" asks two."""
-    return [part for part in _AND_ASKS.split(question) if part.strip()]
+    return [part for part in _CUES["and_asks"].split(question) if part.strip()]
 
 
 def answered(asked: str, said: str) -> Answer | None:
@@ -166,12 +118,13 @@ def answered(asked: str, said: str) -> Answer | None:
     is_short = han <= MOST_HAN if han else len(said.split()) <= MOST_WORDS
     if not is_short or (in_first_person(said) and said != whole):
         return None
-    keys = () if _NO.match(said) or (denies(said) and not _SAYS_WHAT.search(said)) else _keys(asked, said, whole)
-    is_own = in_first_person(whole) if _NO.match(said) or _YES.fullmatch(said) else in_first_person(said)
+    says_no, says_yes = _CUES["no"].match(said) is not None, _CUES["yes"].fullmatch(said) is not None
+    keys = () if says_no or (denies(said) and not _CUES["says_what"].search(said)) else _keys(asked, said, whole)
+    is_own = in_first_person(whole if says_no or says_yes else said)
     is_long = len(HAN.findall(whole)) > FEW or len(whole.split()) > FEW
     stands_alone = is_own and is_long and not confirms(whole)
-    agrees, asks = _YES.fullmatch(said) is not None and not _CHOICE.search(asked), _as_statement(asked)
-    denied = asks if not agrees and _NO.match(said) else None
+    agrees, asks = says_yes and not _CUES["choice"].search(asked), _as_statement(asked)
+    denied = asks if not agrees and says_no else None
     return Answer(keys, stands_alone, asks if agrees else None, denied)
 
 
@@ -181,7 +134,7 @@ def _as_statement(asked: str) -> str | None:
     for tail in _TAILS:
         asked = asked.removesuffix(tail)
     for pattern, words in _AS_STATEMENTS:
-        if (found := pattern.match(asked)) and not _ASKS_WHICH.search(asked):
+        if (found := pattern.match(asked)) and not _CUES["asks_which"].search(asked):
             rest = found["rest"].replace("'re", " am").replace(" are", " am", 1)
             rest = re.sub(r"\byour\b", "my", rest).replace("你", "我")
             return words.format(rest).strip()
@@ -191,27 +144,27 @@ def _as_statement(asked: str) -> str | None:
 def _allergies(said: str) -> tuple[Finding, ...]:
     """Return each thing that an answer to a question about allergies names."""
     is_chinese = HAN.search(said) is not None
-    things = re.split(r",|、|，|。|\band\b|\bor\b|[和跟]", _LEADS.sub("", said).strip(" .。!！～~"))
+    things = re.split(r",|、|，|。|\band\b|\bor\b|[和跟]", _CUES["leads"].sub("", said).strip(" .。!！～~"))
     named = [one for one in map(str.strip, things) if one and len(one) <= LONGEST_THING and _is_value("allergies", one)]
     return tuple(profile("allergies", thing, is_chinese=is_chinese) for thing in named)
 
 
 def _keys(asked: str, said: str, whole: str) -> tuple[Finding, ...]:
     """Return what the first clause of an answer fills that the question asks for of the user; allergies may be many."""
-    if _OF_THIRD.search(asked) or _CHOICE.search(asked):
+    if _CUES["of_third"].search(asked) or _CUES["choice"].search(asked):
         return ()
-    if _ALLERGIES.search(asked):
-        is_list = _OF_USER.search(asked) and not (confirms(said) or of_whom(asked) or _OF_ANOTHER.search(whole))
-        return _allergies(whole) if is_list else ()
+    if _CUES["allergies"].search(asked):
+        is_of_another = of_whom(asked) or _CUES["of_another"].search(whole)
+        return _allergies(whole) if _CUES["of_user"].search(asked) and not (confirms(said) or is_of_another) else ()
     slot = slot_asked(asked.replace("your", "my").replace("you", "I").replace("你", "我"))
     if slot is None or slot.whose or len(slot.attributes) != 1 or slot.past:
         return ()
     [attribute] = slot.attributes
-    value = _AFTER.sub("", _LEADS.sub("", said)).strip(" .。!！～~,，啊呀哈")
-    if attribute not in _ASKED_FOR or _SURNAME.match(value):
+    value = _CUES["after"].sub("", _CUES["leads"].sub("", said)).strip(" .。!！～~,，啊呀哈")
+    if attribute not in _ASKED_FOR or _CUES["surname"].match(value):
         return ()
     if attribute == "age":
-        number = _AGE.fullmatch(value)
+        number = _CUES["age"].fullmatch(value)
         value = number["age"] if number else ""
     elif attribute == "birthday":
         value = birth_date(value) or ""
@@ -232,8 +185,8 @@ def _is_value(attribute: str, value: str) -> bool:
     if (
         not any(map(str.isalpha, value))
         or len(value) > _LONGEST_VALUE
-        or _NO_VALUE.search(value)
-        or _CLAUSE.match(value)
+        or _CUES["no_value"].search(value)
+        or _CUES["clause"].match(value)
         or says_nothing(value)
     ):
         return False
@@ -246,11 +199,11 @@ def _is_value(attribute: str, value: str) -> bool:
 
 def field_of(said: str) -> list[Finding]:
     """Return the key of a line that names it: `City: Berlin`, 姓名：王小雨."""
-    named = _FIELD.match(said)
+    named = _CUES["field"].match(said)
     attribute = _FIELDS.get(named["name"].casefold()) if named else None
     if named is None or attribute is None:
         return []
-    is_good = _AGE.fullmatch(named["value"]) if attribute == "age" else _is_value(attribute, named["value"])
+    is_good = _CUES["age"].fullmatch(named["value"]) if attribute == "age" else _is_value(attribute, named["value"])
     if not is_good:
         return []
     return [_filled(attribute, named["value"], said)]

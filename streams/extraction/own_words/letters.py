@@ -5,29 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_NO_NAME: Final = (
-    r"(?!(?:the|a|an|my|our|his|her|their|your|this|that|these|those|it|here|there|bed|town|love|debt|fear|pain"
-    r"|peace|work|home"
-    r"|school|college|university|church|hospital|march|april|may|june|july|august|january|february|september"
-    r"|october|november"
-    r"|december|january|one|two|three|four|five|six|ten|and|or|with|for|of|to|in|at|on|as|by|is|was|now|then|what"
-    r"|who|me|you|us"
-    r"|them|him|late|nights?|remote|full|part|both|all|some|any|no|not|people|kids|children|tech|finance|sales"
-    r"|marketing"
-    r"|education|healthcare|it|hr|constant|a lot|last|next|today|tomorrow|yesterday|recently|because|since|when|so"
-    r"|after|before|but|for|near|btw|lol|haha|again|ago|where|which|i|we|he|she|they|if|than|from|just|only|also"
-    r"|too)\b)"
-)
-_NAME: Final = rf"{_NO_NAME}[a-z][\w'-]{{1,20}}"
-_PLACE: Final = re.compile(
-    r"\b(?P<lead>(?:lives?|living|lived|based|reside|moved|move|moving|relocated|born|grew up|raised|from)"
-    rf"(?: (?:now|currently|back|here|over|just))? (?:in|to|near|from|outside)) (?P<what>{_NAME}(?: {_NAME})?)",
-)
-_FROM: Final = re.compile(rf"\b(?P<lead>i'?m from|i am from|come from) (?P<what>{_NAME}(?: {_NAME})?)")
-_FIRM: Final = re.compile(rf"\b(?P<lead>(?:works?|working|worked|job|intern|interning) (?:at|for)) (?P<what>{_NAME})")
-_CALLED: Final = re.compile(
-    rf"\b(?P<lead>(?:name|names|name's) (?:is )?|name is |call me |called |named )(?P<what>{_NAME})"
-)
+from streams.extraction.rules.cues import cues_beside
+
+_CUES: Final = cues_beside(__file__)
 _I: Final = re.compile(r"\bi(?=\b|')")
 _IM: Final = re.compile(r"\b[iI]m\b")
 
@@ -44,6 +24,6 @@ def with_capitals(sentence: str) -> str:
     ):
         return sentence
     plain = _I.sub("I", _IM.sub("I'm", sentence))
-    for pattern in (_PLACE, _FROM, _FIRM, _CALLED):
+    for pattern in (_CUES["place"], _CUES["from"], _CUES["firm"], _CUES["called"]):
         plain = pattern.sub(lambda m: f"{m['lead'].rstrip()} {m['what'].title()}", plain)
     return plain[:1].upper() + plain[1:]

@@ -16,6 +16,7 @@ from schemas.vocabulary.facts import subject_of
 from schemas.vocabulary.relations import CANONICAL, MANY, ONLY, SOME
 from streams.extraction.own_words.antecedents import may_be, of_whom
 from streams.extraction.own_words.cues import in_first_person
+from streams.extraction.rules.cues import cues_beside
 from streams.extraction.rules.rows import english, row
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     from streams.extraction.protocol import Known
     from streams.extraction.rules.sentences import Sentence
+
+_CUES: Final = cues_beside(__file__)
+_BETWEEN: Final = re.compile(r"[,，;；]\s?|\s(?:and|but)\s")
 
 NAME: Final = "name"
 ATTRIBUTES: Final = {
@@ -59,22 +63,6 @@ _ANYBODY: Final = re.compile(
     rf"\b(?i:my|our) (?i:[\w-]+ )?(?i:{_words(in_chinese=False)})\b|\b(?:Mu|Mo|Da|Gran)[a-z]{{1,6}}\b"
     rf"|[我咱俺]们?家?的?(?:{_words(in_chinese=True)})"
 )
-_IS: Final = re.compile(r" (?:an?|\d{1,3}|allergic|married|single|divorced|from|called|named|really|very)\b")
-"""What stands behind a short "is"."""
-_SAID: Final = re.compile(
-    r"\b(?:sa(?:id|ys?|ying)|t[eo]l(?:d|ls?)|thinks?|thought|wants?|wanted|hopes?|hoped|asks?|asked|claims?|believes?"
-    r"|knows?|knew|you|your)\b|[说讲问你您]|觉得|以为|认为|告诉|希望|打算|[^不]想|建议"
-)
-"""What reports what somebody says or wants, and does not state that it is so."""
-_GOES_ON: Final = re.compile(
-    r"(?:(?:and|but|also) ){0,2}(?:(?P<who>she|he)(?P<is>'s)?(?= )|(?P<her>her|his)(?= name is ))"
-    r"|(?:而且|但是?|也|然后|现在)?(?P<han>[他她])(?![们的妈爸])",
-    re.IGNORECASE,
-)
-_DOES: Final = "lives|works|likes|loves|hates|speaks|enjoys|prefers|plays|has|is|does|teaches"
-_ALSO_DOES: Final = re.compile(rf"(?P<and>\b(?:and|but) (?:(?:also|now|just) )?)(?P<does>{_DOES})(?= )")
-_STARTS: Final = re.compile(rf"(?:{_DOES}|moved|joined|turned) ")
-_BETWEEN: Final = re.compile(r"[,，;；]\s?|\s(?:and|but)\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +138,7 @@ def told_of_others(
     whom = None
     for part in parts[: -1 if sentence.asks else None]:
         text = language.cues["filler"].sub("", part)
-        if _SAID.search(text) or any(blocker.pattern.search(text) for blocker in language.blockers):
+        if _CUES["said"].search(text) or any(blocker.pattern.search(text) for blocker in language.blockers):
             break
         found = _subject(text, named)
         if found is None and (who := whom or (carried if part is parts[0] else None)):
@@ -162,7 +150,7 @@ def told_of_others(
             named.setdefault(of_relation(found[0].about)[1] or found[0].about, found[0])
         whom = found and found[0]
     for one, said in told if not sentence.quotes else ():
-        yield one, replace(sentence, clauses=tuple(said), asks=False, after=(), of_another=False)
+        yield one, replace(sentence, clauses=tuple(said), asks=False, after=())
 
 
 def of_value(said: str, value: str, among: Sequence[str], whom: Other) -> str:
@@ -172,8 +160,8 @@ def of_value(said: str, value: str, among: Sequence[str], whom: Other) -> str:
         return said
     said = said[: min(places)] + value + said[max(at + len(one) for at, one in zip(places, among, strict=True)) :]
     part = next(part for part in _BETWEEN.split(said) if value in part)
-    found, is_chinese = _GOES_ON.match(part), HAN.search(said) is not None
-    if whom.words in part or not (found or is_chinese or _STARTS.match(part)):
+    found, is_chinese = _CUES["goes_on"].match(part), HAN.search(said) is not None
+    if whom.words in part or not (found or is_chinese or _CUES["starts"].match(part)):
         return part if whom.words in part else said
     if found and not found["her"]:
         return f"{whom.words}{part[found.end('han' if found['han'] else 'who') :]}"
@@ -210,12 +198,12 @@ def _about(kin: str, name: str) -> str | None:
 
 def _being(whom: Other, rest: str) -> tuple[Other, str] | None:
     """Return what stands behind a short "is" in the first person."""
-    return (whom, f"I am{rest}") if _IS.match(rest) else None
+    return (whom, f"I am{rest}") if _CUES["is"].match(rest) else None
 
 
 def _as_mine(rest: str) -> str:
     """Return the English words behind a subject in the first person: ` lives in Rome` is `I live in Rome`."""
-    return _ALSO_DOES.sub(
+    return _CUES["also_does"].sub(
         lambda also: f"{also['and']}{first_person('User ' + also['does']).removeprefix('I ')}",
         first_person(f"User{rest}"),
     )
@@ -223,7 +211,7 @@ def _as_mine(rest: str) -> str:
 
 def _gone_on(text: str, whom: Other) -> tuple[Other, str] | None:
     """Return a clause that begins with a pronoun for somebody in the first person."""
-    found = _GOES_ON.match(text)
+    found = _CUES["goes_on"].match(text)
     if found is None or in_first_person(text) or not may_be(found["who"] or found["her"] or found["han"], whom.about):
         return None
     rest = text[found.end() :]
@@ -234,6 +222,6 @@ def _gone_on(text: str, whom: Other) -> tuple[Other, str] | None:
 
 def _without_subject(text: str, whom: Other) -> tuple[Other, str] | None:
     """Return a clause that goes on from one about somebody without a subject."""
-    if in_first_person(text) or of_whom(text) or not (HAN.search(text) or _STARTS.match(text)):
+    if in_first_person(text) or of_whom(text) or not (HAN.search(text) or _CUES["starts"].match(text)):
         return None
     return whom, text if HAN.search(text) else _as_mine(f" {text}")

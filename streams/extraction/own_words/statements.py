@@ -50,10 +50,11 @@ from streams.extraction.own_words.splitting import beside, sentences, with_comma
 from streams.extraction.own_words.splitting import clauses as clauses_of
 from streams.extraction.own_words.starts import begun_by
 from streams.extraction.rules import sentences as clauses
+from streams.extraction.rules.cues import cues_beside
 from streams.extraction.rules.feelings import chinese_feeling, english_feeling
 from streams.extraction.rules.finding import SHARED, Finding
 from streams.extraction.rules.screens import read_screen, shown_together
-from streams.extraction.rules.sentence_reader import goes_on_of_another, liked_of_turn_before, read_sentence
+from streams.extraction.rules.sentence_reader import liked_of_turn_before, read_sentence
 from streams.extraction.rules.traditional import as_written, simplified
 from streams.extraction.wishes.repairs import is_unclear, repaired_behind, takes_back
 
@@ -63,6 +64,9 @@ if TYPE_CHECKING:
 
     from streams.extraction.protocol import Piece, Window
 
+_CUES: Final = cues_beside(__file__)
+_DIGITS: Final = re.compile(r"\d+")
+
 SHOWN: Final = "shown, not said"
 _END: Final = 40
 """Characters by which the end of a piece is told: where it is shown, the next piece goes on with it."""
@@ -70,35 +74,13 @@ LONGEST_CARRIED: Final = 300
 """Characters of a sentence that another one carries to be understood."""
 SCRAP: Final = 8
 """Words or Chinese characters, of which fewer beside a text that is shown say nothing of their own."""
-_TO_COME: Final = re.compile(
-    r"\b(?:will|going to|gonna|have to|need to|must|am (?:meeting|seeing|having|flying|going)|appointment|meeting"
-    r"|due|deadline)\b"
-    r"|'ll\b|要|会(?!议)|得去|打算|约了|预约|截止",
-    re.IGNORECASE,
-)
-_DENIES: Final = re.compile(r"\W{0,3}(?:no|nope|nah|well|不|没)(?!\w*[, ]{1,2}(?:i mean|sorry|wait)\b)", re.IGNORECASE)
-_DIGITS: Final = re.compile(r"\d+")
-_ALSO: Final = re.compile(r"(?:and|also|plus)\b|还有|以及|也", re.IGNORECASE)
 _TASTES: Final = frozenset(
     {"likes", "dislikes", "interests", "allergies", "skills", "sensitive_topics", "usage_patterns"}
 )
-_OF_TODAY: Final = re.compile(
-    r"\b(?:today|tonight|now|rn|tomorrow|this morning|just)\b|今天|今晚|现在|明天|刚", re.IGNORECASE
-)
 LONGEST_FELT: Final = 100
-_FEELS: Final = re.compile(
-    r"\b(?:i'?m|i am|i feel|i felt|i was|i'?ve been|i have been|feeling|feel) |我|^(?:真的|今天|最近)?(?:好|很|特别"
-    r"|非常|太|有点)",
-    re.IGNORECASE,
-)
 _KNOWN: Final = frozenset({"family", "friends", "pet_names"})
 """Keys of the user that name others."""
 _IDENTITY: Final = frozenset({"user_name", "age", "birthday", "city", "employer", "occupation"})
-_TIME: Final = re.compile(
-    r"[一二两三四五六七八九十几半\d]{1,6}个?(?:天|周|星期|月|年|小时|次|半年)\w?|(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?"
-    r"|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-)
-"""What is a time, and no place or employer."""
 _LITTLE: Final = frozenset("我我的是在叫了呢啊呀吧哦嗯今年岁也就都有的很一个和，。！,.!～~ 用户")
 
 
@@ -206,10 +188,9 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
     """Yield the statements of a piece of a turn, of which `own` is said and not shown."""
     pieces = window.pieces
     piece = pieces[index]
-    of_another = goes_on_of_another(pieces, index)
     asked_by, asked = question_before(window, index)
     asks = asks_in(asked) if asked else []
-    taken_up = None if asked and _DENIES.match(own) else _taken_up(pieces, index, own)
+    taken_up = None if asked and _CUES["denies"].match(own) else _taken_up(pieces, index, own)
     liked, told_at = _liked_before(pieces, index)
     told: list[str] = []
     named: dict[str, Other] = {}
@@ -221,19 +202,18 @@ def _of_turn(window: Window, index: int, own: str, speaker: str | None) -> Itera
             continue
         mends, mended_at = taken_up if number == 0 and taken_up else (None, None)
         sentence, meant = _mended(part, mends, piece)
-        of_theirs = of_another and number == 0
-        keys, event, clauses_before = _findings(meant or sentence, piece, clauses_before, of_another=of_theirs)
+        keys, event, clauses_before = _findings(meant or sentence, piece, clauses_before)
         keys += liked if number == 0 else []
         field = [] if keys else field_of(sentence)
         keys = keys or field
         said = _before_question(sentence) if is_question(sentence) or asks_for_reminder(sentence) else sentence
-        continues = number < len(asks) or (bool(asks) and number == 1 and _ALSO.match(sentence) is not None)
+        continues = number < len(asks) or (bool(asks) and number == 1 and _CUES["also"].match(sentence) is not None)
         asked_here = asks[min(number, len(asks) - 1)] if continues else None
         answer = answered(asked_here, sentence) if asked_here is not None else None
         if answer is not None and not keys:
             keys = list(answer.keys)
             if answer.agrees_to:
-                keys, _, _ = _findings(answer.agrees_to, piece, (), of_another=False)
+                keys, _, _ = _findings(answer.agrees_to, piece, ())
         keys = keys if meant else []
         text = said or sentence
         if (said and (answer is not None or not says_nothing(said))) or keys or event:
@@ -339,8 +319,7 @@ def _mended(part: str, before: str | None, piece: Piece) -> tuple[str, str | Non
     if after in (part, whole) or is_unclear(after):
         return whole, None
     wrong, right = (
-        {(key.attribute, key.value) for key in _findings(text, piece, (), of_another=False)[0]}
-        for text in (before or part, after)
+        {(key.attribute, key.value) for key in _findings(text, piece, ())[0]} for text in (before or part, after)
     )
     of_number = with_commas(whole) != after and _DIGITS.sub("0", whole).startswith(
         _DIGITS.sub("0", after.rstrip(".。"))
@@ -371,7 +350,7 @@ def _statement(said: str, index: int, piece: Piece, keys: list[Finding], meant: 
 
 
 def _is_ahead(said: str, day: date, piece: Piece) -> bool:
-    return day > piece.today or _TO_COME.search(said) is not None
+    return day > piece.today or _CUES["to_come"].search(said) is not None
 
 
 def _liked_before(pieces: Sequence[Piece], index: int) -> tuple[list[Finding], int | None]:
@@ -382,7 +361,7 @@ def _liked_before(pieces: Sequence[Piece], index: int) -> tuple[list[Finding], i
 
 
 def _findings(
-    sentence: str, piece: Piece, before: tuple[str, ...], *, of_another: bool
+    sentence: str, piece: Piece, before: tuple[str, ...]
 ) -> tuple[list[Finding], Finding | None, tuple[str, ...]]:
     """Return the keys that the rules find in a sentence, the event, and the last clauses up to its end.
 
@@ -393,7 +372,7 @@ def _findings(
     keys: list[Finding] = []
     event: Finding | None = None
     limited = is_limited(sentence)
-    for part in clauses.sentences(plain, of_another=of_another):
+    for part in clauses.sentences(plain):
         after = (*before, *part.after)[-clauses.MOST_AFTER :]
         before = (*before, *part.clauses)[-clauses.MOST_AFTER :]
         for finding in read_sentence(replace(part, after=after), piece.today):
@@ -425,7 +404,7 @@ def _with_others(one: Statement, meant: str, before: str | None, named: dict[str
         reads = [read if plain == spelt else as_written(read, plain, spelt) for read in reads if read.attribute]
         for read in reads:
             attribute, value = ATTRIBUTES.get(read.attribute or ""), read.value or ""
-            if attribute is None or _TIME.fullmatch(value) or (is_limited(one.said) and attribute in _TASTES):
+            if attribute is None or _CUES["time"].fullmatch(value) or (is_limited(one.said) and attribute in _TASTES):
                 continue
             if attribute == NAME:
                 named.setdefault(value, whom)
@@ -445,17 +424,17 @@ def _is_sound(key: Finding, sentence: str) -> bool:
     if key.attribute not in _IDENTITY:
         return True
     is_of_another = HAN.search(sentence) and not in_first_person(sentence) and (of_whom(sentence) or unnamed(sentence))
-    return not is_of_another and _TIME.fullmatch(key.value or "") is None
+    return not is_of_another and _CUES["time"].fullmatch(key.value or "") is None
 
 
 def _is_mood(event: Finding | None, sentence: str) -> bool:
     """Return whether an event is a feeling of the day."""
-    return event is not None and event.event_type == SHARED and _OF_TODAY.search(sentence) is not None
+    return event is not None and event.event_type == SHARED and _CUES["of_today"].search(sentence) is not None
 
 
 def _felt(sentence: str) -> Finding | None:
     """Return what a short sentence in the first person feels, as something that its speaker shares."""
-    if len(sentence) > LONGEST_FELT or not _FEELS.search(sentence) or is_limited(sentence):
+    if len(sentence) > LONGEST_FELT or not _CUES["feels"].search(sentence) or is_limited(sentence):
         return None
     feeling = (chinese_feeling if HAN.search(sentence) else english_feeling)(sentence)
     if feeling is None:

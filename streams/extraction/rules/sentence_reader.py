@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from streams.extraction.rules.sentences import Sentence
 
 _OF_IT: Final = re.compile(r"那里|那儿|那边|喜欢|\b(?:there|it|like|liked|enjoy|enjoyed)\b", re.IGNORECASE)
-_TELL: Final = re.compile(r"\btell me about\b|[说讲聊]{1,2}", re.IGNORECASE)
 
 
 def read_sentence(sentence: Sentence, today: date) -> Iterator[Finding]:
@@ -72,20 +71,6 @@ def liked_of_turn_before(pieces: Sequence[Piece], index: int) -> Iterator[tuple[
     for finding in liked(language, replace(first, after=clauses)):
         if finding.content not in known:
             yield as_written(finding, plain, pieces[before].text), before
-
-
-def goes_on_of_another(pieces: Sequence[Piece], index: int) -> bool:
-    """Return whether a user's piece goes on from what was asked or said of somebody else just before it."""
-    for piece in reversed(pieces[:index]):
-        said = list(sentences(simplified(piece.text)))
-        if piece.speaker == "assistant":
-            asked = [sentence for sentence in said if sentence.asks or any(map(_TELL.search, sentence.clauses))]
-            of_another = _language(asked[-1])[1].asks_of_another(asked[-1]) if asked else None
-            if of_another is not None:
-                return bool(of_another)
-        elif piece.speaker == "user":
-            return bool(said) and bool(_language(said[-1])[1].tells_of_another(said[-1]))
-    return False
 
 
 def _speaks_of_else(sentence: Sentence) -> bool:

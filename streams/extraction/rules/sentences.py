@@ -7,10 +7,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from projections.text.scripts import HAN
+from streams.extraction.rules.cues import cues_beside
 from streams.extraction.rules.mixed import Language, is_mixed, runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_CUES: Final = cues_beside(__file__)
+_KANA = re.compile(r"[぀-ヿ가-힯]")
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_QUOTED = re.compile(r"“[^”]*”|「[^」]*」|『[^』]*』|\"[^\"\n]*\"|‘[^’]*’|(?<!\w)'[^'\n]*'(?!\w)|(?m:^\s*>.*$)")
+_SENTENCE = re.compile(
+    r"[^。！？!?\n…～~]+?(?:[。！？!?…～~]+|\n+|"
+    r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\b[A-Z])\.{1,40}(?=\s|$)|$)"
+)
+_COMMA = re.compile(r"[，；：;]|,(?!\d{3}\b)|:(?=\s|$)|\s[-–—]+\s|——|\((?=\S)|\)|[（）]")
+_SPACES = re.compile(r"\s+")
 
 LONGEST_CLAUSE: Final = 200
 """Characters. Nobody speaks of themselves for longer without punctuation."""
@@ -21,26 +33,9 @@ _MOST_CLAUSES: Final = 40
 """Clauses of one sentence. A longer list of them is read as several sentences: each rule looks at clause by clause."""
 _MOST_BEFORE: Final = 6
 """Clauses before a sentence that are kept with it, to find out whom it speaks of."""
-_KANA = re.compile(r"[぀-ヿ가-힯]")
-_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_QUOTED = re.compile(r"“[^”]*”|「[^」]*」|『[^』]*』|\"[^\"\n]*\"|‘[^’]*’|(?<!\w)'[^'\n]*'(?!\w)|(?m:^\s*>.*$)")
 # A full stop ends a sentence only before white space and not after an initial or a title ("St. Mary's", "J. Smith").
-_SENTENCE = re.compile(
-    r"[^。！？!?\n…～~]+?(?:[。！？!?…～~]+|\n+|"
-    r"(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\b[A-Z])\.{1,40}(?=\s|$)|$)"
-)
 # It is not known whose words follow: "Bob said: I live in Oslo", 小明说：我住在北京, "Translate: …" and the line
 # below it.
-_TOLD = re.compile(
-    r"(?:\b(?:says?|saying|said|repeat|translate|writes?|wrote|texted|repl(?:y|ies|ied)|answer(?:ed|s)?"
-    r"|ask(?:s|ed)?|quote"
-    r"|reads|sings?|type|rephrase|proofread|sentence|example)\b[^:：,.\n]{0,40}[:：]"
-    r"|(?<!跟你)(?<!和你)(?<!对你)(?<!来)(?<!我)(?<!小)[说讲][道过]?[:：]"
-    r"|(?:写道|问|回答|喊|[跟随着][我着][读念说]|照着?念|造个?句|例句|翻译|歌词)[^，。：:\n]{0,8}[:：])[ \t]*\n?[^\n]*",
-    re.IGNORECASE,
-)
-_COMMA = re.compile(r"[，；：;]|,(?!\d{3}\b)|:(?=\s|$)|\s[-–—]+\s|——|\((?=\S)|\)|[（）]")
-_SPACES = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +50,11 @@ class Sentence:
     """It holds a quotation or reported speech: it is not known whose words these are."""
     after: tuple[str, ...] = ()
     """The last clauses before it."""
-    of_another: bool = False
-    """It goes on from what was said or asked of somebody else: what leaves out its subject is theirs."""
 
 
-_OWN = re.compile(r"我|咱|俺|本人|\b(?:i|im|ive|my|we|our)\b", re.IGNORECASE)
-
-
-def sentences(text: str, *, of_another: bool = False) -> Iterator[Sentence]:
-    """Yield the sentences of a text in order. Japanese and Korean are passed over.
-
-    Those before the first word for the user are of another where the text goes on from what was said of somebody else.
-    """
-    plain = _TOLD.sub(" \x00 ", _QUOTED.sub(" \x00 ", _CODE.sub("\n", text.replace("’", "'"))))
+def sentences(text: str) -> Iterator[Sentence]:
+    """Yield the sentences of a text in order. Japanese and Korean are passed over."""
+    plain = _CUES["told"].sub(" \x00 ", _QUOTED.sub(" \x00 ", _CODE.sub("\n", text.replace("’", "'"))))
     before: tuple[str, ...] = ()
     for match in _SENTENCE.finditer(plain):
         raw = match.group()
@@ -87,6 +74,5 @@ def sentences(text: str, *, of_another: bool = False) -> Iterator[Sentence]:
             asked = asks and number == len(spoken) - 1
             for first in range(0, len(said), _MOST_CLAUSES):
                 part = said[first : first + _MOST_CLAUSES]
-                yield Sentence(language, part, asks=asked, quotes=quotes, after=before, of_another=of_another)
-                of_another = of_another and not any(map(_OWN.search, part))
+                yield Sentence(language, part, asks=asked, quotes=quotes, after=before)
                 before = (before + part)[-_MOST_BEFORE:]

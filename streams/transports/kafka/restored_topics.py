@@ -80,10 +80,15 @@ class RestoredTopics:
             if name in there:
                 raise LogError(EXISTS.format(name))
 
+    def want(self, name: str, retention: timedelta | None, *, compact: bool) -> dict[str, str]:
+        """Take in, and return, the settings that a topic is to have in the end."""
+        bounded = {"max.message.bytes": str(topics.BATCH_BYTES)}
+        self._wanted[name] = bounded | topics.settings(retention, max_record_bytes(name), compact=compact)
+        return self._wanted[name]
+
     async def create(self, name: str, partitions: int, retention: timedelta | None, *, compact: bool) -> None:
         """Create a topic, or take one that an interrupted restoration has left. Raises LogError for any other."""
-        bounded = {"max.message.bytes": str(topics.BATCH_BYTES)}
-        self._wanted[name] = wanted = bounded | topics.settings(retention, max_record_bytes(name), compact=compact)
+        wanted = self.want(name, retention, compact=compact)
         with translated(f"creating topic {name}"):
             if name in await topics.partition_counts(self._admin):
                 if await topics.misfits(self._admin, name, OWN_TIME):
@@ -130,7 +135,7 @@ class RestoredTopics:
         return at
 
     async def finish(self) -> None:
-        """Give all topics their own settings: from then on workers start on them."""
+        """Give the topics their own settings: from then on workers start on them. Doing so twice changes nothing."""
         with translated("giving the topics their settings"):
             for name, wanted in self._wanted.items():
                 resource = ConfigResource(ConfigResourceType.TOPIC, name, wanted)

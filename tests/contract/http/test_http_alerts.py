@@ -54,8 +54,10 @@ def anchors(page: Path) -> set[str]:
 
 async def test_each_metric_that_is_asked_for_is_one_that_a_worker_shows(tmp_path: Path):
     (tmp_path / "elsewhere").mkdir()
-    async with front_door(tmp_path / "var", heads_to=str(tmp_path / "elsewhere")) as door:
+    async with front_door(tmp_path / "var") as door:
         await door.remember("I keep a quokka.")
+    async with front_door(tmp_path / "var", heads_to=str(tmp_path / "elsewhere")) as door:
+        await door.worker.head_keeper.keep()
         note_backup(door.worker.settings, LastBackup("2026-01-05T08:00:00+00:00", str(tmp_path), 1))
         await door.post("/v1/events", turn("t-1", "I live in Bern.", user_id="u1"))
         shown = (await door.get("/metrics")).text

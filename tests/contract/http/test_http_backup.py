@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -12,14 +13,17 @@ from contract.front_door import FrontDoor, front_door, turn
 from mnemolog.backup.creation import SMALL_SEGMENTS, BackupRefused, Made, back_up
 from mnemolog.backup.manifest import FILE, RECORDS, NoBackup
 from mnemolog.backup.moment import Moment, moment_of
-from mnemolog.backup.restoration import UNFINISHED, RestoreRefused, restore
+from mnemolog.backup.restoration import RestoreRefused, restore
 from mnemolog.backup.segment import BackupDamaged
 from mnemolog.backup.source import opened_source
 from mnemolog.backup.verification import verify_backup
+from mnemolog.diagnostics.checks import checked
+from mnemolog.operations.integrity.data_folder import RESTORING, FolderMismatch
 from mnemolog.settings import from_environment
 from schemas.identity import Owner
 from schemas.log import ERASED_VALUE, LogError
 from schemas.topics import LEDGER
+from streams.transports.sqlite.file import LOG_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -165,11 +169,46 @@ async def test_without_the_master_key_nothing_is_restored_and_with_it_the_same_c
         await backed_up(folder, backup)
     with pytest.raises(LogError, match="which is missing"):
         await restored(backup, new, keys=None)
-    assert not (new / "log").exists()
+    assert not new.exists()
     await restored(backup, new, keys=folder)
-    assert not (new / UNFINISHED).exists()
+    assert not (new / RESTORING).exists()
     async with front_door(new) as door:
         assert await memories(door) == ["zara keeps a quokka"]
+
+
+async def test_no_worker_starts_while_a_restoration_is_not_complete_and_its_receipt_is_told_again(tmp_path: Path):
+    folder, backup, new = tmp_path / "var", tmp_path / "backup", tmp_path / "new"
+    async with front_door(folder) as door:
+        await door.remember("zara keeps a quokka", "zara")
+        known = await digest(door)
+        await backed_up(folder, backup)
+    shutil.copytree(folder / "keys", new / "keys")
+
+    def cut_off(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await restore(settings_of(new), backup, Moment(), tell=cut_off)
+    with pytest.raises(RestoreRefused, match=r"was restored to, its end, but for the receipt"):
+        await restore(settings_of(new), backup, moment_of("2026-02-10T09:00:00Z"))
+    for place in (new / "log", tmp_path):  # as it is then, and as it is where the log is not in its place
+        if place == tmp_path:
+            shutil.move(new / "log" / LOG_FILE, place)
+        with pytest.raises(FolderMismatch, match="was cut off"):
+            async with front_door(new):
+                pass
+        [log] = [one for one in await checked(settings_of(new)) if one.name == "log"]
+        assert not log.ok
+        assert "was cut off" in log.detail
+    shutil.move(tmp_path / LOG_FILE, new / "log")
+    told: list[Any] = []
+    receipt = await restore(settings_of(new), backup, Moment(), tell=told.append)
+    assert told == [receipt]
+    assert receipt["digest"] == known
+    async with front_door(new) as door:
+        assert await digest(door) == known
+    with pytest.raises(RestoreRefused, match="has a log"):
+        await restore(settings_of(new), backup, Moment())
 
 
 async def test_what_is_no_backup_of_this_log_is_refused_and_stays_as_it_is(tmp_path: Path):
@@ -218,6 +257,44 @@ async def test_a_damaged_backup_is_named_and_not_restored(tmp_path: Path):
     assert not (new / "log").exists()
 
 
+async def test_a_run_misses_a_file_that_is_gone_or_shorter_and_leaves_the_rest_as_it_is(tmp_path: Path):
+    folder, backup = tmp_path / "var", tmp_path / "backup"
+    async with front_door(folder) as door:
+        await door.remember("zara keeps a quokka", "zara")
+        await backed_up(folder, backup)
+        manifest = (backup / FILE).read_bytes()
+        [*_, path] = sorted((backup / RECORDS).glob("*.avro"))
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-2])
+        with pytest.raises(BackupDamaged, match=rf"{re.escape(path.name)}: it has \d+ bytes, and {len(whole)} were"):
+            await backed_up(folder, backup)
+        path.unlink()
+        with pytest.raises(BackupDamaged, match=re.escape(path.name)):
+            await backed_up(folder, backup)
+        path.write_bytes(whole)
+        assert (backup / FILE).read_bytes() == manifest
+        await backed_up(folder, backup)
+
+
+async def test_keys_in_the_folder_of_the_keys_are_refused(tmp_path: Path):
+    """As `cp -a var/keys DIR` leaves them where DIR is there already: the outer list of erasures is the older one."""
+    folder, backup, new = tmp_path / "var", tmp_path / "backup", tmp_path / "new"
+    async with front_door(folder) as door:
+        await door.remember("zara keeps a quokka", "zara")
+        await backed_up(folder, backup)
+    shutil.copytree(folder / "keys", new / "keys")
+    shutil.copytree(folder / "keys", new / "keys" / "keys")
+    with pytest.raises(FolderMismatch, match="put what is newest into"):
+        await restore(settings_of(new), backup, Moment())
+    assert [path.name for path in new.iterdir()] == ["keys"]
+    with pytest.raises(FolderMismatch, match="put what is newest into"):
+        async with front_door(new):
+            pass
+    shutil.rmtree(new / "keys" / "keys")
+    (new / "keys" / "lost+found").mkdir()
+    await restore(settings_of(new), backup, Moment())
+
+
 async def test_only_an_empty_data_directory_is_restored_into(tmp_path: Path):
     folder, backup, shards = tmp_path / "var", tmp_path / "backup", tmp_path / "shards"
     async with front_door(folder) as door:
@@ -237,6 +314,7 @@ def test_a_moment_is_a_time_with_its_offset_or_the_position_of_a_decision():
     assert moment_of("2026-02-10T09:00:00+01:00") == Moment(datetime(2026, 2, 10, 8, tzinfo=UTC))
     for wrong, said in (
         ("2026-02-10T08:00:00", "has no offset"),
+        ("2026-02-10", r"write 2026-02-10T00:00:00Z for UTC"),
         ("yesterday", "neither a time"),
         ("mnemolog.inbox:0:3", "position of a decision"),
     ):

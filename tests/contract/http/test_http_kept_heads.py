@@ -17,12 +17,14 @@ from mnemolog.environment import SettingsError
 from mnemolog.operations.integrity.kept_heads import FILES, HeadFolder, NotKept, read_kept
 from mnemolog.operations.integrity.verification import NoHead
 from mnemolog.settings import from_environment
+from schemas.topics import partition_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from contract.front_door import FrontDoor
 
+ZARA_AT = partition_of(b"default/zara", 2)
 EVERY_SECOND = {"heads_every_hours": 0.3 / 3600}
 
 
@@ -61,7 +63,7 @@ async def test_heads_are_written_while_a_worker_runs_and_when_it_stops(tmp_path:
     assert all(line["public_key"] == key and line["kept_at"] for line in kept)
     ends = [sum(head["offset"] for head in line["heads"]) for line in kept]
     assert ends == [1, 1, 2]  # a start says it again
-    assert max(head.offset for head in read_kept(folder, key)) == 2
+    assert max(head.offset for head in read_kept(folder, key).heads) == 2
     assert (await check_heads(from_environment({}, data_dir=data, heads_to=str(folder)))).ok
 
 
@@ -77,6 +79,7 @@ async def test_a_worker_serves_nothing_of_a_log_that_ends_before_what_was_kept(t
         refused = await door.get("/v1/memories", user_id="zara")
         assert refused.status_code == 503
         assert "a head was kept elsewhere at offset 2, and the log ends at 1" in refused.json()["detail"]
+        assert "let MNEMOLOG_HEADS_TO name a new folder" in refused.json()["detail"]
         assert "mnemolog_damaged_histories 1.0" in (await door.get("/metrics")).text
         checks = (await door.get("/v1/admin/checks")).json()["checks"]
         [said] = [one for one in checks if one["name"] == "partition"]
@@ -84,6 +87,100 @@ async def test_a_worker_serves_nothing_of_a_log_that_ends_before_what_was_kept(t
         assert "a head was kept elsewhere at offset 2" in said["detail"]
     async with front_door(tmp_path / "older") as door:
         assert (await door.get("/v1/memories", user_id="zara")).status_code == 200
+
+
+OTHER = next(name for name in map(str, range(99)) if partition_of(f"default/{name}".encode(), 2) != ZARA_AT)
+
+
+async def refused(door: FrontDoor, user_id: str) -> None:
+    """Return when a user is not answered any more."""
+    while True:
+        if (await door.get("/v1/memories", user_id=user_id)).status_code == 503:
+            return
+        await asyncio.sleep(0.05)
+
+
+async def copied_between(data: Path, folder: Path | None, older: Path) -> None:
+    """Have two users remember something, copy the data directory, and have zara remember more; heads are kept."""
+    kept = {} if folder is None else {"heads_to": str(folder)}
+    async with front_door(data, **kept) as door:
+        await door.remember("zara keeps a quokka", "zara")
+        await door.remember("she rows", OTHER)
+    shutil.copytree(data, older)
+    async with front_door(data, **kept) as door:
+        await door.remember("zara keeps a heron", "zara")
+
+
+async def test_what_is_refused_once_is_refused_at_each_start_and_no_heads_are_kept_meanwhile(tmp_path: Path):
+    data, older, folder = tmp_path / "var", tmp_path / "older", tmp_path / "elsewhere"
+    folder.mkdir()
+    await copied_between(data, folder, older)
+    before = lines_of(folder)
+    for song in ("sonatas", "serenades", "shanties"):
+        async with front_door(older, heads_to=str(folder), **EVERY_SECOND) as door:
+            assert (await door.get("/v1/memories", user_id="zara")).status_code == 503
+            assert (await door.get("/v1/memories", user_id=OTHER)).status_code == 200
+            await door.remember(f"she sings {song}", OTHER)
+            await asyncio.sleep(0.5)
+            assert (await age(door) or 0.0) >= 0.5  # since it is refused
+        assert lines_of(folder) == before
+
+
+async def test_the_furthest_head_counts_whatever_newer_lines_say(tmp_path: Path):
+    data, older, folder = tmp_path / "var", tmp_path / "older", tmp_path / "elsewhere"
+    folder.mkdir()
+    await copied_between(data, folder, older)
+    first, *_, last = lines_of(folder)
+    [path] = folder.glob(FILES)
+    lacking = first | {"heads": [one for one in first["heads"] if one["partition"] != ZARA_AT]}
+    newer: tuple[Any, ...] = (
+        first,
+        lacking,
+        {"heads": 3},
+        [],
+        last | {"heads": [{"topic": "a", "partition": 0, "offset": "9"}]},
+    )
+    for more in newer:
+        with path.open("ab") as file:  # as versions before 0.2 kept them of an older copy
+            file.write(orjson.dumps(more) + b"\n")
+    async with front_door(older, heads_to=str(folder)) as door:
+        assert (await door.get("/v1/memories", user_id="zara")).status_code == 503
+    async with front_door(data, heads_to=str(folder)) as door:
+        assert (await door.get("/v1/memories", user_id="zara")).status_code == 200
+
+
+async def test_an_older_copy_is_refused_as_soon_as_the_folder_is_there(tmp_path: Path):
+    data, older, folder = tmp_path / "var", tmp_path / "older", tmp_path / "elsewhere"
+    folder.mkdir()
+    await copied_between(data, folder, older)
+    away, before = tmp_path / "away", lines_of(folder)
+    folder.rename(away)
+    async with front_door(older, heads_to=str(folder), **EVERY_SECOND) as door:
+        assert (await door.get("/v1/memories", user_id="zara")).status_code == 200
+        away.rename(folder)
+        await asyncio.wait_for(refused(door, "zara"), 30)
+        await asyncio.sleep(0.5)
+        assert (await door.get("/v1/memories", user_id="zara")).status_code == 503
+        assert (await door.get("/v1/memories", user_id=OTHER)).status_code == 200
+    assert lines_of(folder) == before
+
+
+async def test_a_folder_that_is_not_there_is_logged_though_there_is_nothing_to_keep(tmp_path: Path, caplog: Any):
+    folder = tmp_path / "not-mounted"
+    async with front_door(tmp_path / "var", heads_to=str(folder)):
+        pass
+    assert f"the folder {folder} is not there: mount it, or make it" in caplog.text
+
+
+async def test_there_is_no_age_of_heads_until_some_were_kept(tmp_path: Path):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    async with front_door(tmp_path / "var", heads_to=str(folder), **EVERY_SECOND) as door:
+        await asyncio.sleep(0.5)
+        assert await age(door) is None
+        await door.remember("zara keeps a quokka", "zara")
+        await kept_lines(folder)
+        assert await age(door) is not None
 
 
 async def test_a_folder_that_is_not_there_is_not_made_and_the_worker_goes_on(tmp_path: Path):
@@ -115,7 +212,7 @@ async def test_heads_are_posted_to_an_address_and_again_after_a_failure(tmp_path
     assert b"quokka" not in receiver.taken[-1].raw
     file = tmp_path / "posted.jsonl"
     file.write_bytes(b"\n".join(one.raw for one in receiver.taken) + b'\n{"heads": [')  # a crash cut the last short
-    assert [head.offset for head in read_kept(file, key)] == [1]
+    assert [head.offset for head in read_kept(file, key).heads] == [1]
 
 
 def test_a_line_that_a_crash_cut_short_does_not_spoil_the_next(tmp_path: Path):

@@ -44,7 +44,9 @@ async def erased(door: FrontDoor) -> None:
 
 
 @pytest.mark.parametrize("encryption", ["on", "off"])
-async def test_who_has_said_something_and_nothing_was_decided_is_erased_again(tmp_path: Path, encryption: str):
+async def test_who_has_said_something_and_nothing_was_decided_is_erased_again(
+    tmp_path: Path, encryption: str, caplog: pytest.LogCaptureFixture
+):
     folder, copy = tmp_path / "var", tmp_path / "copy"
     settings = {"encryption": encryption, "idle_seconds": 3600.0}
     async with front_door(folder, **settings) as door:
@@ -58,6 +60,7 @@ async def test_who_has_said_something_and_nothing_was_decided_is_erased_again(tm
         await door.worker.erasure_recovery.repeat()
         assert await said_by_zara(door) == []
         assert len((await door.get("/v1/erasures")).json()["items"]) == 2
+        assert "is repeated, because the log was restored from before it" in caplog.text
         await door.worker.erasure_recovery.repeat()  # once is enough
         assert len((await door.get("/v1/erasures")).json()["items"]) == 2
 

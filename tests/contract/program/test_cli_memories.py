@@ -160,7 +160,9 @@ async def test_a_history_leads_back_to_the_words_for_a_person_too(
         shown.append(capsys.readouterr().out)
     [words] = [line for line in shown[0].splitlines() if said in line]
     assert [cell.strip() for cell in words.split("│")[2:5]] == ["user", said, "t-1"]
-    assert [word for word in ("MemoryFormed", "rules", "mnemolog.inbox:") if word not in shown[0]] == []
+    assert [
+        word for word in ("MemoryFormed", "rules", "mnemolog.inbox:", "mnemolog.memories:") if word not in shown[0]
+    ] == []
     assert "x…" in shown[1]
     assert "ScreenshotAnalysed" in shown[2]
     assert seen in shown[2]

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 _CUES: Final = CHINESE.cues
 _OWN: Final = re.compile(r"我|咱|俺|本人")
-_SOMEBODY: Final = re.compile(r"[他她您你]")
 _NO_HEIR: Final = re.compile(r"[你您谁这那大咱]")
 _SHORT: Final = 5
 """Characters of a word before the clause: 哈哈, 本人女."""
@@ -30,9 +29,7 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
     """
     if any(is_blocked(CHINESE, "sentence", said) for said in sentence.clauses):
         return
-    heir, of_another = _heir(sentence.after), sentence.of_another
-    for said in sentence.after:
-        of_another = _is_of_another(_plain(said), was=of_another)
+    heir = _heir(sentence.after)
     is_mine = is_asked = False
     parts = [part for said in sentence.clauses for part in _CUES["join"].split(said) if part]
     for place, said in enumerate(parts):
@@ -41,24 +38,19 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             return
         before = (*sentence.after, *parts[:place])
         subject = _subject(text, heir)
-        is_theirs = of_another and subject in ("me", "none") and _OWN.search(said) is None
-        of_another = _is_of_another(text, was=of_another)
         # 剧里女主单身，住在纽约: what goes on from a clause of somebody's, or from a request, is not the user's.
-        goes_on = not is_asked and not is_theirs and (not place or is_mine or len(parts[place - 1]) <= _SHORT)
+        goes_on = not is_asked and (not place or is_mine or len(parts[place - 1]) <= _SHORT)
         if goes_on and subject in ("me", "none") and not _OWN.search(text) and not _tells_nothing(text, before):
             whole = said_whole(CHINESE, text)
             subject, text = "me" if whole != text else subject, whole
         if is_asked and subject == "none":  # 起个店名，卖手工饺子的: what is ordered
             subject = "other"
-        is_mine = subject == "me" and not is_theirs
+        is_mine = subject == "me"
         is_asked = is_asked or is_blocked(CHINESE, "request", text)
         # 我知道他喜欢旅游，喜欢画画: what follows without a subject may be his.
-        heir = "other" if subject == "me" and _SOMEBODY.search(text) else "none" if is_theirs else subject
-        if (
-            is_theirs
-            or (sentence.asks and place == len(parts) - 1)
-            or any(is_blocked(CHINESE, scope, text) for scope in ("clause", "request"))
-        ):
+        heir = "other" if subject in ("me", "none") and _introduces(text) else subject
+        asks = sentence.asks and place == len(parts) - 1
+        if asks or any(is_blocked(CHINESE, scope, text) for scope in ("clause", "request")):
             continue
         adverbs = _CUES["adverbs"].match(text)
         cut = adverbs.end() if adverbs else 0
@@ -82,30 +74,9 @@ def _tells_nothing(text: str, before: tuple[str, ...]) -> bool:
     return names_another(CHINESE, before) or _CUES["no_life"].search(text) is not None
 
 
-def _is_of_another(text: str, *, was: bool) -> bool:
-    """Return whether what comes behind a clause without a subject is said of somebody else, as it `was` before it."""
-    if _CUES["has"].search(text):
-        return True
-    return (was or _CUES["they_are"].match(text) is not None) and _OWN.search(text) is None
-
-
-def asks_of_another(sentence: Sentence) -> bool | None:
-    """Return whether a question is about somebody else (你弟弟住哪？); None where it is not known whom it is about."""
-    for said in reversed(sentence.clauses):
-        if _CUES["asks_of"].match(_plain(said)):
-            return True
-        if _CUES["asks_you"].search(said):
-            return False
-    return None
-
-
-def tells_of_another(sentence: Sentence) -> bool:
-    """Return whether what the user says next without a subject is said of somebody whom the sentence names."""
-    clauses = (*sentence.after, *sentence.clauses)[-MOST_BESIDE:]
-    of_another = sentence.of_another
-    for said in clauses:
-        of_another = _is_of_another(_plain(said), was=of_another)
-    return of_another or (_heir(clauses) == "other" and names_another(CHINESE, clauses))
+def _introduces(text: str) -> bool:
+    """Return whether what comes behind a clause without a subject may be said of somebody else."""
+    return _CUES["they_are"].match(text) is not None or any(_CUES[cue].search(text) for cue in ("somebody", "has"))
 
 
 def _heir(before: tuple[str, ...]) -> Subject:

@@ -67,10 +67,10 @@ def claims(sentence: Sentence) -> Iterator[Clause]:
             subject = "me"
         elif m := _CUES["we"].match(body):
             subject = "we"
-        elif subject == "other" or is_shared or (m := _again(body, before)) is None:
-            m = None if sentence.of_another else _CUES["news"].match(body)
+        elif subject == "other" or is_shared or (m := _CUES["again"].match(body)) is None:
+            m = _CUES["news"].match(body)
             goes_on = not place or (subject == "me" and not is_shared) or len(parts[place - 1]) <= _WORD
-            if m is None and not when and goes_on and not sentence.of_another and not _is_of_somebody((*before, text)):
+            if m is None and not when and goes_on and not _is_of_somebody((*before, text)):
                 text = body = _whole(text)
                 m = _CUES["I"].match(body)
             subject = "me" if m else "other"
@@ -124,25 +124,5 @@ def parts_of(sentence: Sentence) -> list[str]:
     return joined
 
 
-def _again(body: str, before: tuple[str, ...]) -> re.Match[str] | None:
-    """Return the verb with which a clause goes on from the user's; None where it may say what another did."""
-    found = _CUES["again"].match(body)
-    did = found is not None and _CUES["did"].match(body[found.end() :]) is not None
-    return None if did and before and _CUES["introduced"].search(before[-1]) else found
-
-
 def _is_of_somebody(texts: tuple[str, ...]) -> bool:
     return any(map(_CUES["somebody"].search, texts)) or names_another(ENGLISH, texts[:-1])
-
-
-def asks_of_another(sentence: Sentence) -> bool | None:
-    """Return whether a question is about somebody else (Where is she?); None where it is not known whom it is about."""
-    said = " ".join(sentence.clauses)
-    if _CUES["asks_you"].search(said):
-        return False
-    return True if _CUES["asks_of"].search(said) else False if _CUES["you"].search(said) else None
-
-
-def tells_of_another(sentence: Sentence) -> bool:
-    """Return whether what the user says next without a subject is said of somebody whom the sentence names."""
-    return sentence.of_another or names_another(ENGLISH, sentence.clauses)

@@ -20,18 +20,18 @@ with that leaves it out. `parts` are pieces of patterns, `cues` and `starts` wha
 
 from __future__ import annotations
 
-import re
-import tomllib
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from streams.extraction.rules.cues import compiled, tables_of
+
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Sequence
 
 _FOLDER: Final = Path(__file__).parent
-_PART: Final = re.compile(r"\{([A-Za-z_]+)\}")
 _SEARCHED: Final = frozenset({"unless", "before"})
 _MATCHED: Final = frozenset({"pattern", "then", "then_not", "tail"})
 _PLACES: Final = frozenset({"core", "text", "asked", "said"})
@@ -92,10 +92,14 @@ def _read(name: str) -> Language:
     """Return the rows of a language."""
     tables: dict[str, Any] = {}
     for file in sorted(_FOLDER.glob(f"{name}*.toml")):
-        for section, table in tomllib.loads(file.read_text(encoding="utf-8")).items():
+        for section, table in tables_of(file).items():
             tables.setdefault(section, {}).update(table)
-    searched = partial(_compiled, parts=tables["parts"], start="")
-    matched = partial(_compiled, parts=tables["parts"], start="^")
+    parts = tables["parts"]
+    searched = partial(compiled, parts=parts)
+
+    def matched(source: str) -> re.Pattern[str]:
+        return compiled(f"^(?:{source})", parts)
+
     usual = frozenset({"me", "none"} if name == "chinese" else {"me"})
 
     def row(key: str, kind: str, table: dict[str, Any]) -> Row:
@@ -124,13 +128,6 @@ def _read(name: str) -> Language:
         events=rows(tables["events"]),
         things=rows(tables["about"]),
     )
-
-
-def _compiled(source: str, *, parts: dict[str, str], start: str) -> re.Pattern[str]:
-    def spelt(source: str) -> str:
-        return _PART.sub(lambda part: spelt(parts[part[1]]), source.replace("\n", ""))
-
-    return re.compile(f"{start}(?:{spelt(source)})", re.IGNORECASE)
 
 
 ENGLISH: Final = _read("english")

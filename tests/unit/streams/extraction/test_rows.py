@@ -43,3 +43,16 @@ def test_a_blocker_keeps_its_examples_from_being_believed(blocker: Cue):
     assert blocker.yes
     for text in blocker.yes:
         assert not found(text), text
+
+
+MIXED = {
+    "I'm allergic to 芒果": ("allergies", "芒果"),
+    "我 love 咖啡": ("likes", "咖啡"),
+    "I live in 上海 now": ("city", "上海"),
+    "my birthday 是 5月3日": ("birthday", "05-03"),
+}
+
+
+@each("text", MIXED)
+def test_keys_are_found_in_a_sentence_that_mixes_the_languages(text: str):
+    assert [(one.attribute, one.value) for one in found(text)] == [MIXED[text]]

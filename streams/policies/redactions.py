@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from schemas.policy import Policy
     from schemas.redaction import Action, Kind
-    from streams.extraction.policies import Policies
+    from streams.policies.in_force import Policies
 
 
 class Redactions:

@@ -13,7 +13,7 @@ from schemas.messages.envelope import Envelope, Sealed
 from schemas.messages.policy import PolicySet
 from schemas.policy import Policy
 from schemas.topics import POLICIES
-from streams.extraction.policies import Policies, PolicyRefused
+from streams.policies.in_force import Policies, PolicyRefused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
