@@ -65,9 +65,10 @@ contract: $(STAMP)
 snippets: $(STAMP)
 	$(PYTHON) tools/run_snippets.py README.md docs
 
-generate: $(STAMP) ## what follows from the code: schemas, golden bytes, rows of the reference, recorded outputs
+generate: $(STAMP) ## what follows from the code: schemas, golden bytes, rows of the reference, the table of operations, recorded outputs
 	@$(PYTHON) tools/new_message.py
 	@$(PYTHON) tools/reference_rows.py
+	@$(PYTHON) tools/operations.py
 	@$(PYTHON) tools/record_outputs.py
 
 bench: $(STAMP) ## the benchmarks; prints ratios, writes bench/results/*.json

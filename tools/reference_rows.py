@@ -71,7 +71,8 @@ def routes() -> Iterator[Row]:
 def methods() -> Iterator[Row]:
     """Yield the rows of all methods of the client."""
     for kind in reversed(AsyncClient.__mro__):
-        for name, method in vars(kind).items():
+        for name in vars(kind):
+            method = getattr(AsyncClient, name)
             if inspect.isfunction(method) and not name.startswith("_"):
                 parameters = [p for p in inspect.signature(method).parameters.values() if p.name != "self"]
                 given = ", ".join(spelled(parameter) for parameter in parameters)

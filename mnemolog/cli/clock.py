@@ -1,27 +1,14 @@
 """`mnemolog clock`: whether the workers believe their clocks, and an operator's word that these are right."""
 
-from typing import Annotated
-
-import typer
-
-from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.invocation import CommandFailed, Commands
+from mnemolog.cli.options import TIMEOUT
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 
-TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.001, max=3600.0, help="Seconds to wait.")]
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "show", show, only_reads=True, again=True)
-    command(app, "confirm", confirm, again=True)
-    app.callback()(_clock)
-
-
-def _clock() -> None:
-    """Whether the clock is believed, and your word that it is right."""
-
-
+@commands.add("show", only_reads=True, again=True)
 async def show(client: AsyncClient, output: Output) -> None:
     """Print what time each worker goes by, and what its machine's clock says. Exits with 1 if anything is wrong."""
     found = await client.clock()
@@ -37,6 +24,7 @@ async def show(client: AsyncClient, output: Output) -> None:
         raise CommandFailed
 
 
+@commands.add("confirm", again=True)
 async def confirm(
     client: AsyncClient,
     output: Output,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, Surroundings, command, local_command
+from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
 from mnemolog.cli.output import Output, harmless
 from mnemolog.client.client import AsyncClient
 
@@ -23,15 +23,10 @@ FORCE = Annotated[
     bool, typer.Option("--force", help="Also a user of whom nothing is known, whose events may be on their way.")
 ]
 YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also at a terminal.")]
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "erase", erase)
-    command(app, "erasures", erasures, only_reads=True)
-    local_command(app, "encrypt", encrypt)
-
-
+@commands.add("erase")
 async def erase(
     client: AsyncClient,
     output: Output,
@@ -75,16 +70,15 @@ async def erase(
     output.table(("what remains", "until", "why"), rows, "nothing remains readable")
 
 
+@commands.add("erasures", only_reads=True)
 async def erasures(client: AsyncClient, output: Output) -> None:
     """List the erasures, without names. Shows the public key that verifies their receipts, too."""
     found = await client.erasures()
-    if output.as_json:
-        output.json(found)
-        return
     rows = [(one["receipt_id"], one["erased_at"], one["memories"], one["subject"][:16]) for one in found["items"]]
-    output.table(("receipt", "erased at", "memories", "subject"), rows, "there were no erasures")
+    output.table(("receipt", "erased at", "memories", "subject"), rows, "there were no erasures", of=found)
 
 
+@commands.add_local("encrypt")
 async def encrypt(around: Surroundings) -> None:
     """Encrypt an existing embedded log in place. It can be interrupted and run again."""
     from mnemolog.operations.encryption import encrypt_log  # noqa: PLC0415 - --help needs none of the engines

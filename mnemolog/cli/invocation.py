@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 Run: TypeAlias = "Coroutine[Any, Any, None]"
+ToWorker: TypeAlias = "Callable[Concatenate[AsyncClient, Output, P], Run]"
+Local: TypeAlias = "Callable[Concatenate[Surroundings, P], Run]"
 
 FAILED: Final = 1
 WRONG_USAGE: Final = 2
@@ -153,64 +155,83 @@ def _check_url(source: str, url: str) -> None:
         raise SettingsError(f"{source} {masked(url)}: give the URL without a path")
 
 
-def command(
-    app: typer.Typer,
-    name: str,
-    run: Callable[Concatenate[AsyncClient, Output, P], Run],
-    *,
-    only_reads: bool = False,
-    again: bool = False,
-    instead: tuple[str, Callable[..., Run]] | None = None,
-) -> None:
-    """Add a command that talks to a worker: it is given a client and the output, and the arguments after them.
+class Commands:
+    """The commands of a module: each is a function below `@commands.add`, and its docstring is the help."""
 
-    One that `only_reads` does not begin a data directory. One that does the same when it is run `again`, and prints
-    nothing before its end, is run again when its engine found damaged shards, which are folded anew then. With the
-    option that `instead` names no worker is looked for and none is started: what it has beside it is run here.
-    """
+    def __init__(self) -> None:
+        self._rows: list[tuple[str, Callable[..., Run], Callable[..., Run], dict[str, Any], int]] = []
+        """Of each the name, the function, what starts it, the common options, and how many parameters are none."""
 
-    async def reach(around: Surroundings, *args: P.args, **kwargs: P.kwargs) -> None:
-        if instead is not None and kwargs.get(instead[0]):
-            await instead[1](around, *args, **kwargs)
-            return
-        url = await around.server()
-        settings = None if url else around.settings()
-        shards = 0 if settings is None else settings.partitions + 1
-        for found in range(shards + 1):  # what is damaged may be found one by one
-            try:
-                async with reached(
-                    url,
-                    settings,
-                    around.output,
-                    only_reads=only_reads,
-                    api_key=around.api_key,
-                    ca_file=around.ca_file,
-                ) as client:
-                    await run(client, around.output, *args, **kwargs)
-            except FoldedAnew as error:
-                if not again or found == shards:
-                    raise
-                around.output.say(f"{error}; doing so")
-            else:
-                return
+    def add(
+        self,
+        name: str,
+        *,
+        only_reads: bool = False,
+        again: bool = False,
+        instead: tuple[str, Callable[..., Run]] | None = None,
+    ) -> Callable[[ToWorker[P]], ToWorker[P]]:
+        """Add a command that talks to a worker: it is given a client and the output, and the arguments after them.
 
-    _add(app, name, run, reach, COMMON, skipped=2)
+        One that `only_reads` does not begin a data directory. One that does the same when it is run `again`, and
+        prints nothing before its end, is run again when its engine found damaged shards, which are folded anew then.
+        With the option that `instead` names no worker is looked for and none is started: what it has beside it is run
+        here.
+        """
+
+        def added(run: ToWorker[P]) -> ToWorker[P]:
+            async def reach(around: Surroundings, *args: P.args, **kwargs: P.kwargs) -> None:
+                if instead is not None and kwargs.get(instead[0]):
+                    await instead[1](around, *args, **kwargs)
+                    return
+                url = await around.server()
+                settings = None if url else around.settings()
+                shards = 0 if settings is None else settings.partitions + 1
+                for found in range(shards + 1):  # what is damaged may be found one by one
+                    try:
+                        async with reached(
+                            url,
+                            settings,
+                            around.output,
+                            only_reads=only_reads,
+                            api_key=around.api_key,
+                            ca_file=around.ca_file,
+                        ) as client:
+                            await run(client, around.output, *args, **kwargs)
+                    except FoldedAnew as error:
+                        if not again or found == shards:
+                            raise
+                        around.output.say(f"{error}; doing so")
+                    else:
+                        return
+
+            self._rows.append((name, run, reach, COMMON, 2))
+            return run
+
+        return added
+
+    def add_local(self, name: str, *, without: Collection[str] = ()) -> Callable[[Local[P]], Local[P]]:
+        """Add a command that does its work here, without a worker, and `without` some of the common options."""
+        options = {one: kind for one, kind in COMMON.items() if one not in without}
+
+        def added(run: Local[P]) -> Local[P]:
+            self._rows.append((name, run, run, options, 1))
+            return run
+
+        return added
+
+    def install(self, app: typer.Typer) -> None:
+        """Add the commands to a program, or to a group of it."""
+        for name, run, start, options, skipped in self._rows:
+            _install(app, name, run, start, options=options, skipped=skipped)
 
 
-def local_command(
-    app: typer.Typer, name: str, run: Callable[Concatenate[Surroundings, P], Run], *, without: Collection[str] = ()
-) -> None:
-    """Add a command that does its work here, without a worker, and `without` some of the common options."""
-    _add(app, name, run, run, {one: kind for one, kind in COMMON.items() if one not in without}, skipped=1)
-
-
-def _add(
+def _install(
     app: typer.Typer,
     name: str,
     run: Callable[..., Run],
     start: Callable[..., Run],
-    options: dict[str, Any],
     *,
+    options: dict[str, Any],
     skipped: int,
 ) -> None:
     own = list(inspect.signature(run, eval_str=True).parameters.values())[skipped:]

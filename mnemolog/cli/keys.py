@@ -13,7 +13,7 @@ from mnemolog.access.key import InvalidKey, Key, Limits, new_key, renewed
 from mnemolog.access.key_file import KeyFileError, edited_keys, read_keys
 from mnemolog.access.principal import Role
 from mnemolog.cli.connect import reached
-from mnemolog.cli.invocation import CommandFailed, Surroundings, local_command
+from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
 from schemas.instant import instant
 
 DEFAULT_ROLES = "read,write"
@@ -63,16 +63,10 @@ TOKENS = Annotated[
 STREAMS = Annotated[int | None, typer.Option("--streams", min=1, help="At most so many open streams.")]
 KEY_ID = Annotated[str, typer.Argument(metavar="KEY_ID", help="As `keys list` shows it.")]
 SOME_KEY_ID = Annotated[str | None, typer.Argument(metavar="[KEY_ID]", help="As `keys list` shows it.")]
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    local_command(app, "create", create)
-    local_command(app, "list", listed)
-    local_command(app, "revoke", revoke)
-    local_command(app, "rotate", rotate)
-
-
+@commands.add_local("create")
 async def create(
     around: Surroundings,
     *,
@@ -113,6 +107,7 @@ async def create(
         around.output.say(f"a server asks for keys with MNEMOLOG_API_KEYS_FILE={path}")
 
 
+@commands.add_local("list")
 async def listed(around: Surroundings) -> None:
     """List the keys: what each allows, never the key itself."""
     path = _path(around)
@@ -120,20 +115,20 @@ async def listed(around: Surroundings) -> None:
         keys = [key.public() for key in read_keys(path).values()] if path.exists() else []
     except KeyFileError as error:
         raise CommandFailed(str(error)) from None
-    if around.output.as_json:
-        around.output.json({"keys": keys})
-        return
     columns = ("id", "tenant", "roles", "users", "agents", "created", "expires", "limits")
     rows = [[_shown(key[column]) for column in columns] for key in keys]
-    around.output.table(columns, rows, f"{path} has no keys: make one by `mnemolog keys create --tenant NAME`")
+    nothing = f"{path} has no keys: make one by `mnemolog keys create --tenant NAME`"
+    around.output.table(columns, rows, nothing, of={"keys": keys})
 
 
+@commands.add_local("revoke")
 async def revoke(around: Surroundings, key_id: KEY_ID) -> None:
     """Remove a key: a server refuses it from a second later on."""
     _change(around, key_id, None)
     around.output.fields({"key_id": key_id, "state": "revoked"})
 
 
+@commands.add_local("rotate")
 async def rotate(around: Surroundings, key_id: SOME_KEY_ID = None, *, grace: GRACE = "1h") -> None:  # type: ignore[assignment] # typer parses it
     """Replace an API key, or the master key. The old API key is valid for a while yet.
 

@@ -18,6 +18,10 @@ OF_SESSION = Annotated[str | None, typer.Option("--session", "-s", help="Only wh
 
 ABOUT = Annotated[str | None, typer.Option("--about", help="Whom or what it is about; `user` is the user.")]
 SPEAKER = Annotated[str | None, typer.Option("--speaker", help="Who said it of themselves; `user` is the user.")]
+MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
+PAGE = Annotated[int, typer.Option("--page", min=1)]
+PAGE_SIZE = Annotated[int, typer.Option("--page-size", min=1, max=200)]
+TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.001, max=3600.0, help="Seconds to wait.")]
 ONE_ATTRIBUTE = Annotated[str | None, typer.Option("--attribute", help="Only what has a value for this.")]
 
 

@@ -39,8 +39,11 @@ class Output:
         sys.stdout.write(orjson.dumps(answer).decode() + "\n")
         sys.stdout.flush()
 
-    def text(self, text: str) -> None:
-        """Write text of the answer as it is."""
+    def text(self, text: str, *, of: dict[str, Any] | None = None) -> None:
+        """Write text of the answer as it is; where JSON is wanted, the answer itself that the text is `of`."""
+        if of is not None and self.as_json:
+            self.json(of)
+            return
         sys.stdout.write(harmless(text) + "\n")
         sys.stdout.flush()
 
@@ -53,8 +56,18 @@ class Output:
         for name, value in answer.items():
             self.text(f"{name.ljust(width)}  {shown(value)}")
 
-    def table(self, headings: Sequence[str], rows: Iterable[Sequence[object]], nothing: str) -> None:
-        """Write rows as a table; without any, say so on stderr."""
+    def table(
+        self,
+        headings: Sequence[str],
+        rows: Iterable[Sequence[object]],
+        nothing: str,
+        *,
+        of: dict[str, Any] | None = None,
+    ) -> None:
+        """Write rows as a table, and without any say so on stderr; where JSON is wanted, write the answer as `text`."""
+        if of is not None and self.as_json:
+            self.json(of)
+            return
         from rich.console import Console  # noqa: PLC0415 - most of what a command would import, and few write a table
         from rich.table import Table  # noqa: PLC0415 - as above
         from rich.text import Text  # noqa: PLC0415 - as above
@@ -71,6 +84,11 @@ class Output:
     def say(self, message: str) -> None:
         """Write a message for a person to stderr."""
         print(harmless(message), file=sys.stderr, flush=True)  # noqa: T201 - the command line talks to a person
+
+    def say_page(self, found: dict[str, Any]) -> None:
+        """Say which page of a list was shown, where there are others."""
+        if found["total"] > len(found["items"]):
+            self.say(f"page {found['page']}: {len(found['items'])} of {found['total']}; --page shows others")
 
     def progress(self, unit: str = "") -> Progress:
         """Return a progress bar on stderr, silent where no terminal is."""

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.invocation import CommandFailed, Commands
 from mnemolog.cli.options import AGENT, filters
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
@@ -15,19 +15,16 @@ FILE = Annotated[
 
 SHOWN_ONLY = ("policy_id", "version", "agent_id", "set_at", "by")
 """What `policy show` says of a policy besides its fields: what it prints can be set again."""
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "show", show, only_reads=True, again=True)
-    command(app, "set", set_)
-
-
+@commands.add("show", only_reads=True, again=True)
 async def show(client: AsyncClient, output: Output, *, agent: AGENT = None) -> None:
     """Show the policy in force."""
     output.fields(await client.policy(agent_id=agent))
 
 
+@commands.add("set")
 async def set_(client: AsyncClient, output: Output, file: FILE, *, agent: AGENT = None) -> None:
     """Set the policy as a whole. It is for windows that are extracted from now on."""
     try:

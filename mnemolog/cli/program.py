@@ -38,8 +38,8 @@ program = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+program.command("up")(up.up)
 for noun in (
-    up,
     publish,
     drain,
     search,
@@ -57,7 +57,7 @@ for noun in (
     verification,
     usage,
 ):
-    noun.install(program)
+    noun.commands.install(program)
 for noun, explanation in (
     (topics, "The topics of the log."),
     (tick, "Say what time it is."),
@@ -68,7 +68,7 @@ for noun, explanation in (
     (keys, "API keys: who may use a server, and what for."),
 ):
     group = typer.Typer(help=explanation, no_args_is_help=True, rich_markup_mode=None)
-    noun.install(group)
+    noun.commands.install(group)
     program.add_typer(group, name=noun.__name__.rpartition(".")[2].replace("_", "-"))
 
 

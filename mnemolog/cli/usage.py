@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.invocation import command
+from mnemolog.cli.invocation import Commands
 from mnemolog.cli.options import instant
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
@@ -16,23 +16,17 @@ SINCE = Annotated[datetime | None, typer.Option("--since", parser=instant, metav
 UNTIL = Annotated[datetime | None, typer.Option("--until", parser=instant, metavar="TIME", help="Before this time.")]
 OF_GROUP = {"user": "user_id", "agent": "agent_id", "day": "day", "model": "model"}
 """The field of a row that says whose it is."""
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, "usage", usage, only_reads=True, again=True)
-
-
+@commands.add("usage", only_reads=True, again=True)
 async def usage(
     client: AsyncClient, output: Output, *, by: BY = "user", since: SINCE = None, until: UNTIL = None
 ) -> None:
     """Show the calls of the model and their tokens. They are those of all tenants."""
     found = await client.model_usage(by, since=since, until=until)
-    if output.as_json:
-        output.json(found)
-        return
     field = OF_GROUP[by]
     rows = [(row["tenant"], row[field], row["calls"], row["tokens_in"], row["tokens_out"]) for row in found["items"]]
     if rows:
         rows.append(("all", "", found["calls"], found["tokens_in"], found["tokens_out"]))
-    output.table(("tenant", by, "calls", "tokens in", "tokens out"), rows, "no model was asked")
+    output.table(("tenant", by, "calls", "tokens in", "tokens out"), rows, "no model was asked", of=found)

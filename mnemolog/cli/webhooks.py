@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.invocation import command
+from mnemolog.cli.invocation import Commands
 from mnemolog.cli.options import AGENT, SOME_USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
@@ -18,17 +18,10 @@ BOTH_FOR = Annotated[
 ]
 START = "start"
 HOUR_SECONDS = 3_600
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "add", add)
-    command(app, "list", listed, only_reads=True, again=True)
-    command(app, "secret", secret)
-    command(app, "remove", remove)
-    command(app, "replay", replay)
-
-
+@commands.add("add")
 async def add(
     client: AsyncClient,
     output: Output,
@@ -43,18 +36,13 @@ async def add(
     made = await client.add_webhook(
         address, types=type_ or (), user_id=user, agent_id=agent, after=None if after == START else after
     )
-    if output.as_json:
-        output.json(made)
-    else:
-        output.text(f"webhook: {made['webhook_id']}\nsecret: {made['secret']}")
+    output.text(f"webhook: {made['webhook_id']}\nsecret: {made['secret']}", of=made)
 
 
+@commands.add("list", only_reads=True, again=True)
 async def listed(client: AsyncClient, output: Output) -> None:
     """List the webhooks with their progress."""
     found = await client.webhooks()
-    if output.as_json:
-        output.json(found)
-        return
     output.table(
         ("webhook", "url", "deliveries", "given up", "failing since", "failure"),
         [
@@ -62,31 +50,26 @@ async def listed(client: AsyncClient, output: Output) -> None:
             for i in found["items"]
         ],
         "there are no webhooks",
+        of=found,
     )
 
 
+@commands.add("secret")
 async def secret(client: AsyncClient, output: Output, webhook_id: WEBHOOK, *, both_for: BOTH_FOR = 24.0) -> None:
     """Rotate the secret. Prints the new one, which is shown only once."""
     found = await client.set_webhook_secret(webhook_id, both_for=round(both_for * HOUR_SECONDS))
-    if output.as_json:
-        output.json(found)
-    else:
-        output.text(f"secret: {found['secret']}")
+    output.text(f"secret: {found['secret']}", of=found)
 
 
+@commands.add("remove")
 async def remove(client: AsyncClient, output: Output, webhook_id: WEBHOOK) -> None:
     """Remove a webhook."""
     found = await client.remove_webhook(webhook_id)
-    if output.as_json:
-        output.json(found)
-    else:
-        output.text(f"removed: {webhook_id}")
+    output.text(f"removed: {webhook_id}", of=found)
 
 
+@commands.add("replay")
 async def replay(client: AsyncClient, output: Output, webhook_id: WEBHOOK, after: AFTER) -> None:
     """Post again what happened after a cursor, and continue from there."""
     found = await client.replay_webhook(webhook_id, None if after == START else after)
-    if output.as_json:
-        output.json(found)
-    else:
-        output.text(f"goes on behind: {found['reached']}")
+    output.text(f"goes on behind: {found['reached']}", of=found)

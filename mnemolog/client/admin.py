@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from mnemolog.client.call import Call, Instant, Json, get, given, whole
-from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
+from mnemolog.client.carrier import method
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,45 +132,23 @@ def _post(name: str, body: Json, wait_seconds: float = 0.0) -> Call[Json]:
     return Call(method="POST", path=f"/v1/admin/{name}", body=body, wait_seconds=wait_seconds, read=whole)
 
 
-class AsyncAdminMethods(AsyncCarrier):
-    """The methods of these calls, with await."""
+class AdminMethods:
+    """The methods of these calls, of both clients."""
 
-    checks = awaited(checks)
-    digest = awaited(digest)
-    drain = awaited(drain)
-    reextract = awaited(reextract)
-    tick = awaited(tick)
-    rebuild = awaited(rebuild)
-    generations = awaited(generations)
-    reembed = awaited(reembed)
-    reembedding = awaited(reembedding)
-    compare_encoders = awaited(compare_encoders)
-    model_usage = awaited(model_usage)
-    clock = awaited(clock)
-    confirm_clock = awaited(confirm_clock)
-    rotate_master_key = awaited(rotate_master_key)
-    metrics = awaited(metrics)
-    dead_letters = awaited(dead_letters)
-    retry_dead_letters = awaited(retry_dead_letters)
-
-
-class AdminMethods(Carrier):
-    """The same methods, without await."""
-
-    checks = direct(checks)
-    digest = direct(digest)
-    drain = direct(drain)
-    reextract = direct(reextract)
-    tick = direct(tick)
-    rebuild = direct(rebuild)
-    generations = direct(generations)
-    reembed = direct(reembed)
-    reembedding = direct(reembedding)
-    compare_encoders = direct(compare_encoders)
-    model_usage = direct(model_usage)
-    clock = direct(clock)
-    confirm_clock = direct(confirm_clock)
-    rotate_master_key = direct(rotate_master_key)
-    metrics = direct(metrics)
-    dead_letters = direct(dead_letters)
-    retry_dead_letters = direct(retry_dead_letters)
+    checks = method(checks)
+    digest = method(digest)
+    drain = method(drain)
+    reextract = method(reextract)
+    tick = method(tick)
+    rebuild = method(rebuild)
+    generations = method(generations)
+    reembed = method(reembed)
+    reembedding = method(reembedding)
+    compare_encoders = method(compare_encoders)
+    model_usage = method(model_usage)
+    clock = method(clock)
+    confirm_clock = method(confirm_clock)
+    rotate_master_key = method(rotate_master_key)
+    metrics = method(metrics)
+    dead_letters = method(dead_letters)
+    retry_dead_letters = method(retry_dead_letters)

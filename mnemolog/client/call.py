@@ -97,7 +97,28 @@ def get(path: str, **query: Any) -> Call[Json]:  # noqa: ANN401 - any scalar
     return Call(method="GET", path=path, query=query_of(**query), is_repeatable=True, read=whole)
 
 
-def command(method: str, path: str, body: object = None, key: str | None = None, **query: Any) -> Call[Json]:  # noqa: ANN401
+def question(path: str, body: object, **query: Any) -> Call[Json]:  # noqa: ANN401 - any scalar
+    """Return a question that has a body; it may be asked again."""
+    return Call(method="POST", path=path, query=query_of(**query), body=body, is_repeatable=True, read=whole)
+
+
+def command(
+    method: str,
+    path: str,
+    body: object = None,
+    key: str | None = None,
+    *,
+    wait_seconds: float = 0.0,
+    **query: Any,  # noqa: ANN401 - any scalar
+) -> Call[Json]:
     """Return a command. Its key makes it one command however often it is sent."""
-    key = key or str(uuid4())
-    return Call(method=method, path=path, query=query_of(**query), body=body, key=key, is_repeatable=True, read=whole)
+    return Call(
+        method=method,
+        path=path,
+        query=query_of(**query),
+        body=body,
+        key=key or str(uuid4()),
+        wait_seconds=wait_seconds,
+        is_repeatable=True,
+        read=whole,
+    )

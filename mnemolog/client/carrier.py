@@ -1,10 +1,11 @@
-"""Methods of both clients, made of the functions that build calls; each module of calls ends with its two classes."""
+"""Methods of both clients, made of the functions that build calls; each module of calls ends with the list of them."""
 
 from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -31,21 +32,41 @@ class Carrier(ABC):
         """Send a call and return its answer. Raises MnemologError."""
 
 
-def awaited(build: Callable[P, Call[T]]) -> Callable[Concatenate[AsyncCarrier, P], Coroutine[Any, Any, T]]:
-    """Return the method of the asynchronous client that carries what a function builds."""
+class method(Generic[P, T]):  # noqa: N801 - it is used as `property` is
+    """A function that builds a call, as a method of both clients: AsyncClient's is awaited, Client's is not.
 
-    @functools.wraps(build)
-    async def method(self: AsyncCarrier, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.carry(build(*args, **kwargs))
+    It has the parameters and the docstring of the function, and returns what the call reads from its answer.
+    """
 
-    return method
+    def __init__(self, build: Callable[P, Call[T]]) -> None:
+        """Take the function."""
 
+        @functools.wraps(build)
+        async def awaited(self: AsyncCarrier, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            return await self.carry(build(*args, **kwargs))
 
-def direct(build: Callable[P, Call[T]]) -> Callable[Concatenate[Carrier, P], T]:
-    """Return the method of the other client that carries what a function builds."""
+        @functools.wraps(build)
+        def direct(self: Carrier, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            return self.carry(build(*args, **kwargs))
 
-    @functools.wraps(build)
-    def method(self: Carrier, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self.carry(build(*args, **kwargs))
+        self._awaited = awaited
+        self._direct = direct
 
-    return method
+    @overload
+    def __get__(self, client: AsyncCarrier, kind: type[AsyncCarrier]) -> Callable[P, Coroutine[Any, Any, T]]: ...
+
+    @overload
+    def __get__(self, client: Carrier, kind: type[Carrier]) -> Callable[P, T]: ...
+
+    @overload
+    def __get__(
+        self, client: None, kind: type[AsyncCarrier]
+    ) -> Callable[Concatenate[AsyncCarrier, P], Coroutine[Any, Any, T]]: ...
+
+    @overload
+    def __get__(self, client: None, kind: type[Carrier]) -> Callable[Concatenate[Carrier, P], T]: ...
+
+    def __get__(self, client: AsyncCarrier | Carrier | None, kind: type[AsyncCarrier | Carrier]) -> Any:
+        """Return the bound method of a client, or the function of a class of clients."""
+        function = self._awaited if issubclass(kind, AsyncCarrier) else self._direct
+        return function if client is None else MethodType(function, client)

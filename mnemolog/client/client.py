@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 import httpx
 
 from mnemolog.client import exchange as exchange_calls
-from mnemolog.client.admin import AdminMethods, AsyncAdminMethods
-from mnemolog.client.context import AsyncContextMethods, ContextMethods
+from mnemolog.client.admin import AdminMethods
+from mnemolog.client.carrier import AsyncCarrier, Carrier
+from mnemolog.client.context import ContextMethods
 from mnemolog.client.errors import Refused, Unavailable
-from mnemolog.client.exchange import AsyncExchangeMethods, ExchangeMethods
-from mnemolog.client.memories import AsyncMemoryMethods, MemoryMethods
-from mnemolog.client.policies import AsyncPolicyMethods, PolicyMethods
+from mnemolog.client.exchange import ExchangeMethods
+from mnemolog.client.memories import MemoryMethods
+from mnemolog.client.policies import PolicyMethods
 from mnemolog.client.transport import (
     RETRIES,
     TIMEOUT_SECONDS,
@@ -27,8 +28,8 @@ from mnemolog.client.transport import (
     request_of,
     unreachable,
 )
-from mnemolog.client.wakes import AsyncWakeMethods, WakeMethods
-from mnemolog.client.webhooks import AsyncWebhookMethods, WebhookMethods
+from mnemolog.client.wakes import WakeMethods
+from mnemolog.client.webhooks import WebhookMethods
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
@@ -45,15 +46,13 @@ As many as httpx has connections. Those that wait in its pool time out there, an
 """
 
 
-class AsyncClient(
-    AsyncMemoryMethods,
-    AsyncContextMethods,
-    AsyncWakeMethods,
-    AsyncExchangeMethods,
-    AsyncPolicyMethods,
-    AsyncWebhookMethods,
-    AsyncAdminMethods,
+class _Methods(
+    MemoryMethods, ContextMethods, WakeMethods, ExchangeMethods, PolicyMethods, WebhookMethods, AdminMethods
 ):
+    """The methods of both clients; `export`, whose answer is read as it comes, each client has itself."""
+
+
+class AsyncClient(_Methods, AsyncCarrier):
     """Speaks to a mnemolog server. Every failure raises a MnemologError; what is safe to repeat is, a few times.
 
     The first three methods are PowerMem's MemoryStore.
@@ -146,7 +145,7 @@ class AsyncClient(
         lines.end()
 
 
-class Client(MemoryMethods, ContextMethods, WakeMethods, ExchangeMethods, PolicyMethods, WebhookMethods, AdminMethods):
+class Client(_Methods, Carrier):
     """The same as AsyncClient, without await."""
 
     def __init__(

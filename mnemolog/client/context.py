@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from mnemolog.client.call import Call, Instant, Json, get, given, path_of, spelt, whole
-from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
+from mnemolog.client.call import Call, Instant, Json, get, given, path_of, question, spelt
+from mnemolog.client.carrier import method
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ def context(
         **limits,
     )
     # Recalls are counted once for each user and minute, however often they are reported.
-    return Call(method="POST", path="/v1/context", body=body, is_repeatable=True, read=whole)
+    return question("/v1/context", body)
 
 
 def greeting(user_id: str, agent_id: str | None = None) -> Call[str]:
@@ -65,8 +65,8 @@ def emotions(
     as_of: Instant | None = None,
 ) -> Call[Json]:
     """Return feelings over time, oldest first: `{items, total, page, page_size, by_emotion, by_month}`."""
-    asked: dict[str, Any] = {"page": page, "page_size": page_size, "since": since, "until": until, "as_of": as_of}
-    return get(path_of("v1", "users", user_id, "emotions"), agent_id=agent_id, **asked)
+    path, query = path_of("v1", "users", user_id, "emotions"), {"since": since, "until": until, "as_of": as_of}
+    return get(path, agent_id=agent_id, page=page, page_size=page_size, **query)
 
 
 def upcoming(
@@ -83,21 +83,11 @@ def report(
     return get(path_of("v1", "users", user_id, "report"), agent_id=agent_id, lang=lang, as_of=as_of)
 
 
-class AsyncContextMethods(AsyncCarrier):
-    """The methods of these calls, with await."""
+class ContextMethods:
+    """The methods of these calls, of both clients."""
 
-    context = awaited(context)
-    greeting = awaited(greeting)
-    emotions = awaited(emotions)
-    upcoming = awaited(upcoming)
-    report = awaited(report)
-
-
-class ContextMethods(Carrier):
-    """The same methods, without await."""
-
-    context = direct(context)
-    greeting = direct(greeting)
-    emotions = direct(emotions)
-    upcoming = direct(upcoming)
-    report = direct(report)
+    context = method(context)
+    greeting = method(greeting)
+    emotions = method(emotions)
+    upcoming = method(upcoming)
+    report = method(report)

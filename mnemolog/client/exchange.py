@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
 
 import orjson
 
-from mnemolog.client.call import Call, Json, filter_of, get, path_of, query_of, whole
-from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
+from mnemolog.client.call import Call, Json, command, filter_of, get, path_of, query_of, whole
+from mnemolog.client.carrier import method
 from mnemolog.client.errors import ServerFailed
 from mnemolog.client.transport import read_answer
 
@@ -68,14 +67,8 @@ def erase(user_id: str, *, key: str | None = None, force: bool = False) -> Call[
 
     Raises NotFound for a user of whom nothing is known, unless `force` is given.
     """
-    return Call(
-        method="DELETE",
-        path=path_of("v1", "users", user_id),
-        query=query_of(force=force or None),
-        key=key or str(uuid4()),
-        wait_seconds=ERASING_SECONDS,
-        is_repeatable=True,
-        read=whole,
+    return command(
+        "DELETE", path_of("v1", "users", user_id), key=key, wait_seconds=ERASING_SECONDS, force=force or None
     )
 
 
@@ -90,15 +83,8 @@ def erase_memory(memory_id: str, *, user_id: str | None = None, key: str | None 
 
     Raises Conflict on Kafka without encryption, where no record can be changed and no key destroyed.
     """
-    return Call(
-        method="DELETE",
-        path=path_of("v1", "memories", memory_id),
-        query=query_of(forever=True, user_id=user_id),
-        key=key or str(uuid4()),
-        wait_seconds=ERASING_SECONDS,
-        is_repeatable=True,
-        read=whole,
-    )
+    path = path_of("v1", "memories", memory_id)
+    return command("DELETE", path, key=key, wait_seconds=ERASING_SECONDS, forever=True, user_id=user_id)
 
 
 def erasures() -> Call[Json]:
@@ -138,23 +124,12 @@ class Lines:
             raise ServerFailed("the export ended before its last line: export again", self._response.status_code)
 
 
-class AsyncExchangeMethods(AsyncCarrier):
-    """The methods of these calls, with await."""
+class ExchangeMethods:
+    """The methods of these calls, of both clients."""
 
-    import_memories = awaited(import_memories)
-    preview_erasure = awaited(preview_erasure)
-    erase = awaited(erase)
-    preview_memory_erasure = awaited(preview_memory_erasure)
-    erase_memory = awaited(erase_memory)
-    erasures = awaited(erasures)
-
-
-class ExchangeMethods(Carrier):
-    """The same methods, without await."""
-
-    import_memories = direct(import_memories)
-    preview_erasure = direct(preview_erasure)
-    erase = direct(erase)
-    preview_memory_erasure = direct(preview_memory_erasure)
-    erase_memory = direct(erase_memory)
-    erasures = direct(erasures)
+    import_memories = method(import_memories)
+    preview_erasure = method(preview_erasure)
+    erase = method(erase)
+    preview_memory_erasure = method(preview_memory_erasure)
+    erase_memory = method(erase_memory)
+    erasures = method(erasures)

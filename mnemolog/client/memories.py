@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
 
-from mnemolog.client.call import Call, Instant, Json, command, filter_of, get, given, path_of, query_of, spelt, whole
-from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
+from mnemolog.client.call import Call, Instant, Json, command, filter_of, get, given, path_of, question, spelt
+from mnemolog.client.carrier import method
 from mnemolog.client.errors import Refused
 from schemas.inputs.foreign_messages import message_of
 
@@ -56,16 +55,8 @@ def add(  # noqa: PLR0913 - one for each field of the request
         return Call(method="", read=lambda _: {"accepted": [], "session_id": session_id})
     body = given(user_id=user_id, agent_id=agent_id, session_id=session_id, app_id=app_id)
     body |= given(instructions=instructions or None)
-    return Call(
-        method="POST",
-        path="/v1/conversations",
-        query=query_of(wait=wait_seconds or None),
-        body=body | {"messages": messages, "end_session": end_session, "infer": infer},
-        key=key or str(uuid4()),
-        wait_seconds=wait_seconds,
-        is_repeatable=True,
-        read=whole,
-    )
+    body |= {"messages": messages, "end_session": end_session, "infer": infer}
+    return command("POST", "/v1/conversations", body, key, wait_seconds=wait_seconds, wait=wait_seconds or None)
 
 
 def _speaker(message: Mapping[str, Any]) -> str | None:
@@ -137,7 +128,7 @@ def search(  # noqa: PLR0913 - one for each field of the request
         min_relevance=min_relevance,
     )
     # Recalls are counted once for each user and minute, however often they are reported.
-    return Call(method="POST", path="/v1/search", body=body, is_repeatable=True, read=whole)
+    return question("/v1/search", body)
 
 
 def get_user_profile(user_id: str, agent_id: str | None = None) -> Call[str]:
@@ -163,16 +154,8 @@ def publish(
     All or none: one bad event refuses the request. Events without an `event_id` get one from the key.
     `derived_ids`: each has one that was derived from its words; where encryption is strict, it gets a keyed one for it.
     """
-    return Call(
-        method="POST",
-        path="/v1/events",
-        query=query_of(derived_ids=derived_ids or None, wait=wait_seconds or None),
-        body=list(events),
-        key=idempotency_key or str(uuid4()),
-        wait_seconds=wait_seconds,
-        is_repeatable=True,
-        read=whole,
-    )
+    query = {"derived_ids": derived_ids or None, "wait": wait_seconds or None}
+    return command("POST", "/v1/events", list(events), idempotency_key, wait_seconds=wait_seconds, **query)
 
 
 def event(event_id: str, user_id: str = "owner") -> Call[Json]:
@@ -182,8 +165,7 @@ def event(event_id: str, user_id: str = "owner") -> Call[Json]:
 
 def events_status(event_ids: Sequence[str], user_id: str = "owner") -> Call[Json]:
     """Return the same for at most 1,000 events: `{items, unknown}`."""
-    body = {"user_id": user_id, "event_ids": list(event_ids)}
-    return Call(method="POST", path="/v1/events/status", body=body, is_repeatable=True, read=whole)
+    return question("/v1/events/status", {"user_id": user_id, "event_ids": list(event_ids)})
 
 
 def remember(
@@ -271,7 +253,7 @@ def query_memories(
 ) -> Call[Json]:
     """List the memories that meet a filter: as `memories`; `fields` are those of `POST /v1/memories/query`."""
     body = given(user_id=user_id, filters=None if filters is None else spelt(filters), **fields)
-    return Call(method="POST", path="/v1/memories/query", body=body, is_repeatable=True, read=whole)
+    return question("/v1/memories/query", body)
 
 
 def forget_memories(
@@ -288,23 +270,9 @@ def forget_memories(
 
     Returns `{items, waiting, left, receipts}`; `preview` says which would go.
     """
-    query = query_of(
-        user_id=user_id,
-        filters=filter_of(filters),
-        preview=preview or None,
-        forever=forever or None,
-        limit=limit,
-        **fields,
-    )
-    return Call(
-        method="DELETE",
-        path="/v1/memories",
-        query=query,
-        key=key or str(uuid4()),
-        wait_seconds=FORGETTING_SECONDS,
-        is_repeatable=True,
-        read=whole,
-    )
+    fields |= {"user_id": user_id, "filters": filter_of(filters), "limit": limit}
+    fields |= {"preview": preview or None, "forever": forever or None}
+    return command("DELETE", "/v1/memories", key=key, wait_seconds=FORGETTING_SECONDS, **fields)
 
 
 def restore(memory_id: str, *, user_id: str | None = None, key: str | None = None) -> Call[Json]:
@@ -364,8 +332,8 @@ def episodes(
     user_id: str, agent_id: str | None = None, *, page: int = 1, page_size: int = 50, as_of: Instant | None = None
 ) -> Call[Json]:
     """List what happened, the newest first: `{items, total, page, page_size}`."""
-    query = query_of(agent_id=agent_id, page=page, page_size=page_size, as_of=as_of)
-    return get(path_of("v1", "users", user_id, "episodes"), **query)
+    path = path_of("v1", "users", user_id, "episodes")
+    return get(path, agent_id=agent_id, page=page, page_size=page_size, as_of=as_of)
 
 
 def entities(
@@ -378,13 +346,13 @@ def entities(
     as_of: Instant | None = None,
 ) -> Call[Json]:
     """List the people, places, organisations and things that memories name: `{items, total, page, page_size}`."""
-    query = query_of(agent_id=agent_id, kind=kind, page=page, page_size=page_size, as_of=as_of)
-    return get(path_of("v1", "users", user_id, "entities"), **query)
+    path = path_of("v1", "users", user_id, "entities")
+    return get(path, agent_id=agent_id, kind=kind, page=page, page_size=page_size, as_of=as_of)
 
 
 def entity(user_id: str, entity_id: str, agent_id: str | None = None, *, as_of: Instant | None = None) -> Call[Json]:
     """Return an entity with its `facts`, oldest first, and what is `related`. Raises NotFound."""
-    return get(path_of("v1", "users", user_id, "entities", entity_id), **query_of(agent_id=agent_id, as_of=as_of))
+    return get(path_of("v1", "users", user_id, "entities", entity_id), agent_id=agent_id, as_of=as_of)
 
 
 def stats(user_id: str, agent_id: str | None = None) -> Call[Json]:
@@ -392,63 +360,32 @@ def stats(user_id: str, agent_id: str | None = None) -> Call[Json]:
     return get(path_of("v1", "users", user_id, "stats"), agent_id=agent_id)
 
 
-class AsyncMemoryMethods(AsyncCarrier):
-    """The methods of these calls, with await."""
+class MemoryMethods:
+    """The methods of these calls, of both clients."""
 
-    add = awaited(add)
-    search = awaited(search)
-    get_user_profile = awaited(get_user_profile)
-    publish = awaited(publish)
-    event = awaited(event)
-    events_status = awaited(events_status)
-    remember = awaited(remember)
-    memories = awaited(memories)
-    memory = awaited(memory)
-    revise = awaited(revise)
-    forget = awaited(forget)
-    forget_memories = awaited(forget_memories)
-    query_memories = awaited(query_memories)
-    restore = awaited(restore)
-    share = awaited(share)
-    history = awaited(history)
-    changes = awaited(changes)
-    importance = awaited(importance)
-    profile = awaited(profile)
-    episodes = awaited(episodes)
-    entities = awaited(entities)
-    entity = awaited(entity)
-    stats = awaited(stats)
-    turns = awaited(turns)
-    tools = awaited(tools)
-    call_tool = awaited(call_tool)
-
-
-class MemoryMethods(Carrier):
-    """The same methods, without await."""
-
-    add = direct(add)
-    search = direct(search)
-    get_user_profile = direct(get_user_profile)
-    publish = direct(publish)
-    event = direct(event)
-    events_status = direct(events_status)
-    remember = direct(remember)
-    memories = direct(memories)
-    memory = direct(memory)
-    revise = direct(revise)
-    forget = direct(forget)
-    forget_memories = direct(forget_memories)
-    query_memories = direct(query_memories)
-    restore = direct(restore)
-    share = direct(share)
-    history = direct(history)
-    changes = direct(changes)
-    importance = direct(importance)
-    profile = direct(profile)
-    episodes = direct(episodes)
-    entities = direct(entities)
-    entity = direct(entity)
-    stats = direct(stats)
-    turns = direct(turns)
-    tools = direct(tools)
-    call_tool = direct(call_tool)
+    add = method(add)
+    search = method(search)
+    get_user_profile = method(get_user_profile)
+    publish = method(publish)
+    event = method(event)
+    events_status = method(events_status)
+    remember = method(remember)
+    memories = method(memories)
+    memory = method(memory)
+    revise = method(revise)
+    forget = method(forget)
+    forget_memories = method(forget_memories)
+    query_memories = method(query_memories)
+    restore = method(restore)
+    share = method(share)
+    history = method(history)
+    changes = method(changes)
+    importance = method(importance)
+    profile = method(profile)
+    episodes = method(episodes)
+    entities = method(entities)
+    entity = method(entity)
+    stats = method(stats)
+    turns = method(turns)
+    tools = method(tools)
+    call_tool = method(call_tool)

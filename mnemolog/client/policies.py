@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mnemolog.client.call import Call, Json, command, get
-from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
+from mnemolog.client.carrier import method
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,15 +22,8 @@ def set_policy(policy: Mapping[str, Any], *, agent_id: str | None = None, key: s
     return command("PUT", "/v1/policy", dict(policy), key, agent_id=agent_id)
 
 
-class AsyncPolicyMethods(AsyncCarrier):
-    """The methods of these calls, with await."""
+class PolicyMethods:
+    """The methods of these calls, of both clients."""
 
-    policy = awaited(policy)
-    set_policy = awaited(set_policy)
-
-
-class PolicyMethods(Carrier):
-    """The same methods, without await."""
-
-    policy = direct(policy)
-    set_policy = direct(set_policy)
+    policy = method(policy)
+    set_policy = method(set_policy)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mnemolog.client.call import Call, Instant, Json, command, get, given, path_of, query_of
-from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
+from mnemolog.client.call import Call, Instant, Json, command, get, given, path_of
+from mnemolog.client.carrier import method
 
 
 def wake(user_id: str = "owner", agent_id: str | None = None) -> Call[Json]:
@@ -49,8 +49,7 @@ def reminders(
     user_id: str = "owner", agent_id: str | None = None, *, page: int = 1, page_size: int = 200
 ) -> Call[Json]:
     """List the reminders that wait, of all agents or of one, the next first: `{items, total, page, page_size}`."""
-    query = query_of(agent_id=agent_id, page=page, page_size=page_size)
-    return get(path_of("v1", "users", user_id, "reminders"), **query)
+    return get(path_of("v1", "users", user_id, "reminders"), agent_id=agent_id, page=page, page_size=page_size)
 
 
 def cancel_reminder(
@@ -68,25 +67,13 @@ def wakes(
     return get(path_of("v1", "users", user_id, "wakes"), after=after, agent_id=agent_id, limit=limit)
 
 
-class AsyncWakeMethods(AsyncCarrier):
-    """The methods of these calls, with await."""
+class WakeMethods:
+    """The methods of these calls, of both clients."""
 
-    wake = awaited(wake)
-    configure_wake = awaited(configure_wake)
-    remove_wake = awaited(remove_wake)
-    remind = awaited(remind)
-    reminders = awaited(reminders)
-    cancel_reminder = awaited(cancel_reminder)
-    wakes = awaited(wakes)
-
-
-class WakeMethods(Carrier):
-    """The same methods, without await."""
-
-    wake = direct(wake)
-    configure_wake = direct(configure_wake)
-    remove_wake = direct(remove_wake)
-    remind = direct(remind)
-    reminders = direct(reminders)
-    cancel_reminder = direct(cancel_reminder)
-    wakes = direct(wakes)
+    wake = method(wake)
+    configure_wake = method(configure_wake)
+    remove_wake = method(remove_wake)
+    remind = method(remind)
+    reminders = method(reminders)
+    cancel_reminder = method(cancel_reminder)
+    wakes = method(wakes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mnemolog.client.call import Call, Json, command, get, given, path_of
-from mnemolog.client.carrier import AsyncCarrier, Carrier, awaited, direct
+from mnemolog.client.carrier import method
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,23 +61,12 @@ def replay_webhook(webhook_id: str, after: str | None, *, key: str | None = None
     return command("POST", path_of("v1", "webhooks", webhook_id, "replay"), {"after": after}, key)
 
 
-class AsyncWebhookMethods(AsyncCarrier):
-    """The methods of these calls, with await."""
+class WebhookMethods:
+    """The methods of these calls, of both clients."""
 
-    add_webhook = awaited(add_webhook)
-    webhooks = awaited(webhooks)
-    webhook = awaited(webhook)
-    remove_webhook = awaited(remove_webhook)
-    set_webhook_secret = awaited(set_webhook_secret)
-    replay_webhook = awaited(replay_webhook)
-
-
-class WebhookMethods(Carrier):
-    """The same methods, without await."""
-
-    add_webhook = direct(add_webhook)
-    webhooks = direct(webhooks)
-    webhook = direct(webhook)
-    remove_webhook = direct(remove_webhook)
-    set_webhook_secret = direct(set_webhook_secret)
-    replay_webhook = direct(replay_webhook)
+    add_webhook = method(add_webhook)
+    webhooks = method(webhooks)
+    webhook = method(webhook)
+    remove_webhook = method(remove_webhook)
+    set_webhook_secret = method(set_webhook_secret)
+    replay_webhook = method(replay_webhook)

@@ -14,7 +14,8 @@ from mnemolog.access.usage import Usage
 from mnemolog.http.authentication import key_of
 from mnemolog.http.problems import OUT_OF_SESSION, Problem
 from mnemolog.worker.worker import Worker
-from schemas.identity import derived_id, no_controls
+from schemas.identity import GLOBAL_USER, Owner, check_user_id, derived_id, no_controls
+from schemas.messages.envelope import Envelope
 
 MAX_KEY_CHARACTERS = 256
 AS_IN_URL = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
@@ -83,6 +84,17 @@ async def _quota(request: Request, worker: CurrentWorker) -> Quota:
 CurrentQuota = Annotated[Quota, Depends(_quota)]
 """How many events the caller may still publish, command or import today."""
 Tenant = Annotated[str, Depends(_tenant)]
+
+
+async def _owner(user_id: str, tenant: Tenant) -> Owner:
+    return Owner(tenant, check_user_id(user_id))
+
+
+OwnerInPath = Annotated[Owner, Depends(_owner)]
+"""The user that the path names, in the caller's tenant.
+
+A route whose path names something else too takes both itself: the document has the names in their order.
+"""
 IdempotencyKey = Annotated[
     str | None,
     Header(alias="Idempotency-Key", min_length=1, max_length=MAX_KEY_CHARACTERS, description="makes a repeat the same"),
@@ -105,3 +117,13 @@ def url_path(request: Request) -> str:
 
 CommandId = Annotated[str, Depends(_command_id)]
 """The id of the command that a request gives; it counts as an event of the key's day."""
+
+
+async def _envelope(worker: CurrentWorker, caller: Caller, tenant: Tenant, command_id: CommandId) -> Envelope:
+    return Envelope(
+        event_id=command_id, tenant=tenant, user_id=GLOBAL_USER, occurred_at=worker.clock.now(), by=caller.key_id
+    )
+
+
+CommandEnvelope = Annotated[Envelope, Depends(_envelope)]
+"""The envelope of the command that a request gives, about the tenant and none of its users; its id is a CommandId."""

@@ -123,6 +123,13 @@ def summary(errors: Sequence[Fault]) -> str:
     return f"{errors[0].path}: {errors[0].message}{more}"
 
 
+class InvalidRequest(Problem):
+    """A request that is refused with 422 for its faults, of which the detail names the first."""
+
+    def __init__(self, *faults: Fault) -> None:
+        super().__init__(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+
+
 def no_route(method: str, path: str) -> str:
     """Return what to say of a path that no route answers."""
     return f"there is no route {method} {path[:MAX_PATH_CHARACTERS]}: /docs lists those there are"

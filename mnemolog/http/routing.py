@@ -15,21 +15,23 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 from fastapi import APIRouter, Depends, Request, Response, params
+from fastapi.responses import StreamingResponse
 from fastapi.routing import APIRoute
 from starlette.middleware.exceptions import ExceptionMiddleware
 
 from mnemolog.http.bounds.json_body import read_json
 from mnemolog.http.bounds.paths import FOUND, enter_route, to_found_route
+from mnemolog.http.bounds.streams import UNBUFFERED
 from mnemolog.http.fastapi_parts import AsyncExitStackMiddleware, Dependant, ModelField, get_flat_params
 from mnemolog.http.permissions import OPEN, access_of, declare, is_reading, permit
-from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, Problem, summary
+from mnemolog.http.problems import MEDIA_TYPE, OUT_OF_SESSION, UNKNOWN_HERE, InvalidRequest, Problem
 from mnemolog.http.route_plan import Asked, Plan, plan_of
 from mnemolog.log.deadline import suspend_deadline
 from schemas.inputs.faults import path_of
 from schemas.inputs.input_events import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 
     from pydantic import BaseModel
     from starlette.types import ASGIApp, ExceptionHandler, Receive, Scope, Send
@@ -38,6 +40,12 @@ if TYPE_CHECKING:
     from mnemolog.worker.worker import Worker
 
 Endpoint = TypeVar("Endpoint", bound="Callable[..., Any]")
+T = TypeVar("T")
+EVENT_STREAM: Final = "text/event-stream"
+EVENTS: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}, "description": "server-sent events"}
+}
+"""The answer of a route that streams, for the OpenAPI document."""
 GIVEN_TWICE: Final = "is given more than once: say which one is meant"
 _TAKES_LONG: Final = "mnemolog_takes_long"
 _AT_ONCE: Final = "mnemolog_at_once"
@@ -279,6 +287,17 @@ def answer(body: Any, status: int = 200) -> Response:  # noqa: ANN401 - any JSON
     return Response(orjson.dumps(body), status, media_type="application/json")
 
 
+def event_stream(events: AsyncIterator[bytes]) -> Response:
+    """Return server-sent events as they come, which nothing on the way holds back."""
+    return StreamingResponse(events, media_type=EVENT_STREAM, headers=UNBUFFERED)
+
+
+def page_of(found: Sequence[T], view: Callable[[T], Any], page: int, size: int) -> dict[str, Any]:
+    """Return a page of what was found, each as its view shows it, and how much there is on all pages."""
+    items = [view(one) for one in found[(page - 1) * size : page * size]]
+    return {"items": items, "total": len(found), "page": page, "page_size": size}
+
+
 def query_faults(request: Request, documented: Collection[str]) -> list[Fault]:
     """Return what is wrong with the names in a query: each is known, and says one thing."""
     names = [name for name, _ in request.query_params.multi_items()]
@@ -301,4 +320,4 @@ async def known_query(request: Request) -> None:
         return
     faults = query_faults(request, request.scope["route"].documented_query)
     if faults:
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+        raise InvalidRequest(*faults)

@@ -47,12 +47,4 @@ class NamedCounts(Shape):
 async def stats(query: Annotated[NamesAsked, Query()], worker: CurrentWorker, tenant: Tenant) -> Response:
     """Count the active memories of all users by user, agent, session or application."""
     wanted = Wanted(tenant=tenant, now=worker.clock.now())
-    counted = Counted(
-        by=query.by,
-        after=query.after,
-        limit=query.limit,
-        agent_id=query.agent_id,
-        session_id=query.session_id,
-        app_id=query.app_id,
-    )
-    return answer(await worker.tenant_memories.by_name(wanted, counted))
+    return answer(await worker.tenant_memories.by_name(wanted, Counted(**dict(query))))

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.invocation import command
+from mnemolog.cli.invocation import Commands
 from mnemolog.cli.options import AGENT, APP, FILTER, USER
 from mnemolog.cli.output import DEGRADED, Output
 from mnemolog.client.client import AsyncClient
@@ -19,13 +19,10 @@ INTIMACY = Annotated[
     ),
 ]
 RECALL = Annotated[bool, typer.Option("--recall", help="Count what is found as recalled, as an agent's context does.")]
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, "context", context, only_reads=True, again=True)
-
-
+@commands.add("context", only_reads=True, again=True)
 async def context(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,

@@ -4,19 +4,15 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.invocation import command
+from mnemolog.cli.invocation import Commands
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 
 IDS = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Which; all without.")]
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "list", listed, only_reads=True, again=True)
-    command(app, "retry", retry)
-
-
+@commands.add("list", only_reads=True, again=True)
 async def listed(client: AsyncClient, output: Output) -> None:
     """List what could not be read or handled, and why."""
     found = await client.dead_letters()
@@ -32,10 +28,8 @@ async def listed(client: AsyncClient, output: Output) -> None:
         output.say(f"{len(found['items'])} of {found['total']}")
 
 
+@commands.add("retry")
 async def retry(client: AsyncClient, output: Output, ids: IDS = None) -> None:
     """Send dead letters back where they came from."""
     found = await client.retry_dead_letters(ids or None)
-    if output.as_json:
-        output.json(found)
-    else:
-        output.text(f"sent back: {len(found['retried'])}")
+    output.text(f"sent back: {len(found['retried'])}", of=found)

@@ -1,17 +1,13 @@
 """`mnemolog digest`: what is known, as one number for each projection."""
 
-import typer
-
-from mnemolog.cli.invocation import command
+from mnemolog.cli.invocation import Commands
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 
-
-def install(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, "digest", digest, only_reads=True, again=True)
+commands = Commands()
 
 
+@commands.add("digest", only_reads=True, again=True)
 async def digest(client: AsyncClient, output: Output) -> None:
     """Print a SHA-256 of each projection, and one over all. Equal decisions have equal digests."""
     output.fields(await client.digest())

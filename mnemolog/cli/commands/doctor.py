@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, Surroundings, local_command
+from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
 from mnemolog.environment import SettingsError
 
 RESIDUE = Annotated[
@@ -24,11 +24,7 @@ IN_CLEAR = (
     "who was not erased: that somebody is, `--erased RECEIPT` proves"
 )
 UNDER_ANY_KEY = "this proves that no key that is left opens anything of this user from before the erasure"
-
-
-def install(app: typer.Typer) -> None:
-    """Add the command."""
-    local_command(app, "doctor", doctor)
+commands = Commands()
 
 
 NO_CALLS = Annotated[
@@ -37,6 +33,7 @@ NO_CALLS = Annotated[
 ]
 
 
+@commands.add_local("doctor")
 async def doctor(
     around: Surroundings, *, residue: RESIDUE = None, erased: ERASED = None, no_calls: NO_CALLS = False
 ) -> None:

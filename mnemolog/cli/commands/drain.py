@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.invocation import CommandFailed, Commands
 from mnemolog.cli.options import instant
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
@@ -19,14 +19,10 @@ REJECTED = Annotated[
 USER = Annotated[str | None, typer.Option("--user", help="Only of this user.")]
 SINCE = Annotated[datetime | None, typer.Option(parser=instant, metavar="TIME", help="Rejected then or later.")]
 UNTIL = Annotated[datetime | None, typer.Option(parser=instant, metavar="TIME", help="Rejected before then.")]
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "drain", drain, again=True)
-    command(app, "reextract", reextract, again=True)
-
-
+@commands.add("drain", again=True)
 async def drain(client: AsyncClient, output: Output, *, timeout: TIMEOUT = 60.0) -> None:  # noqa: ASYNC109 - the server's
     """End open sessions, and wait until everything is remembered.
 
@@ -35,6 +31,7 @@ async def drain(client: AsyncClient, output: Output, *, timeout: TIMEOUT = 60.0)
     output.fields(await client.drain(timeout))
 
 
+@commands.add("reextract", again=True)
 async def reextract(
     client: AsyncClient,
     output: Output,

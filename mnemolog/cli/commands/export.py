@@ -11,7 +11,7 @@ from typing import Annotated, Any, BinaryIO
 import orjson
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, Surroundings, command
+from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
 from mnemolog.cli.options import APP, FILTER, OF_SESSION, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
@@ -30,13 +30,35 @@ READABLE = Annotated[
         "--what-can-be-read", help="Of a log that is damaged: everybody's memories, as far as its ledger can be read."
     ),
 ]
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, "export", export, only_reads=True, instead=("what_can_be_read", salvage))
+async def salvage(around: Surroundings, *, into: Path | None = None, **_: object) -> None:
+    """Write everybody's memories that the readable part of the ledger leads to; exit 1 where some cannot be read."""
+    from mnemolog.operations.integrity.salvage import salvaged  # noqa: PLC0415 - --help needs none of the engines
+    from schemas.log import LogError  # noqa: PLC0415
+
+    if into is None:
+        raise CommandFailed("say where to with --output: what cannot be read is told on the terminal")
+    try:
+        found = await salvaged(around.settings())
+        memories = 0
+        with os.fdopen(os.open(into, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            for line in found.lines(datetime.now(UTC)):
+                file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+                memories += line["type"] == "Memory"
+    except (LogError, OSError) as error:
+        raise CommandFailed(f"nothing could be read: {error}") from error
+    for why in found.unread:
+        around.output.say(why)
+    around.output.fields(
+        {"memories": memories, "users": len(found.states), "unread": len(found.unread), "file": str(into)}
+    )
+    if found.unread:
+        raise CommandFailed
 
 
+@commands.add("export", only_reads=True, instead=("what_can_be_read", salvage))
 async def export(
     client: AsyncClient,
     output: Output,
@@ -68,31 +90,6 @@ async def export(
     memories, reminders = counts["Memory"], counts["Reminder"]
     events = counts.total() - memories - reminders - counts["PeriodicWake"] - 1
     output.fields({"memories": memories, "reminders": reminders, "events": events, "file": str(into)})
-
-
-async def salvage(around: Surroundings, *, into: Path | None = None, **_: object) -> None:
-    """Write everybody's memories that the readable part of the ledger leads to; exit 1 where some cannot be read."""
-    from mnemolog.operations.integrity.salvage import salvaged  # noqa: PLC0415 - --help needs none of the engines
-    from schemas.log import LogError  # noqa: PLC0415
-
-    if into is None:
-        raise CommandFailed("say where to with --output: what cannot be read is told on the terminal")
-    try:
-        found = await salvaged(around.settings())
-        memories = 0
-        with os.fdopen(os.open(into, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            for line in found.lines(datetime.now(UTC)):
-                file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-                memories += line["type"] == "Memory"
-    except (LogError, OSError) as error:
-        raise CommandFailed(f"nothing could be read: {error}") from error
-    for why in found.unread:
-        around.output.say(why)
-    around.output.fields(
-        {"memories": memories, "users": len(found.states), "unread": len(found.unread), "file": str(into)}
-    )
-    if found.unread:
-        raise CommandFailed
 
 
 async def _write(lines: AsyncIterator[dict[str, Any]], output: Output, file: BinaryIO) -> Counter[str]:

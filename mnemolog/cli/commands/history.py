@@ -5,13 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from mnemolog.cli.invocation import command
-from mnemolog.cli.options import AGENT
+from mnemolog.cli.invocation import Commands
+from mnemolog.cli.options import AGENT, MEMORY_ID
 from mnemolog.cli.output import Output, shown
 from mnemolog.client.client import AsyncClient
 from schemas.text import on_one_line
 
-MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
 SOMEBODY = Annotated[str | None, typer.Option("--user", "-u", help="Whose. [default: everybody's]")]
 CHANGES = Annotated[
     list[str] | None, typer.Option("--type", help="Only these, such as MemoryFormed; may be said again.")
@@ -28,14 +27,10 @@ LOUD = ("content", "importance", "status", "value", "category", "expires_at", "a
 
 MOST_WORDS = 500
 """Characters of an observation that are shown; --json has them all."""
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, "history", history, only_reads=True, again=True)
-    command(app, "changes", changes, only_reads=True)
-
-
+@commands.add("history", only_reads=True, again=True)
 async def history(client: AsyncClient, output: Output, memory_id: MEMORY_ID) -> None:
     """Show what happened to a memory, and the words it came from. The oldest is first."""
     found = await client.history(memory_id)
@@ -54,6 +49,7 @@ async def history(client: AsyncClient, output: Output, memory_id: MEMORY_ID) -> 
         output.table(("when", "who", "the words behind it", "event"), map(_said, observations), "")
 
 
+@commands.add("changes", only_reads=True)
 async def changes(
     client: AsyncClient,
     output: Output,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, Surroundings, command
+from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
 from mnemolog.cli.lines.event_lines import BadLine, EventLine
 from mnemolog.cli.lines.publisher import LinePublisher
 from mnemolog.cli.lines.reader import read_rows
@@ -64,13 +64,15 @@ NOWHERE = "http://127.0.0.1"
 AGAIN = "Import the same again: what was imported counts once."
 LINES_AT_ONCE = 200
 WAIT_SECONDS = 60.0
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, "import", import_, instead=("dry_run", _preview))
+async def _preview(around: Surroundings, file: str, **options: Any) -> None:  # noqa: ANN401 - those of `import_`
+    async with AsyncClient(NOWHERE) as client:
+        await import_(client, around.output, file, **options)
 
 
+@commands.add("import", instead=("dry_run", _preview))
 async def import_(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
@@ -98,11 +100,6 @@ async def import_(  # noqa: PLR0913 - one for each option
         await _show_memories(output, rows, user)
     else:
         await _import(client, output, rows, user)
-
-
-async def _preview(around: Surroundings, file: str, **options: Any) -> None:  # noqa: ANN401 - those of `import_`
-    async with AsyncClient(NOWHERE) as client:
-        await import_(client, around.output, file, **options)
 
 
 async def _import(client: AsyncClient, output: Output, rows: "Rows", user: str | None) -> None:

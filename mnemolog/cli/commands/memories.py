@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.invocation import CommandFailed, Commands
 from mnemolog.cli.options import (
     ABOUT,
     AGENT,
@@ -12,9 +12,12 @@ from mnemolog.cli.options import (
     AS_OF,
     EXPIRES_AT,
     FILTER,
+    MEMORY_ID,
     METADATA,
     OF_SESSION,
     ONE_ATTRIBUTE,
+    PAGE,
+    PAGE_SIZE,
     SOME_USER,
     SPEAKER,
     USER,
@@ -24,7 +27,6 @@ from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import Category, Kind, MemoryType, Scope, Status
 
 CONTENT = Annotated[str, typer.Argument(help="What to remember, as it is.")]
-MEMORY_ID = Annotated[str, typer.Argument(metavar="MEMORY_ID")]
 SOME_MEMORY = Annotated[str | None, typer.Argument(metavar="[MEMORY_ID]", show_default=False)]
 PREVIEW = Annotated[bool, typer.Option("--preview", help="Only say which would go.")]
 FOREVER = Annotated[bool, typer.Option("--forever", help="Erase them, with what they came from.")]
@@ -44,20 +46,10 @@ KEY_DIALOGUE = Annotated[
 SCOPE = Annotated[Scope, typer.Option("--scope", help="global is for everyone.")]
 NO_EXPIRY = Annotated[bool, typer.Option("--no-expiry", help="It does not expire any more.")]
 VERSION = Annotated[int | None, typer.Option("--expected-version", min=1, help="Fail if it has moved on from there.")]
-PAGE = Annotated[int, typer.Option("--page", min=1)]
-PAGE_SIZE = Annotated[int, typer.Option("--page-size", min=1, max=200)]
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "memories", memories, only_reads=True, again=True)
-    command(app, "memory", memory, only_reads=True, again=True)
-    command(app, "remember", remember)
-    command(app, "revise", revise)
-    command(app, "forget", forget)
-    command(app, "restore", restore)
-
-
+@commands.add("memories", only_reads=True, again=True)
 async def memories(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
@@ -105,10 +97,10 @@ async def memories(  # noqa: PLR0913 - one for each option
         ],
         f"{user} has no {status} memories here",
     )
-    if found["total"] > len(found["items"]):
-        output.say(f"page {found['page']}: {len(found['items'])} of {found['total']}; --page shows others")
+    output.say_page(found)
 
 
+@commands.add("memory", only_reads=True, again=True)
 async def memory(
     client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None, as_of: AS_OF = None
 ) -> None:
@@ -116,6 +108,7 @@ async def memory(
     output.fields(await client.memory(memory_id, user_id=user, as_of=as_of))
 
 
+@commands.add("remember")
 async def remember(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
@@ -158,6 +151,7 @@ async def remember(  # noqa: PLR0913 - one for each option
     )
 
 
+@commands.add("revise")
 async def revise(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
@@ -209,6 +203,7 @@ async def revise(  # noqa: PLR0913 - one for each option
     )
 
 
+@commands.add("forget")
 async def forget(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,
@@ -253,6 +248,7 @@ async def forget(  # noqa: PLR0913 - one for each option
     output.table(("memory",), [(one,) for one in found["items"]], "no memory meets the filter")
 
 
+@commands.add("restore")
 async def restore(client: AsyncClient, output: Output, memory_id: MEMORY_ID, *, user: SOME_USER = None) -> None:
     """Bring a forgotten or expired memory back."""
     _print(output, await client.restore(memory_id, user_id=user))

@@ -4,36 +4,28 @@ from typing import Annotated, Any
 
 import typer
 
-from mnemolog.cli.invocation import command
-from mnemolog.cli.options import AGENT, AS_OF, USER
+from mnemolog.cli.invocation import Commands
+from mnemolog.cli.options import AGENT, AS_OF, PAGE, PAGE_SIZE, USER
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import EntityKind
 
 ID = Annotated[str | None, typer.Option("--id", metavar="ENTITY_ID", help="Show this one, with its facts over time.")]
 KIND = Annotated[EntityKind | None, typer.Option("--kind")]
-PAGE = Annotated[int, typer.Option("--page", min=1)]
-PAGE_SIZE = Annotated[int, typer.Option("--page-size", min=1, max=200)]
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "profile", profile, only_reads=True, again=True)
-    command(app, "entities", entities, only_reads=True, again=True)
-
-
+@commands.add("profile", only_reads=True, again=True)
 async def profile(
     client: AsyncClient, output: Output, *, user: USER = "owner", agent: AGENT = None, as_of: AS_OF = None
 ) -> None:
     """Show what is known about a user."""
     found = await client.profile(user, agent, as_of=as_of)
-    if output.as_json:
-        output.json(found)
-        return
     rows = [line.removeprefix("- ").split(": ", 1) for line in found["text"].splitlines()]
-    output.table(("attribute", "value"), rows, f"nothing is known about {user}")
+    output.table(("attribute", "value"), rows, f"nothing is known about {user}", of=found)
 
 
+@commands.add("entities", only_reads=True, again=True)
 async def entities(
     client: AsyncClient,
     output: Output,
@@ -62,8 +54,7 @@ async def entities(
         ],
         f"no memory of {user} names {'anything' if kind is None else f'any {kind}'}",
     )
-    if found["total"] > len(found["items"]):
-        output.say(f"page {found['page']}: {len(found['items'])} of {found['total']}; --page shows others")
+    output.say_page(found)
 
 
 def _print(output: Output, entity: dict[str, Any]) -> None:

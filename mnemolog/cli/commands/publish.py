@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.invocation import CommandFailed, Commands
 from mnemolog.cli.lines.event_lines import EventLine
 from mnemolog.cli.lines.publisher import LinePublisher
 from mnemolog.cli.lines.reader import missing, read_files, sizes
@@ -15,13 +15,10 @@ from mnemolog.client.client import AsyncClient
 
 FILES = Annotated[list[str], typer.Argument(metavar="FILE...", help="JSON Lines of input events; - is stdin.")]
 AGAIN = "Publish the same again: what was accepted counts once."
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, "publish", publish)
-
-
+@commands.add("publish")
 async def publish(client: AsyncClient, output: Output, files: FILES) -> None:
     """Publish input events. A bad line is reported and never stops the good ones; publishing again changes nothing."""
     if said := missing(files):

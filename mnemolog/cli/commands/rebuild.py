@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import orjson
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, command
+from mnemolog.cli.invocation import CommandFailed, Commands
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from mnemolog.client.errors import MnemologError
@@ -33,14 +33,10 @@ DIFF = Annotated[
 SERVE = Annotated[bool, typer.Option("--activate", help="Let it serve, from now on and after a restart.")]
 SERVING = Annotated[bool, typer.Option("--list", help="Only say which encoder serves.")]
 LOOK_SECONDS = 0.3
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "rebuild", rebuild, again=True)
-    command(app, "reembed", reembed, again=True)
-
-
+@commands.add("rebuild", again=True)
 async def rebuild(
     client: AsyncClient, output: Output, what: WHAT = "all", *, listed: LIST = False, activate: ACTIVATE = None
 ) -> None:
@@ -77,6 +73,7 @@ async def _ratio(client: AsyncClient) -> float:
     return 0.0 if ratio >= 1 else ratio
 
 
+@commands.add("reembed", again=True)
 async def reembed(
     client: AsyncClient,
     output: Output,

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mnemolog.cli.invocation import command
+from mnemolog.cli.invocation import Commands
 from mnemolog.cli.options import ABOUT, AGENT, APP, AS_OF, FILTER, ONE_ATTRIBUTE, SPEAKER, USER
 from mnemolog.cli.output import DEGRADED, Output
 from mnemolog.client.client import AsyncClient
@@ -17,13 +17,10 @@ HOPS = Annotated[
     int, typer.Option("--hops", min=1, max=2, help="2: what the best memories are about is looked for too.")
 ]
 RECALL = Annotated[bool, typer.Option("--recall", help="Count what is found as recalled, as an agent's search does.")]
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, "search", search, only_reads=True, again=True)
-
-
+@commands.add("search", only_reads=True, again=True)
 async def search(  # noqa: PLR0913 - one for each option
     client: AsyncClient,
     output: Output,

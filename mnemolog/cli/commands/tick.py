@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, command
-from mnemolog.cli.options import instant
+from mnemolog.cli.invocation import CommandFailed, Commands
+from mnemolog.cli.options import TIMEOUT, instant
 from mnemolog.cli.output import Output
 from mnemolog.client.client import AsyncClient
 from schemas.vocabulary.words import RETENTION, WAKE
@@ -15,21 +15,10 @@ from streams.decisions.decay_policies.registry import PolicyName
 AS_OF = Annotated[datetime, typer.Option("--as-of", parser=instant, metavar="TIME", help="The time that it is.")]
 POLICY = Annotated[PolicyName | None, typer.Option("--policy", help="[default: DECAY_POLICY]")]
 FORCE = Annotated[bool, typer.Option("--force", help="The time may lie in the future.")]
-TIMEOUT = Annotated[float, typer.Option("--timeout", min=0.001, max=3600.0, help="Seconds to wait.")]
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "decay", decay, again=True)
-    command(app, "retention", retention, again=True)
-    command(app, "wake", wake, again=True)
-    app.callback()(_ticks)
-
-
-def _ticks() -> None:
-    """Say what time it is."""
-
-
+@commands.add("decay", again=True)
 async def decay(
     client: AsyncClient,
     output: Output,
@@ -43,18 +32,7 @@ async def decay(
     _print(output, await client.tick(as_of, policy=policy, force=force, timeout_seconds=timeout), timeout)
 
 
-async def wake(
-    client: AsyncClient,
-    output: Output,
-    *,
-    as_of: AS_OF,
-    force: FORCE = False,
-    timeout: TIMEOUT = 60.0,  # noqa: ASYNC109 - the server's
-) -> None:
-    """Raise the wakes and reminders that are due at a time. Prints how many there were."""
-    _print(output, await client.tick(as_of, policy=WAKE, force=force, timeout_seconds=timeout), timeout)
-
-
+@commands.add("retention", again=True)
 async def retention(
     client: AsyncClient,
     output: Output,
@@ -65,6 +43,19 @@ async def retention(
 ) -> None:
     """Remove observations that are too old as of a time. Prints how many were older than RETENTION_DAYS."""
     _print(output, await client.tick(as_of, policy=RETENTION, force=force, timeout_seconds=timeout), timeout)
+
+
+@commands.add("wake", again=True)
+async def wake(
+    client: AsyncClient,
+    output: Output,
+    *,
+    as_of: AS_OF,
+    force: FORCE = False,
+    timeout: TIMEOUT = 60.0,  # noqa: ASYNC109 - the server's
+) -> None:
+    """Raise the wakes and reminders that are due at a time. Prints how many there were."""
+    _print(output, await client.tick(as_of, policy=WAKE, force=force, timeout_seconds=timeout), timeout)
 
 
 def _print(output: Output, done: dict[str, Any], timeout: float) -> None:

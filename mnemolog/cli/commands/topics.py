@@ -1,20 +1,11 @@
 """`mnemolog topics`: the topics of the log."""
 
-import typer
+from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
 
-from mnemolog.cli.invocation import CommandFailed, Surroundings, local_command
-
-
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    local_command(app, "create", create)
-    app.callback()(_topics)
+commands = Commands()
 
 
-def _topics() -> None:
-    """Look after the topics of the log."""
-
-
+@commands.add_local("create")
 async def create(around: Surroundings) -> None:
     """Create the topics with their partitions and retention. Safe to repeat.
 
@@ -31,7 +22,4 @@ async def create(around: Surroundings) -> None:
             created = await create_topics(log, settings)
     except (LogError, OSError) as error:
         raise CommandFailed(str(error)) from error
-    if around.output.as_json:
-        around.output.json({"topics": created})
-    else:
-        around.output.table(("topic", "partitions"), created.items(), "there are no topics")
+    around.output.table(("topic", "partitions"), created.items(), "there are no topics", of={"topics": created})

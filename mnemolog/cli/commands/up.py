@@ -25,11 +25,6 @@ STARTS: Final = "mnemolog is starting: the whole system in this process, with it
 STARTS_ON_KAFKA: Final = "mnemolog is starting: a worker on %s, with its files in %s"
 
 
-def install(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("up")(up)
-
-
 def up(
     *,
     data: Annotated[Path | None, typer.Option("--data", help="The data directory. [default: ./var]")] = None,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, Surroundings, local_command
+from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
 from mnemolog.environment import SettingsError
 
 PLACES = Annotated[
@@ -28,13 +28,10 @@ TO = Annotated[
     ),
 ]
 MEGABYTE = 1e6
+commands = Commands()
 
 
-def install(app: typer.Typer) -> None:
-    """Add the command."""
-    local_command(app, "backup", backup)
-
-
+@commands.add_local("backup")
 async def backup(around: Surroundings, places: PLACES, *, pace: PACE = 20.0, to: TO = None) -> None:
     """Copy the log into a folder, or verify or restore that.
 

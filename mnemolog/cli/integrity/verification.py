@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mnemolog.cli.invocation import CommandFailed, Surroundings, local_command
+from mnemolog.cli.invocation import CommandFailed, Commands, Surroundings
 
 if TYPE_CHECKING:
     from mnemolog.operations.integrity.verification import Verified
@@ -22,17 +22,13 @@ KEY = Annotated[
 USER = Annotated[
     str | None, typer.Option("--user", "-u", metavar="TENANT/USER", help="Only this user's partition and history.")
 ]
+commands = Commands()
 
 _OF_SERVERS = ("url", "api_key_file")
 """No server is asked: the log is read here."""
 
 
-def install(app: typer.Typer) -> None:
-    """Add the commands."""
-    for name, run in (("verify", verify), ("head", head)):
-        local_command(app, name, run, without=_OF_SERVERS)
-
-
+@commands.add_local("verify", without=_OF_SERVERS)
 async def verify(around: Surroundings, *, against: AGAINST = None, public_key: KEY = None, user: USER = None) -> None:
     """Check that no decision is missing, changed or exchanged.
 
@@ -54,6 +50,7 @@ async def verify(around: Surroundings, *, against: AGAINST = None, public_key: K
         raise CommandFailed
 
 
+@commands.add_local("head", without=_OF_SERVERS)
 async def head(around: Surroundings) -> None:
     """Print the heads of all partitions, signed as receipts are. Keep them elsewhere, for `verify --against`.
 
@@ -62,11 +59,8 @@ async def head(around: Surroundings) -> None:
     found, signed, _ = await _read(around, None, None, None)
     if found.damage:
         raise CommandFailed(f"{found.damage[0]}; no head is signed of a damaged log")
-    if around.output.as_json:
-        around.output.json(signed)
-        return
     rows = [(one.topic, one.partition, one.offset, one.head) for one in found.heads if one.offset]
-    around.output.table(("topic", "partition", "offset", "head"), rows, "the log has no decision yet")
+    around.output.table(("topic", "partition", "offset", "head"), rows, "the log has no decision yet", of=signed)
 
 
 async def _read(

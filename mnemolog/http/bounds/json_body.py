@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from mnemolog.cluster.peers import LINES
-from mnemolog.http.problems import MAX_ERRORS, Problem, summary
+from mnemolog.http.problems import MAX_ERRORS, InvalidRequest, Problem
 from schemas.inputs.faults import MAX_NAME_CHARACTERS
 from schemas.inputs.input_events import Fault
 from schemas.inputs.slices import in_slices
@@ -49,7 +49,7 @@ def read_json(text: bytes) -> Any:  # noqa: ANN401 - any JSON
     ):
         faults = list(islice(_lost(json.loads(text, object_pairs_hook=_Pairs, parse_int=_Whole), "$"), MAX_ERRORS))
         if faults:
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+            raise InvalidRequest(*faults)
     return found
 
 
@@ -97,6 +97,20 @@ def _lost(value: object, place: str) -> Iterator[Fault]:
 def _most_values(text: bytes) -> int:
     """Return an upper bound for the values of a text, because each one follows one of three characters."""
     return 1 + sum(map(text.count, _BEFORE_VALUES))
+
+
+def body_of_lines(description: str) -> dict[str, Any]:
+    """Return the description of a body that `read_events` reads, for the OpenAPI document."""
+    return {
+        "requestBody": {
+            "required": True,
+            "description": description,
+            "content": {
+                "application/json": {"schema": {"anyOf": [{"type": "object"}, {"type": "array"}]}},
+                NDJSON[0]: {"schema": {"type": "string"}},
+            },
+        }
+    }
 
 
 async def read_events(body: bytes, content_type: str, most: int) -> tuple[list[Any], bool]:
@@ -147,7 +161,7 @@ async def _lines(body: bytes, most: int) -> list[Any]:
         if len(faults) > MAX_ERRORS:
             break
     if faults:
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+        raise InvalidRequest(*faults)
     return events
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 import orjson
 
-from mnemolog.http.problems import Problem, summary
+from mnemolog.http.problems import InvalidRequest
 from projections.blocking_work import run_in_thread
 from schemas.inputs.input_events import MAX_CONTENT_BYTES, Fault, InvalidEvent
 from schemas.inputs.nesting import check_depth
@@ -103,7 +102,7 @@ def redacted_fields(redaction: Redaction, fields: Mapping[str, Any], texts: Iter
     """Return the fields of a command, with those named in `texts` redacted. Raises Problem, which quotes nothing."""
     redacted, faults = _redacted(redaction, fields, texts)
     if faults:
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+        raise InvalidRequest(*faults)
     return redacted
 
 

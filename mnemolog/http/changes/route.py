@@ -8,14 +8,11 @@ from fastapi.responses import StreamingResponse
 
 from mnemolog.changes.feed import ChangesWanted
 from mnemolog.http.authentication import is_still_valid
-from mnemolog.http.bounds.streams import UNBUFFERED
 from mnemolog.http.changes.models import MAX_CURSOR_CHARACTERS, Changes, ChangesAsked, ChangesStreamed
 from mnemolog.http.dependencies import CurrentWorker, Tenant
 from mnemolog.http.permissions import OF_USERS_OR_ALL
-from mnemolog.http.routing import answer, routes, takes_long
+from mnemolog.http.routing import EVENTS, answer, event_stream, routes, takes_long
 
-LastEventId = Annotated[str | None, Header(max_length=MAX_CURSOR_CHARACTERS, description="go on behind this event")]
-EVENT_STREAM = "text/event-stream"
 router = routes("changes", "/v1", OF_USERS_OR_ALL)
 
 
@@ -26,11 +23,7 @@ async def changes(query: Annotated[ChangesAsked, Query()], worker: CurrentWorker
     return answer(await worker.change_feed.page(wanted, query.after, query.limit))
 
 
-@router.get(
-    "/changes/stream",
-    response_class=StreamingResponse,
-    responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}, "description": "server-sent events"}},
-)
+@router.get("/changes/stream", response_class=StreamingResponse, responses=EVENTS)
 @takes_long
 async def streamed(
     query: Annotated[ChangesStreamed, Query()],
@@ -45,7 +38,7 @@ async def streamed(
     wanted = _wanted(tenant, query)
     cursor = await worker.change_streams.begin(wanted, last_event_id or query.after)
     events = worker.change_streams.stream(wanted, cursor, may_go_on=partial(is_still_valid, request.scope))
-    return StreamingResponse(events, media_type=EVENT_STREAM, headers=UNBUFFERED)
+    return event_stream(events)
 
 
 def _wanted(tenant: str, query: ChangesStreamed) -> ChangesWanted:

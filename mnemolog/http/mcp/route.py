@@ -1,7 +1,6 @@
 """The MCP server's route: streamable HTTP without sessions, so every message is an independent request."""
 
 import asyncio
-from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import Depends, Query, Request, Response
@@ -9,7 +8,7 @@ from fastapi import Depends, Query, Request, Response
 from mnemolog.http.dependencies import Caller, CurrentWorker
 from mnemolog.http.models.requests import AppId, Id, UserOrOwner
 from mnemolog.http.permissions import OF_MODELS, default_user
-from mnemolog.http.problems import Problem, summary
+from mnemolog.http.problems import InvalidRequest
 from mnemolog.http.routing import query_faults, routes
 from mnemolog.http.tool_definitions import CALLER_FIELDS
 
@@ -20,7 +19,7 @@ async def _known_here(request: Request) -> None:
     """Refuse unknown query parameters. Raises Problem."""
     faults = query_faults(request, CALLER_FIELDS)
     if faults:
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+        raise InvalidRequest(*faults)
 
 
 @router.post("/mcp", include_in_schema=False, dependencies=[Depends(_known_here)])

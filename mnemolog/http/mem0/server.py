@@ -4,16 +4,22 @@ from typing import Any, Final
 
 from fastapi import Request, Response
 
+from mnemolog.http.mem0 import platform
 from mnemolog.http.mem0.additions import Additions
 from mnemolog.http.mem0.memories import MOST_LISTED, Memories
 from mnemolog.http.mem0.requests import body_of
 from mnemolog.http.mem0.whose import ENTITIES
-from mnemolog.http.permissions import OF_OTHERS_PROTOCOL, reads
+from mnemolog.http.permissions import OF_OTHERS_PROTOCOL
 from mnemolog.http.routing import answer, routes, takes_long
 
 router = routes("mem0", access=OF_OTHERS_PROTOCOL, checks_query=False, include_in_schema=False)
 WAIT_SECONDS: Final = 60.0
 """How long a request waits for its results."""
+
+# What both protocols answer in the same way.
+router.get("/memories/{memory_id}")(platform.get)
+router.get("/memories/{memory_id}/history")(platform.history)
+router.post("/search")(platform.search)
 
 
 @router.post("/memories")
@@ -43,12 +49,6 @@ async def delete_all(request: Request) -> Response:
     return answer({"message": "All relevant memories deleted"})
 
 
-@router.get("/memories/{memory_id}")
-async def get(request: Request, memory_id: str) -> Response:
-    """Return one memory."""
-    return answer(await Memories(request).get(memory_id))
-
-
 @router.put("/memories/{memory_id}")
 async def update(request: Request, memory_id: str) -> Response:
     """Change a memory's content, metadata or expiry."""
@@ -61,20 +61,6 @@ async def delete(request: Request, memory_id: str) -> Response:
     """Forget a memory."""
     await Memories(request).delete(memory_id)
     return answer({"message": "Memory deleted successfully"})
-
-
-@router.get("/memories/{memory_id}/history")
-async def history(request: Request, memory_id: str) -> Response:
-    """Return what happened to a memory."""
-    return answer(await Memories(request).history(memory_id))
-
-
-@router.post("/search")
-@reads
-@takes_long
-async def search(request: Request) -> Response:
-    """Search memories."""
-    return answer({"results": await Memories(request).search(await body_of(request))})
 
 
 @router.post("/reset")

@@ -16,6 +16,8 @@ from mnemolog.http.models.requests import (
     Instant,
     KnownAt,
     MinRelevance,
+    PageNumber,
+    PageSize,
     Query,
     SearchFilters,
     Shallow,
@@ -83,8 +85,8 @@ class EmotionsAsked(Asked):
     agent_id: Id | None = None
     since: Instant | None = None
     until: Instant | None = None
-    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    page: PageNumber = 1
+    page_size: PageSize = 50
     as_of: Instant | None = None
     known_at: KnownAt = None
 

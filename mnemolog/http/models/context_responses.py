@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from mnemolog.http.models.responses import Memory, Result, Shape, TurnResult
+from mnemolog.http.models.responses import Memory, Page, Result, Shape, TurnResult
 
 
 class RelevantEpisode(Memory):
@@ -68,13 +68,9 @@ class EmotionMonth(Shape):
     emotions: dict[str, int]
 
 
-class Emotions(Shape):
+class Emotions(Page[Feeling]):
     """Feelings over time, oldest first; the counts are over all pages."""
 
-    items: list[Feeling]
-    total: int
-    page: int
-    page_size: int
     by_emotion: dict[str, EmotionCount]
     by_month: list[EmotionMonth]
 

@@ -61,7 +61,7 @@ class ReextractPart(Body):
 
 
 class SharedMemory(Body):
-    """What a user of the worker is to import  in base64 as it will stand in the log."""
+    """What a user of the worker is to import, in base64 as it will stand in the log."""
 
     message: str
 

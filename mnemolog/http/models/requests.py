@@ -136,6 +136,8 @@ Limit = Annotated[
     BeforeValidator(lambda given: DEFAULT_LIMIT if given == "" else given, json_schema_input_type=int),
     Field(ge=1, le=MAX_PAGE_SIZE),
 ]
+PageNumber = Annotated[int, Field(ge=1, le=1_000_000)]
+PageSize = Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)]
 MemoryId = Annotated[str, Path(min_length=1, max_length=256), AfterValidator(check_id)]
 
 
@@ -246,8 +248,8 @@ class MemoriesAsked(Asked):
     speaker: SpokenBy | None = None
     attribute: Id | None = None
     filters: FiltersInQuery = NO_FILTERS
-    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    page: PageNumber = 1
+    page_size: PageSize = 50
     limit: Annotated[Limit, Field(description="the first so many, instead of a page; without a number 10")] | None = (
         None
     )
@@ -280,8 +282,8 @@ class EpisodesAsked(Asked):
     """Which episodes to list."""
 
     agent_id: Id | None = None
-    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    page: PageNumber = 1
+    page_size: PageSize = 50
     as_of: Instant | None = None
     known_at: KnownAt = None
 
@@ -291,8 +293,8 @@ class EntitiesAsked(Asked):
 
     agent_id: Id | None = None
     kind: Literal["person", "place", "organisation", "thing"] | None = None
-    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    page: PageNumber = 1
+    page_size: PageSize = 50
     as_of: Instant | None = None
     known_at: KnownAt = None
 
@@ -319,8 +321,8 @@ class MemoriesQuery(Body):
     scope: Scope | None = None
     include_global: Annotated[bool, Field(description="besides the user's own; without a scope")] = False
     status: Status | None = "active"
-    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    page: PageNumber = 1
+    page_size: PageSize = 50
     as_of: Instant | None = None
     known_at: KnownAt = None
 

@@ -1,14 +1,25 @@
 """Answers, for the OpenAPI document; routes write them from what was read, without these models."""
 
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
+
+T = TypeVar("T")
 
 
 class Shape(BaseModel):
     """An object with exactly these fields."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class Page(Shape, Generic[T]):
+    """A page of a list; `total` counts what is on all pages."""
+
+    items: list[T]
+    total: int
+    page: int
+    page_size: int
 
 
 class Memory(Shape):
@@ -78,13 +89,8 @@ class RememberedMemory(DatedMemory):
     similar: list[SimilarMemory]
 
 
-class Memories(Shape):
+class Memories(Page[DatedMemory]):
     """One page of memories."""
-
-    items: list[DatedMemory]
-    total: int
-    page: int
-    page_size: int
 
 
 class Scores(Shape):
@@ -368,13 +374,8 @@ class EntityRow(Shape):
     last_at: str
 
 
-class Entities(Shape):
+class Entities(Page[EntityRow]):
     """A page of entities, those with the most memories first."""
-
-    items: list[EntityRow]
-    total: int
-    page: int
-    page_size: int
 
 
 class RelatedEntity(EntityRow):

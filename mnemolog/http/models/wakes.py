@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 from mnemolog.commands.wakes import DEFAULT_CHANNEL, MAX_WAKE_CHARACTERS, MAX_WAKE_MEMORIES, fits_a_reminder
 from mnemolog.http.models.body import Body
 from mnemolog.http.models.requests import Asked, Channel, Id, Instant, Text, not_blank
-from mnemolog.http.models.responses import Memory, Shape
+from mnemolog.http.models.responses import Memory, Page, Shape
 from projections.state.wakes import LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS
 
 MAX_REMINDERS_SHOWN = 200
@@ -92,13 +92,8 @@ class Reminder(Shape):
     channel: str
 
 
-class Reminders(Shape):
+class Reminders(Page[Reminder]):
     """A page of the reminders that wait, the next first; `total` counts all."""
-
-    items: list[Reminder]
-    total: int
-    page: int
-    page_size: int
 
 
 class Cancelled(Shape):

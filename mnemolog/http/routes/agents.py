@@ -11,13 +11,13 @@ from typing import Annotated, Any, Final
 import orjson
 from fastapi import Query, Response
 
-from mnemolog.http.dependencies import CurrentWorker, Tenant
+from mnemolog.http.dependencies import CurrentWorker, OwnerInPath, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_PAGE_SIZE, EntitiesAsked, EpisodesAsked, Id, Instant, KnownAt, UserOrOwner
 from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.problems import Problem
 from mnemolog.http.routes.memories import paged
-from mnemolog.http.routing import answer, refused, routes
+from mnemolog.http.routing import answer, page_of, refused, routes
 from mnemolog.worker.worker import Worker
 from projections.partitions.held import Held
 from projections.partitions.shards import Shards
@@ -44,15 +44,14 @@ FOLD_SECONDS: Final = 0.5
 @router.get("/users/{user_id:text}/profile")
 async def profile(
     *,
-    user_id: str,
+    owner: OwnerInPath,
     worker: CurrentWorker,
-    tenant: Tenant,
     agent_id: Id | None = None,
     as_of: Instant | None = None,
     known_at: KnownAt = None,  # noqa: ARG001 - refused when given
 ) -> Response:
     """Return what is known about a user, each value with its memory; empty when profiles are switched off."""
-    held, now = worker.shards.resolve(Owner(tenant, check_user_id(user_id))), worker.clock.now()
+    held, now = worker.shards.resolve(owner), worker.clock.now()
     if not worker.settings.user_profile:
         return answer(profile_of((), now))
     await fold_turns(worker.log, worker.shards, held)  # how the user talks is counted from them
@@ -61,11 +60,9 @@ async def profile(
 
 
 @router.get("/users/{user_id:text}/episodes", response_model=responses.Memories)
-async def episodes(
-    user_id: str, query: Annotated[EpisodesAsked, Query()], worker: CurrentWorker, tenant: Tenant
-) -> Response:
+async def episodes(owner: OwnerInPath, query: Annotated[EpisodesAsked, Query()], worker: CurrentWorker) -> Response:
     """Return what happened, the newest first."""
-    owner, now = Owner(tenant, check_user_id(user_id)), worker.clock.now()
+    now = worker.clock.now()
     filters = Filters(kind="episodic", agent_id=query.agent_id)
     state = await worker.queries.state(worker.shards.resolve(owner), now, query.as_of)
     memories = await worker.queries.memories(state, filters, query.as_of or now)
@@ -76,19 +73,15 @@ async def episodes(
 
 
 @router.get("/users/{user_id:text}/entities", response_model=responses.Entities)
-async def entity_list(
-    user_id: str, query: Annotated[EntitiesAsked, Query()], worker: CurrentWorker, tenant: Tenant
-) -> Response:
+async def entity_list(owner: OwnerInPath, query: Annotated[EntitiesAsked, Query()], worker: CurrentWorker) -> Response:
     """Return the people, places, organisations and things that a user's memories name, the most named first."""
-    held = worker.shards.resolve(Owner(tenant, check_user_id(user_id)))
+    held = worker.shards.resolve(owner)
     found = [
         entity
         for entity in await _entities(worker, held, query.agent_id, query.as_of)
         if query.kind in (None, entity.kind)
     ]
-    begin = (query.page - 1) * query.page_size
-    items = [_entity_row(entity) for entity in found[begin : begin + query.page_size]]
-    return answer({"items": items, "total": len(found), "page": query.page, "page_size": query.page_size})
+    return answer(page_of(found, _entity_row, query.page, query.page_size))
 
 
 @router.get(
@@ -150,9 +143,9 @@ def _entity_row(entity: Entity) -> dict[str, Any]:
 
 
 @router.get("/users/{user_id:text}/stats", response_model=responses.Stats)
-async def stats(user_id: str, worker: CurrentWorker, tenant: Tenant, agent_id: Id | None = None) -> Response:
+async def stats(owner: OwnerInPath, worker: CurrentWorker, agent_id: Id | None = None) -> Response:
     """Count a user's active memories: all, or those that an agent knows."""
-    held, now = worker.shards.resolve(Owner(tenant, check_user_id(user_id))), worker.clock.now()
+    held, now = worker.shards.resolve(owner), worker.clock.now()
     state = await worker.queries.state(held, now)
     memories = await worker.queries.memories(state, Filters(agent_id=agent_id), now)
     return answer(

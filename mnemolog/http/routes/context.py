@@ -1,6 +1,7 @@
 """Context and greeting: what an agent asks for before it speaks."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from datetime import datetime, tzinfo
 from functools import partial
 from typing import Any, Final
@@ -27,6 +28,8 @@ from schemas.identity import Owner, derived_id
 router = routes("agents", "/v1", OF_USERS)
 NAMES: Final = frozenset({"role", "event_id", "session_id", "agent_id", "occurred_at", "recorded_at"})
 """Fields of a turn that say where it belongs, not what was said."""
+ASKED: Final = ({field.name for field in fields(ContextAsked)} & Context.model_fields.keys()) - {"filters"}
+"""Fields of a context that are asked for as the body has them."""
 
 
 @router.post("/context", response_model=shapes.Context)
@@ -48,23 +51,9 @@ async def context(body: Context, worker: CurrentWorker, caller: Caller, tenant: 
     if body.include_global:
         await worker.fold_globals()
     scoped = dict(body.filters.within(app_id=body.app_id))
-    names = (
-        "query",
-        "agent_id",
-        "tier",
-        "intimacy",
-        "include_global",
-        "top_k",
-        "memory_limit",
-        "similarity_threshold",
-        "marked",
-        "exclude_sources",
-        "min_relevance",
-        "max_tokens",
-    )
     with worker.metrics.timed("query"), suspend_deadline():  # the query is embedded, perhaps far away
         asked = ContextAsked(
-            **{n: getattr(body, n) for n in names},
+            **{n: getattr(body, n) for n in ASKED},
             filters=Filters(**scoped),
             language=None if body.lang == "auto" else body.lang,
             with_memories="memories" in body.include,

@@ -14,7 +14,7 @@ from mnemolog.http.middleware import GENERATED_KEY
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Conversation
 from mnemolog.http.permissions import OF_USERS
-from mnemolog.http.problems import MAX_ERRORS, Problem, summary
+from mnemolog.http.problems import MAX_ERRORS, InvalidRequest, Problem
 from mnemolog.http.routes.publishing import Wait, publish_checked
 from mnemolog.http.routing import answers, refused, routes
 from mnemolog.log.word_ids import WordIds
@@ -82,7 +82,7 @@ async def converse(
         if len(faults) > MAX_ERRORS:
             break
     if faults:
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+        raise InvalidRequest(*faults)
     quota.take(len(events))
     paths = [f"$.messages[{place}]" for place in range(len(events))]
     if body.end_session and events:

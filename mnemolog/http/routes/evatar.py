@@ -1,19 +1,19 @@
 """Evatar's own routes: its names for the same memories, so that what speaks to Evatar need not change."""
 
-from http import HTTPStatus
+from functools import partial
 from typing import Annotated
 
 from fastapi import Query, Response
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator
 
 from mnemolog.cluster.tenant_memories import REACH, summed
 from mnemolog.http.dependencies import CommandId, CurrentWorker, Tenant
 from mnemolog.http.models import responses
-from mnemolog.http.models.requests import MAX_PAGE_SIZE, Asked, MemoryId
+from mnemolog.http.models.requests import Asked, MemoryId, PageNumber, PageSize
 from mnemolog.http.permissions import OF_USERS_OR_ALL
-from mnemolog.http.problems import Problem
+from mnemolog.http.problems import InvalidRequest
 from mnemolog.http.routes import memories
-from mnemolog.http.routing import answer, answers, routes
+from mnemolog.http.routing import answer, answers, page_of, routes
 from projections.queries.filters import Filters
 from projections.queries.tenant.memories import Wanted
 from projections.queries.views import evatar_view
@@ -41,8 +41,8 @@ class DevicesMemories(Asked):
 class EvatarsMemories(DevicesMemories):
     """Which page of them."""
 
-    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    page_size: Annotated[int, Field(ge=1, le=MAX_PAGE_SIZE)] = 50
+    page: PageNumber = 1
+    page_size: PageSize = 50
     memory_type: MemoryType | None = None
     category: Category | None = None
 
@@ -64,13 +64,8 @@ class EvatarMemory(responses.Shape):
     expires_at: str | None
 
 
-class EvatarMemories(responses.Shape):
+class EvatarMemories(responses.Page[EvatarMemory]):
     """One page of memories, the most important first, then those last accessed."""
-
-    items: list[EvatarMemory]
-    total: int
-    page: int
-    page_size: int
 
 
 @router.get("", response_model=EvatarMemories)
@@ -79,14 +74,12 @@ async def listed(query: Annotated[EvatarsMemories, Query()], worker: CurrentWork
     if query.device_id is None:
         if query.page * query.page_size > REACH:
             reach = f"reaches beyond the first {REACH:,} of all devices: give a device_id, or a filter"
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"$.page: {reach}", [Fault("$.page", reach)])
+            raise InvalidRequest(Fault("$.page", reach))
         wanted = Wanted(tenant=tenant, now=worker.clock.now(), memory_type=query.memory_type, category=query.category)
         return answer(await worker.tenant_memories.page(wanted, query.page, query.page_size))
     owner = Owner(tenant, query.device_id)
     device_memories = await _of_device(worker, owner, Filters(memory_type=query.memory_type, category=query.category))
-    begin = (query.page - 1) * query.page_size
-    items = [evatar_view(owner, memory) for memory in device_memories[begin : begin + query.page_size]]
-    return answer({"items": items, "total": len(device_memories), "page": query.page, "page_size": query.page_size})
+    return answer(page_of(device_memories, partial(evatar_view, owner), query.page, query.page_size))
 
 
 @router.get("/stats", response_model=responses.Stats)

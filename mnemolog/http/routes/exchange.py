@@ -10,7 +10,7 @@ import orjson
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from mnemolog.http.bounds.json_body import NDJSON, read_events
+from mnemolog.http.bounds.json_body import NDJSON, body_of_lines, read_events
 from mnemolog.http.bounds.redacted import agent_of, apart, redacted_line
 from mnemolog.http.dependencies import Caller, CommandId, CurrentQuota, CurrentWorker, Tenant
 from mnemolog.http.models.exchange_responses import ErasuresListed, Imported, Preview, Receipt
@@ -24,7 +24,7 @@ from mnemolog.http.models.requests import (
     UserOrNone,
 )
 from mnemolog.http.permissions import IMPORTING, OF_ERASURES, OF_TENANT, check_owner, needs
-from mnemolog.http.problems import MAX_ERRORS, Problem, summary
+from mnemolog.http.problems import MAX_ERRORS, InvalidRequest, Problem
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.imports.importer import parse_line
 from mnemolog.imports.results import WAITING
@@ -49,16 +49,7 @@ _LINES: dict[int | str, dict[str, Any]] = {
         "content": {NDJSON[0]: {"schema": {"type": "string"}}},
     }
 }
-_BODY = {
-    "requestBody": {
-        "required": True,
-        "description": "one memory, an array of memories, or the lines of an export",
-        "content": {
-            "application/json": {"schema": {"anyOf": [{"type": "object"}, {"type": "array"}]}},
-            NDJSON[0]: {"schema": {"type": "string"}},
-        },
-    }
-}
+_BODY = body_of_lines("one memory, an array of memories, or the lines of an export")
 
 router = routes("exchange", "/v1", OF_TENANT)
 
@@ -128,7 +119,7 @@ async def import_(
         if len(faults) > MAX_ERRORS:
             break
     if faults:
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+        raise InvalidRequest(*faults)
     for owner in owners:
         check_owner(caller, owner.user_id, None)
     quota.take(len(lines))

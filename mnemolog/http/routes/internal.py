@@ -1,10 +1,14 @@
-"""Routes for the other workers of the group: a worker's part of an operation on all partitions, and its users' data."""
+"""Routes for the other workers of the group: a worker's part of an operation on all partitions, and its users' data.
+
+The parts are the rows of `PARTS`: the name in a row is that with which `ScatterGather.gather` is called.
+"""
 
 from base64 import b64decode
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
@@ -16,6 +20,7 @@ from mnemolog.cluster.trust import FORWARDED
 from mnemolog.http.authentication import NOT_FOR_CALLERS
 from mnemolog.http.changes.models import ChangesPart
 from mnemolog.http.dependencies import CurrentWorker, is_ready, not_ready
+from mnemolog.http.models.body import Body
 from mnemolog.http.models.internal_requests import (
     ClockPart,
     ComparisonPart,
@@ -43,6 +48,7 @@ from mnemolog.operations.ticks import MAX_AHEAD, MAX_SKEW
 from mnemolog.publishing.publisher import Conflict
 from mnemolog.publishing.utterances import Conversation, Utterance
 from mnemolog.wakes.stream import Listener
+from mnemolog.worker.worker import Worker
 from projections.partitions.sender import InUse
 from projections.queries.tenant.memories import Counted, Wanted
 from projections.queries.tenant.model_usage import Span
@@ -52,6 +58,9 @@ from schemas.inputs.slices import in_slices
 from schemas.instant import instant
 from schemas.messages.inbox import ImportMemory
 from schemas.messages.observations import OBSERVATIONS
+
+B = TypeVar("B", bound=Body)
+Work: TypeAlias = "Awaitable[dict[str, Any]]"
 
 
 async def _from_a_worker(request: Request) -> None:
@@ -81,19 +90,6 @@ def _require_tenant(request: Request, *tenants: str) -> None:
 router = routes(
     "internal", "/v1/internal", BETWEEN_WORKERS, dependencies=[Depends(_from_a_worker)], include_in_schema=False
 )
-
-
-def _wanted(body: TenantMemories) -> Wanted:
-    return Wanted(tenant=body.tenant, now=body.now, memory_type=body.memory_type, category=body.category)
-
-
-def _plan(body: RebuildPart) -> RebuildPlan:
-    return RebuildPlan(body.what, body.generation, body.rebuild_id, body.switches, body.encoder)
-
-
-async def _answered(worker: CurrentWorker, work: Awaitable[dict[str, Any]]) -> Response:
-    here = await worker.cluster.local_answer(work)
-    return answer({"partitions": sorted(here.partitions), "body": here.body, "settings": here.settings})
 
 
 def _conversation(body: ForwardedEvents) -> Conversation | None:
@@ -136,84 +132,6 @@ async def import_(request: Request, worker: CurrentWorker, body: ForwardedSnapsh
     return answer({"items": await worker.importer.import_here(lines, body.wait)})
 
 
-@router.post("/digest")
-@reads
-async def digest(worker: CurrentWorker) -> Response:
-    """Return the digests of this worker's users."""
-    return await _answered(worker, worker.digests.read_local())
-
-
-@router.post("/usage")
-@reads
-async def usage(worker: CurrentWorker) -> Response:
-    """Return how many events keys with a quota have published at this worker today."""
-    return await _answered(worker, worker.usage.counts())
-
-
-@router.post("/erasures")
-@reads
-async def erasures(worker: CurrentWorker) -> Response:
-    """Return this worker's list of erasures, without names."""
-    return await _answered(worker, worker.erasure_list.here())
-
-
-@router.post("/lag")
-@reads
-async def lag(worker: CurrentWorker) -> Response:
-    """Return how far behind this worker's partitions are."""
-    return await _answered(worker, worker.lags.read_local())
-
-
-@router.post("/model-usage")
-@reads
-@takes_long
-async def model_usage(worker: CurrentWorker, body: UsagePart) -> Response:
-    """Return what this worker's users cost."""
-    span = Span(since=body.since, until=body.until)
-    return await _answered(worker, worker.model_usages.read_local(body.by, span))
-
-
-@router.post("/drain")
-@takes_long
-async def drain(worker: CurrentWorker, body: Drain) -> Response:
-    """Drain this worker's partitions."""
-    return await _answered(worker, worker.drain.run_local(body.timeout))
-
-
-@router.post("/reextract")
-@takes_long
-async def reextract(worker: CurrentWorker, body: ReextractPart) -> Response:
-    """Extract rejected windows of this worker's partitions again."""
-    owner = None if body.tenant is None or body.user_id is None else Owner(body.tenant, body.user_id)
-    wanted = Rejections(before=body.before, owner=owner, since=body.since, until=body.until)
-    return await _answered(worker, worker.reextraction.run_local(wanted))
-
-
-@router.post("/ticks")
-@takes_long
-async def ticks(worker: CurrentWorker, body: TickDue) -> Response:
-    """Emit a tick in this worker's partitions. Raises Problem for one that the other worker should have refused."""
-    if body.as_of > worker.clock.now() + MAX_AHEAD + MAX_SKEW and not body.force:
-        detail = f"$.as_of {instant(body.as_of)} is ahead of the clock: correct it, or use --force"
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
-    policy = body.policy or worker.settings.decay_policy
-    return await _answered(worker, worker.ticks.emit_local(policy, body.as_of, body.timeout))
-
-
-@router.post("/clock")
-@reads
-async def clock(worker: CurrentWorker) -> Response:
-    """Return how this worker's clock is."""
-    return await _answered(worker, worker.clocks.read_local())
-
-
-@router.post("/clock-confirm")
-@takes_long
-async def clock_confirm(worker: CurrentWorker, body: ClockPart) -> Response:
-    """Believe this worker's clock: an operator says so."""
-    return await _answered(worker, worker.clocks.confirm_here(body.as_of, body.timeout))
-
-
 @router.post("/share")
 async def share(request: Request, worker: CurrentWorker, body: SharedMemory) -> Response:
     """Have a user of this worker import what another one shares."""
@@ -244,100 +162,11 @@ async def changes(request: Request, worker: CurrentWorker, body: ChangesPart) ->
     return answer(await worker.change_feed.take_turn(wanted, since, body.limit))
 
 
-@router.post("/tenant/places")
-@reads
-async def tenant_places(request: Request, worker: CurrentWorker, body: TenantPlaces) -> Response:
-    """Return where memories of this worker's users stand in a list over all users."""
-    _require_tenant(request, body.tenant)
-    return await _answered(worker, worker.tenant_memories.local_places(_wanted(body), body.first))
-
-
-@router.post("/tenant/items")
-@reads
-async def tenant_items(request: Request, worker: CurrentWorker, body: TenantItems) -> Response:
-    """Return those of the memories that this worker's users have."""
-    _require_tenant(request, body.tenant)
-    return await _answered(worker, worker.tenant_memories.local_items(_wanted(body), body.memory_ids))
-
-
-@router.post("/tenant/counts")
-@reads
-async def tenant_counts(request: Request, worker: CurrentWorker, body: TenantMemories) -> Response:
-    """Count the memories of this worker's users."""
-    _require_tenant(request, body.tenant)
-    return await _answered(worker, worker.tenant_memories.local_counts(_wanted(body)))
-
-
-@router.post("/tenant/names")
-@reads
-async def tenant_names(request: Request, worker: CurrentWorker, body: TenantNames) -> Response:
-    """Count the memories of this worker's users by what they name."""
-    _require_tenant(request, body.tenant)
-    counted = Counted(
-        by=body.by,
-        after=body.after,
-        limit=body.limit,
-        agent_id=body.agent_id,
-        session_id=body.session_id,
-        app_id=body.app_id,
-    )
-    return await _answered(worker, worker.tenant_memories.local_names(_wanted(body), counted))
-
-
-@router.post("/generations")
-async def generations(worker: CurrentWorker) -> Response:
-    """Return the generations of this worker's shards."""
-    return await _answered(worker, worker.rebuild.local_generations())
-
-
-@router.post("/rebuild/build")
-@takes_long
-async def build(worker: CurrentWorker, body: RebuildPart) -> Response:
-    """Build this worker's part of a generation."""
-    return await _answered(worker, worker.rebuilder.build(_plan(body)))
-
-
-@router.post("/rebuild/switch")
-@takes_long
-async def switch(worker: CurrentWorker, body: RebuildPart) -> Response:
-    """Switch this worker to what it has built."""
-    return await _answered(worker, worker.rebuild.switch_local(_plan(body)))
-
-
 @router.post("/rebuild/drop")
 async def drop(worker: CurrentWorker, body: RebuildPart) -> Response:
     """Give up what this worker has built and not switched to."""
     await worker.rebuilder.drop(body.rebuild_id)
     return answer({})
-
-
-@router.post("/reembed/report")
-@reads
-async def reembed_report(worker: CurrentWorker) -> Response:
-    """Return how far this worker is with a reembedding."""
-    return await _answered(worker, worker.reembed.local_report())
-
-
-@router.post("/reembed/forecast")
-@takes_long
-async def reembed_forecast(worker: CurrentWorker, body: ReembedPart) -> Response:
-    """Say what this worker's share of a reembedding takes."""
-    return await _answered(worker, worker.reembed.local_forecast(body.encoder))
-
-
-@router.post("/reembed/build")
-@takes_long
-async def reembed_build(worker: CurrentWorker, body: ReembedPart) -> Response:
-    """Make an encoder's vectors of this worker's memories."""
-    return await _answered(worker, worker.reembed.local_build(body.encoder))
-
-
-@router.post("/reembed/compare")
-@takes_long
-async def reembed_compare(worker: CurrentWorker, body: ComparisonPart) -> Response:
-    """Ask both encoders the questions of this worker's users."""
-    questions = [LabelledQuestion(Owner(q.tenant, q.user_id), q.query, frozenset(q.expected)) for q in body.questions]
-    return await _answered(worker, worker.reembed.local_compare(body.encoder, questions, body.now))
 
 
 @router.post("/shard")
@@ -371,3 +200,134 @@ async def shard_file(worker: CurrentWorker, body: ShardWanted) -> Response:
                 yield part
 
     return StreamingResponse(whole(), media_type=SHARD)
+
+
+def _wanted(body: TenantMemories) -> Wanted:
+    return Wanted(tenant=body.tenant, now=body.now, memory_type=body.memory_type, category=body.category)
+
+
+def _plan(body: RebuildPart) -> RebuildPlan:
+    return RebuildPlan(body.what, body.generation, body.rebuild_id, body.switches, body.encoder)
+
+
+def _reextract(worker: Worker, body: ReextractPart) -> Work:
+    owner = None if body.tenant is None or body.user_id is None else Owner(body.tenant, body.user_id)
+    return worker.reextraction.run_local(
+        Rejections(before=body.before, owner=owner, since=body.since, until=body.until)
+    )
+
+
+async def _tick(worker: Worker, body: TickDue) -> dict[str, Any]:
+    """Emit a tick. Raises Problem for one that the other worker should have refused."""
+    if body.as_of > worker.clock.now() + MAX_AHEAD + MAX_SKEW and not body.force:
+        detail = f"$.as_of {instant(body.as_of)} is ahead of the clock: correct it, or use --force"
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
+    return await worker.ticks.emit_local(body.policy or worker.settings.decay_policy, body.as_of, body.timeout)
+
+
+def _names(worker: Worker, body: TenantNames) -> Work:
+    counted = Counted(
+        by=body.by,
+        after=body.after,
+        limit=body.limit,
+        agent_id=body.agent_id,
+        session_id=body.session_id,
+        app_id=body.app_id,
+    )
+    return worker.tenant_memories.local_names(_wanted(body), counted)
+
+
+def _compare(worker: Worker, body: ComparisonPart) -> Work:
+    questions = [LabelledQuestion(Owner(q.tenant, q.user_id), q.query, frozenset(q.expected)) for q in body.questions]
+    return worker.reembed.local_compare(body.encoder, questions, body.now)
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[B]):
+    """A worker's part of an operation on all partitions: the name by which it is asked for, and what is done."""
+
+    name: str
+    body: type[B] | None
+    work: Callable[[Worker, B], Work]
+    reads: bool = False
+    takes_long: bool = False
+
+
+PARTS: Final[tuple[Part[Any], ...]] = (
+    Part("digest", None, lambda worker, _: worker.digests.read_local(), reads=True),
+    Part("usage", None, lambda worker, _: worker.usage.counts(), reads=True),
+    Part("erasures", None, lambda worker, _: worker.erasure_list.here(), reads=True),
+    Part("lag", None, lambda worker, _: worker.lags.read_local(), reads=True),
+    Part(
+        "model-usage",
+        UsagePart,
+        lambda worker, body: worker.model_usages.read_local(body.by, Span(since=body.since, until=body.until)),
+        reads=True,
+        takes_long=True,
+    ),
+    Part("drain", Drain, lambda worker, body: worker.drain.run_local(body.timeout), takes_long=True),
+    Part("reextract", ReextractPart, _reextract, takes_long=True),
+    Part("ticks", TickDue, _tick, takes_long=True),
+    Part("clock", None, lambda worker, _: worker.clocks.read_local(), reads=True),
+    Part(
+        "clock-confirm",
+        ClockPart,
+        lambda worker, body: worker.clocks.confirm_here(body.as_of, body.timeout),
+        takes_long=True,
+    ),
+    Part(
+        "tenant/places",
+        TenantPlaces,
+        lambda worker, body: worker.tenant_memories.local_places(_wanted(body), body.first),
+        reads=True,
+    ),
+    Part(
+        "tenant/items",
+        TenantItems,
+        lambda worker, body: worker.tenant_memories.local_items(_wanted(body), body.memory_ids),
+        reads=True,
+    ),
+    Part(
+        "tenant/counts",
+        TenantMemories,
+        lambda worker, body: worker.tenant_memories.local_counts(_wanted(body)),
+        reads=True,
+    ),
+    Part("tenant/names", TenantNames, _names, reads=True),
+    Part("generations", None, lambda worker, _: worker.rebuild.local_generations()),
+    Part("rebuild/build", RebuildPart, lambda worker, body: worker.rebuilder.build(_plan(body)), takes_long=True),
+    Part("rebuild/switch", RebuildPart, lambda worker, body: worker.rebuild.switch_local(_plan(body)), takes_long=True),
+    Part("reembed/report", None, lambda worker, _: worker.reembed.local_report(), reads=True),
+    Part(
+        "reembed/forecast",
+        ReembedPart,
+        lambda worker, body: worker.reembed.local_forecast(body.encoder),
+        takes_long=True,
+    ),
+    Part("reembed/build", ReembedPart, lambda worker, body: worker.reembed.local_build(body.encoder), takes_long=True),
+    Part("reembed/compare", ComparisonPart, _compare, takes_long=True),
+)
+"""What workers ask each other for, all at the same time; each is the route of its name."""
+
+
+async def _answered(worker: Worker, work: Work) -> Response:
+    here = await worker.cluster.local_answer(work)
+    return answer({"partitions": sorted(here.partitions), "body": here.body, "settings": here.settings})
+
+
+def _route(part: Part[Any]) -> Callable[..., Coroutine[Any, Any, Response]]:
+    async def without_body(worker: CurrentWorker) -> Response:
+        return await _answered(worker, part.work(worker, None))
+
+    async def with_body(request: Request, worker: CurrentWorker, body: Any) -> Response:  # noqa: ANN401 - see below
+        if isinstance(body, TenantMemories):
+            _require_tenant(request, body.tenant)
+        return await _answered(worker, part.work(worker, body))
+
+    with_body.__annotations__["body"] = part.body  # where FastAPI looks what a body is
+    route = without_body if part.body is None else with_body
+    return takes_long(route) if part.takes_long else route
+
+
+for each in PARTS:
+    router.post(f"/{each.name}")(reads(_route(each)) if each.reads else _route(each))

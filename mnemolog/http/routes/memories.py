@@ -28,7 +28,7 @@ from mnemolog.http.models.requests import (
     UserOrNone,
 )
 from mnemolog.http.permissions import OF_USERS, check_erasing, reads
-from mnemolog.http.problems import Problem, summary
+from mnemolog.http.problems import InvalidRequest, Problem
 from mnemolog.http.routing import answer, answers, refused, routes, takes_long
 from mnemolog.http.tracing import note_memory
 from mnemolog.operations.erasing.erasure import NotErasedYet, NotRewritable
@@ -106,8 +106,8 @@ async def listed(query: Annotated[MemoriesAsked, Query()], worker: CurrentWorker
     """List memories, the most important first, then those last accessed; an unknown user has none."""
     _check_whose(query.user_id, query.scope)
     if query.limit is not None and query.model_fields_set & {"page", "page_size"}:
-        fault = Fault("$.limit", "cannot be used with page or page_size: give limit for the first ones, or a page")
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
+        wrong = Fault("$.limit", "cannot be used with page or page_size: give limit for the first ones, or a page")
+        raise InvalidRequest(wrong)
     filters = _filters(query)
     page, size = (1, query.limit) if query.limit else (query.page, query.page_size)
     return await _listed(query, filters, worker, tenant, page=page, size=size)
@@ -205,11 +205,9 @@ async def revise(
     redaction = worker.redactions.of(tenant, memory.agent_id)
     changes = Changes(**await apart(redacted_fields, redaction, given, REVISED_TEXTS))
     if changes.event_type is not None and memory.kind != "episodic":
-        wrong = Fault("$.event_type", "only an episode has one, and this memory is semantic")
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
+        raise InvalidRequest(Fault("$.event_type", "only an episode has one, and this memory is semantic"))
     if (fault := fault_of(memory.attribute, changes.value)) is not None:
-        wrong = Fault("$.value", fault)
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
+        raise InvalidRequest(Fault("$.value", fault))
     command = await worker.commands.revise(owner, memory_id, changes, command_id, body.expected_version)
     return command_answer(command, owner, worker.shards, worker.clock)
 
@@ -242,7 +240,7 @@ async def forget(
         return await _erased(worker, tenant, memory_id, user_id, command_id, is_preview=preview)
     if preview:
         wrong = Fault("$.preview", "only goes with forever=true: a memory that is only forgotten can be restored")
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([wrong]), [wrong])
+        raise InvalidRequest(wrong)
     owner = owner_of(worker.queries, tenant, memory_id, user_id)
     command = await worker.commands.forget(owner, memory_id, command_id)
     return command_answer(command, owner, worker.shards, worker.clock)
@@ -321,16 +319,14 @@ def _filters(query: MemoriesAsked | MemoriesUnwanted) -> Filters:
     names = ("agent_id", "kind", "memory_type", "category", "source_type", "attribute")
     fields = {name: getattr(query, name) for name in names if getattr(query, name) is not None}
     if twice := given.keys() & fields.keys():
-        fault = Fault(f"$.{min(twice)}", "is in the filters too: say it in one place")
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary([fault]), [fault])
+        raise InvalidRequest(Fault(f"$.{min(twice)}", "is in the filters too: say it in one place"))
     return Filters(**given, **fields)
 
 
 def _check_whose(user_id: str | None, scope: str | None) -> None:
     """Check that a list says whose memories it is of. Raises Problem."""
     if user_id is None and scope != "global":
-        fault = Fault("$.user_id", "is missing: say whose memories to list, or scope=global")
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault.path}: {fault.message}", [fault])
+        raise InvalidRequest(Fault("$.user_id", "is missing: say whose memories to list, or scope=global"))
 
 
 async def _listed(

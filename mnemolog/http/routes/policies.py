@@ -1,20 +1,19 @@
 """Policies: what a tenant, or one of its agents, wants remembered, and how."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from http import HTTPStatus
 from typing import Annotated, Final
 
 from fastapi import Query, Response
 
-from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
+from mnemolog.http.dependencies import CommandEnvelope, CurrentWorker, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.policy import NewPolicy, PolicyAsked
 from mnemolog.http.permissions import OF_POLICIES
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, refused, routes
-from schemas.identity import GLOBAL_USER
 from schemas.instant import instant
-from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.envelope import Sealed
 from schemas.messages.policy import PolicySet
 from schemas.own_patterns import OwnPattern
 from schemas.policy import Policy
@@ -41,9 +40,7 @@ async def set_policy(
     *,
     body: NewPolicy,
     worker: CurrentWorker,
-    caller: Caller,
-    tenant: Tenant,
-    command_id: CommandId,
+    envelope: CommandEnvelope,
     asked: Annotated[PolicyAsked, Query()],
 ) -> Response:
     """Set the tenant's policy, or that of one agent. It is in force for windows that are extracted from now on."""
@@ -61,24 +58,14 @@ async def set_policy(
         redaction=dict(body.redaction.items()),
         redaction_patterns=tuple(OwnPattern(**each.model_dump()) for each in body.redaction_patterns),
     )
-    message = PolicySet(
-        envelope=Envelope(
-            event_id=command_id,
-            tenant=tenant,
-            user_id=GLOBAL_USER,
-            agent_id=asked.agent_id,
-            occurred_at=worker.clock.now(),
-            by=caller.key_id,
-        ),
-        policy=Sealed.clear(new.encoded()),
-    )
+    message = PolicySet(envelope=replace(envelope, agent_id=asked.agent_id), policy=Sealed.clear(new.encoded()))
     try:
         was_set = await worker.policies.set(message)
     except PolicyRefused as refusal:
         raise Problem(HTTPStatus.CONFLICT, str(refusal)) from refusal
     if not was_set:
         raise Problem(HTTPStatus.CONFLICT, "the Idempotency-Key was used for another policy: use a new one")
-    return answer(_view(worker.policies.in_force(tenant, asked.agent_id)))
+    return answer(_view(worker.policies.in_force(envelope.tenant, asked.agent_id)))
 
 
 def _attribute(held: Policy, name: str) -> object:

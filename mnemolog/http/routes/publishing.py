@@ -7,13 +7,13 @@ from uuid import uuid4
 
 from fastapi import Query, Request, Response
 
-from mnemolog.http.bounds.json_body import NDJSON, read_events
+from mnemolog.http.bounds.json_body import body_of_lines, read_events
 from mnemolog.http.bounds.redacted import agent_of, apart, redacted_event, with_counts
 from mnemolog.http.dependencies import Caller, CurrentQuota, CurrentWorker, IdempotencyKey, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import MAX_EVENTS, MAX_WAIT_SECONDS, EventsAsked, UserOrOwner
 from mnemolog.http.permissions import OF_EVENTS, PUBLISHING, check_owner, needs, reads
-from mnemolog.http.problems import MAX_ERRORS, Problem, summary
+from mnemolog.http.problems import MAX_ERRORS, InvalidRequest, Problem, summary
 from mnemolog.http.routing import answer, answers, refused, routes
 from mnemolog.publishing.publisher import Conflict
 from mnemolog.publishing.router import PublishRouter
@@ -35,16 +35,7 @@ DerivedIds = Annotated[
         description="the event_ids were derived from the words: where ENCRYPTION is strict they get keyed ones for it"
     ),
 ]
-_BODY = {
-    "requestBody": {
-        "required": True,
-        "description": "one event, an array of events, or one event a line",
-        "content": {
-            "application/json": {"schema": {"anyOf": [{"type": "object"}, {"type": "array"}]}},
-            NDJSON[0]: {"schema": {"type": "string"}},
-        },
-    }
-}
+_BODY = body_of_lines("one event, an array of events, or one event a line")
 
 router = routes("publishing", access=OF_EVENTS)
 
@@ -92,7 +83,7 @@ async def publish(
         if len(faults) > MAX_ERRORS:
             break
     if faults:
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, summary(faults), faults)
+        raise InvalidRequest(*faults)
     for event in events:
         check_owner(caller, event.envelope.user_id, event.envelope.agent_id)
     quota.take(len(events))

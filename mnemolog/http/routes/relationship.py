@@ -4,29 +4,26 @@ from typing import Annotated, Any
 
 from fastapi import Query, Response
 
-from mnemolog.http.dependencies import CurrentWorker, Tenant
+from mnemolog.http.dependencies import CurrentWorker, OwnerInPath
 from mnemolog.http.models import context_responses as shapes
 from mnemolog.http.models.context_requests import EmotionsAsked, ReportAsked, UpcomingAsked
 from mnemolog.http.permissions import OF_USERS
 from mnemolog.http.routes.agents import fold_turns
-from mnemolog.http.routing import answer, routes
+from mnemolog.http.routing import answer, page_of, routes
 from projections.profile.relationship import feeling_view, feelings, feelings_summary
 from projections.profile.relationship import report as report_of
 from projections.profile.upcoming import Ahead
 from projections.profile.upcoming import upcoming as ahead_of
 from projections.turns import aside
-from schemas.identity import Owner, check_user_id
 from schemas.instant import instant
 
 router = routes("agents", "/v1/users", OF_USERS)
 
 
 @router.get("/{user_id:text}/emotions", response_model=shapes.Emotions)
-async def emotions(
-    user_id: str, query: Annotated[EmotionsAsked, Query()], worker: CurrentWorker, tenant: Tenant
-) -> Response:
+async def emotions(owner: OwnerInPath, query: Annotated[EmotionsAsked, Query()], worker: CurrentWorker) -> Response:
     """Return feelings over time, oldest first, with counts over all of them."""
-    held, now = worker.shards.resolve(Owner(tenant, check_user_id(user_id))), worker.clock.now()
+    held, now = worker.shards.resolve(owner), worker.clock.now()
     memories = (await worker.queries.state(held, now, query.as_of)).memories
     felt = [
         memory
@@ -34,18 +31,13 @@ async def emotions(
         if (query.since is None or memory.occurred_at >= query.since)
         and (query.until is None or memory.occurred_at <= query.until)
     ]
-    begin = (query.page - 1) * query.page_size
-    page = {"total": len(felt), "page": query.page, "page_size": query.page_size}
-    items = [feeling_view(memory) for memory in felt[begin : begin + query.page_size]]
-    return answer({"items": items} | page | feelings_summary(felt))
+    return answer(page_of(felt, feeling_view, query.page, query.page_size) | feelings_summary(felt))
 
 
 @router.get("/{user_id:text}/upcoming", response_model=shapes.Upcoming)
-async def upcoming(
-    user_id: str, query: Annotated[UpcomingAsked, Query()], worker: CurrentWorker, tenant: Tenant
-) -> Response:
+async def upcoming(owner: OwnerInPath, query: Annotated[UpcomingAsked, Query()], worker: CurrentWorker) -> Response:
     """Return dated plans and days that come back every year, the nearest first; days are those of where the user is."""
-    held, now = worker.shards.resolve(Owner(tenant, check_user_id(user_id))), worker.clock.now()
+    held, now = worker.shards.resolve(owner), worker.clock.now()
     at = query.as_of or now
     await fold_turns(worker.log, worker.shards, held)  # the last one may say where that is
     memories = (await worker.queries.state(held, now, query.as_of)).memories
@@ -56,11 +48,9 @@ async def upcoming(
 
 
 @router.get("/{user_id:text}/report", response_model=shapes.Report)
-async def report(
-    user_id: str, query: Annotated[ReportAsked, Query()], worker: CurrentWorker, tenant: Tenant
-) -> Response:
+async def report(owner: OwnerInPath, query: Annotated[ReportAsked, Query()], worker: CurrentWorker) -> Response:
     """Return how the relationship developed, month by month; `lang=zh` names event types in Luna's words."""
-    held, now = worker.shards.resolve(Owner(tenant, check_user_id(user_id))), worker.clock.now()
+    held, now = worker.shards.resolve(owner), worker.clock.now()
     await fold_turns(worker.log, worker.shards, held)
     at = query.as_of or now
     memories = (await worker.queries.state(held, now, query.as_of)).memories

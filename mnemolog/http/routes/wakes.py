@@ -12,8 +12,7 @@ from mnemolog.commands.commands import Answer
 from mnemolog.commands.wakes import Periodic
 from mnemolog.http.authentication import is_still_valid
 from mnemolog.http.bounds.redacted import apart, redacted_fields
-from mnemolog.http.bounds.streams import UNBUFFERED
-from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
+from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, OwnerInPath, Tenant
 from mnemolog.http.models import responses
 from mnemolog.http.models.requests import Id, UserOrNone
 from mnemolog.http.models.wakes import (
@@ -29,7 +28,7 @@ from mnemolog.http.models.wakes import (
 )
 from mnemolog.http.permissions import OF_USERS, OF_USERS_OR_ALL, needs
 from mnemolog.http.problems import Problem
-from mnemolog.http.routing import answer, answers, refused, routes, takes_long
+from mnemolog.http.routing import EVENTS, answer, answers, event_stream, page_of, refused, routes, takes_long
 from mnemolog.wakes.stream import Listener
 from projections.partitions.shards import Shards
 from projections.queries.wake_views import wake_view
@@ -39,8 +38,6 @@ from schemas.instant import instant
 from schemas.messages.wakes import ReminderScheduled, WakeConfigured
 from schemas.vocabulary.refusals import Refusal, refusal_of
 from streams.decisions.wakes import NOT_WAITING
-
-EVENT_STREAM = "text/event-stream"
 
 router = routes("wakes", "/v1", OF_USERS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
@@ -52,17 +49,16 @@ COMMAND = WAITING | refused(HTTPStatus.CONFLICT)
 @router.put("/users/{user_id:text}/wake", response_model=WakeConfiguration, responses=COMMAND)
 async def configure(
     *,
-    user_id: str,
+    owner: OwnerInPath,
     body: WakeWanted,
     worker: CurrentWorker,
     caller: Caller,
-    tenant: Tenant,
     command_id: CommandId,
 ) -> Response:
     """Wake the user's agent at every multiple of a period; slots that were missed raise one wake."""
-    owner, settings = Owner(tenant, check_user_id(user_id)), worker.settings
+    settings = worker.settings
     _check_wake(worker.shards, owner, caller)
-    redaction = worker.redactions.of(tenant, body.agent_id)
+    redaction = worker.redactions.of(owner.tenant, body.agent_id)
     said = await apart(redacted_fields, redaction, {"text": body.text, "query": body.query}, ("text", "query"))
     periodic = Periodic(
         every_seconds=body.every_seconds,
@@ -76,22 +72,20 @@ async def configure(
 
 
 @router.get("/users/{user_id:text}/wake", response_model=WakeConfiguration, responses=UNKNOWN)
-async def configured(user_id: str, worker: CurrentWorker, tenant: Tenant, agent_id: Id | None = None) -> Response:
+async def configured(owner: OwnerInPath, worker: CurrentWorker, agent_id: Id | None = None) -> Response:
     """Return how the user's agent is woken, and when next; 404 when it is not, or when the wake is another agent's."""
-    owner = Owner(tenant, check_user_id(user_id))
     known = worker.shards.state(owner).wakes.configured
     if known is None or not _is_of(known, agent_id):
-        raise Problem(HTTPStatus.NOT_FOUND, f"user {user_id!r} has no periodic wake: PUT one")
+        raise Problem(HTTPStatus.NOT_FOUND, f"user {owner.user_id!r} has no periodic wake: PUT one")
     return answer(_configuration(worker.shards, owner))
 
 
 @router.delete("/users/{user_id:text}/wake", response_model=WakeConfiguration, responses=WAITING | UNKNOWN)
 async def removed(
     *,
-    user_id: str,
+    owner: OwnerInPath,
     worker: CurrentWorker,
     caller: Caller,
-    tenant: Tenant,
     command_id: CommandId,
     agent_id: Id | None = None,
 ) -> Response:
@@ -99,22 +93,18 @@ async def removed(
 
     With an agent only that agent's wake is removed: 404 where it is another's.
     """
-    owner = Owner(tenant, check_user_id(user_id))
     known = worker.shards.state(owner).wakes.configured
     if known is not None and not _is_of(known, agent_id):
-        raise Problem(HTTPStatus.NOT_FOUND, f"user {user_id!r} has no periodic wake of the agent {agent_id!r}")
+        raise Problem(HTTPStatus.NOT_FOUND, f"user {owner.user_id!r} has no periodic wake of the agent {agent_id!r}")
     _check_wake(worker.shards, owner, caller)
     command = await worker.wake_commands.configure(owner, None, command_id)
     return _unfinished(command) or answer(_configuration(worker.shards, owner))
 
 
 @router.post("/users/{user_id:text}/reminders", status_code=201, response_model=Reminder, responses=COMMAND)
-async def schedule(
-    user_id: str, body: ReminderWanted, worker: CurrentWorker, tenant: Tenant, command_id: CommandId
-) -> Response:
+async def schedule(owner: OwnerInPath, body: ReminderWanted, worker: CurrentWorker, command_id: CommandId) -> Response:
     """Remind of something once: at its time, or as soon after it as the worker runs."""
-    owner = Owner(tenant, check_user_id(user_id))
-    redaction = worker.redactions.of(tenant, body.agent_id)
+    redaction = worker.redactions.of(owner.tenant, body.agent_id)
     content = (await apart(redacted_fields, redaction, {"content": body.content}, ("content",)))["content"]
     command = await worker.wake_commands.schedule(
         owner,
@@ -128,7 +118,7 @@ async def schedule(
         return unfinished
     reminder = {
         "reminder_id": command.outcomes[0].subject if command.outcomes else "",
-        "user_id": user_id,
+        "user_id": owner.user_id,
         "agent_id": body.agent_id,
         "due_at": instant(body.due_at),
         "content": content,
@@ -138,27 +128,13 @@ async def schedule(
 
 
 @router.get("/users/{user_id:text}/reminders", response_model=Reminders)
-async def reminders(
-    user_id: str, query: Annotated[RemindersAsked, Query()], worker: CurrentWorker, tenant: Tenant
-) -> Response:
+async def reminders(owner: OwnerInPath, query: Annotated[RemindersAsked, Query()], worker: CurrentWorker) -> Response:
     """List the reminders that wait, the next first, a page at a time; there are at most 1,000."""
-    owner = Owner(tenant, check_user_id(user_id))
     waiting = sorted(
         (each for each in worker.shards.state(owner).wakes.reminders.values() if _is_of(each, query.agent_id)),
         key=lambda each: (each.due_at, each.reminder_id),
     )
-    items = [
-        {
-            "reminder_id": each.reminder_id,
-            "user_id": user_id,
-            "agent_id": each.envelope.agent_id,
-            "due_at": instant(each.due_at),
-            "content": each.content.text,
-            "channel": each.channel,
-        }
-        for each in waiting[(query.page - 1) * query.page_size : query.page * query.page_size]
-    ]
-    return answer({"items": items, "total": len(waiting), "page": query.page, "page_size": query.page_size})
+    return answer(page_of(waiting, partial(_reminder, owner), query.page, query.page_size))
 
 
 @router.delete("/users/{user_id:text}/reminders/{reminder_id}", response_model=Cancelled, responses=WAITING | UNKNOWN)
@@ -181,22 +157,15 @@ async def cancel(
 
 
 @router.get("/users/{user_id:text}/wakes", response_model=Wakes)
-async def listed(
-    user_id: str, query: Annotated[WakesAsked, Query()], worker: CurrentWorker, tenant: Tenant
-) -> Response:
+async def listed(owner: OwnerInPath, query: Annotated[WakesAsked, Query()], worker: CurrentWorker) -> Response:
     """Return the wakes after a place, in the order in which they were raised, and the place to go on from."""
-    owner = Owner(tenant, check_user_id(user_id))
     raised = worker.shards.of(owner).ledger.wakes.raised(owner, int(query.after), query.limit)
     wakes = [wake_view(worker.shards, wake, worker.clock.now(), query.agent_id) for wake in raised]
     items = [wake for wake in wakes if query.agent_id is None or wake["agent_id"] in (None, query.agent_id)]
     return answer({"items": items, "next": str(raised[-1].event.number) if raised else query.after})
 
 
-@router.get(
-    "/wakes/stream",
-    response_class=StreamingResponse,
-    responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}, "description": "server-sent events"}},
-)
+@router.get("/wakes/stream", response_class=StreamingResponse, responses=EVENTS)
 @takes_long
 @needs(OF_USERS_OR_ALL)
 async def streamed(
@@ -215,7 +184,18 @@ async def streamed(
     listener = Listener(tenant=tenant, user_id=user_id, agent_id=agent_id)
     positions = await worker.wake_streams.begin(listener, last_event_id)
     events = worker.wake_streams.stream(listener, positions, may_go_on=partial(is_still_valid, request.scope))
-    return StreamingResponse(events, media_type=EVENT_STREAM, headers=UNBUFFERED)
+    return event_stream(events)
+
+
+def _reminder(owner: Owner, known: ReminderScheduled) -> dict[str, Any]:
+    return {
+        "reminder_id": known.reminder_id,
+        "user_id": owner.user_id,
+        "agent_id": known.envelope.agent_id,
+        "due_at": instant(known.due_at),
+        "content": known.content.text,
+        "channel": known.channel,
+    }
 
 
 def _is_of(known: WakeConfigured | ReminderScheduled, agent_id: str | None) -> bool:

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from datetime import timedelta
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Response
+from fastapi import Depends, Response
 
 from mnemolog.changes.feed import ChangesWanted
-from mnemolog.http.dependencies import Caller, CommandId, CurrentWorker, Tenant
+from mnemolog.http.dependencies import Caller, CommandEnvelope, CurrentWorker, Tenant
 from mnemolog.http.permissions import OF_WEBHOOKS
 from mnemolog.http.problems import Problem
 from mnemolog.http.routing import answer, refused, routes
@@ -17,33 +17,44 @@ from mnemolog.webhooks import registered
 from mnemolog.webhooks.signature import new_secret, read_secret, spelt
 from schemas.identity import GLOBAL_USER, derived_id
 from schemas.instant import instant
-from schemas.messages.envelope import Envelope, Sealed
+from schemas.messages.envelope import Sealed
 from schemas.messages.webhooks import WebhookMoved, WebhookRemoved, WebhookSecretSet, WebhookSet
 
 router = routes("webhooks", "/v1/webhooks", OF_WEBHOOKS)
 UNKNOWN = refused(HTTPStatus.NOT_FOUND)
 
 
+def _may_see(caller: Caller, known: registered.Webhook) -> bool:
+    if not caller.is_narrowed:
+        return True
+    is_of_users = known.user_id is not None and caller.has_user(known.user_id)
+    return is_of_users and caller.has_agent(known.message.envelope.agent_id)
+
+
+async def _known(webhook_id: str, worker: CurrentWorker, caller: Caller, tenant: Tenant) -> registered.Webhook:
+    """Return a webhook of the tenant. Raises Problem."""
+    await worker.webhooks.follow()
+    known = worker.webhooks.get(webhook_id)
+    if known is None or known.tenant != tenant or not _may_see(caller, known):
+        raise Problem(HTTPStatus.NOT_FOUND, f"there is no webhook {webhook_id!r}")
+    return known
+
+
+Known = Annotated[registered.Webhook, Depends(_known)]
+"""The webhook that the path names."""
+
+
 @router.post("", status_code=201, response_model=RegisteredWebhook, responses=refused(HTTPStatus.CONFLICT))
-async def register(
-    body: NewWebhook, worker: CurrentWorker, caller: Caller, tenant: Tenant, command_id: CommandId
-) -> Response:
+async def register(body: NewWebhook, worker: CurrentWorker, envelope: CommandEnvelope) -> Response:
     """Register an address that changes are posted to; the answer contains the secret that signs deliveries."""
     try:
         await worker.receivers.look_up(body.url)
     except ValueError as refusal:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"url: {refusal}") from refusal
-    wanted = ChangesWanted(tenant=tenant, user_id=body.user_id, agent_id=body.agent_id)
+    wanted = ChangesWanted(tenant=envelope.tenant, user_id=body.user_id, agent_id=body.agent_id)
     message = WebhookSet(
-        envelope=Envelope(
-            event_id=command_id,
-            tenant=tenant,
-            user_id=body.user_id or GLOBAL_USER,
-            agent_id=body.agent_id,
-            occurred_at=worker.clock.now(),
-            by=caller.key_id,
-        ),
-        webhook_id=derived_id("webhook", tenant, command_id),
+        envelope=replace(envelope, user_id=body.user_id or GLOBAL_USER, agent_id=body.agent_id),
+        webhook_id=derived_id("webhook", envelope.tenant, envelope.event_id),
         url=Sealed.clear(body.url),
         secret=Sealed.clear(new_secret() if body.secret is None else read_secret(body.secret)),
         types=list(dict.fromkeys(body.types or ())),
@@ -66,40 +77,26 @@ async def webhooks(worker: CurrentWorker, caller: Caller, tenant: Tenant) -> Res
 
 
 @router.get("/{webhook_id}", response_model=Webhook, responses=UNKNOWN)
-async def webhook(webhook_id: str, worker: CurrentWorker, caller: Caller, tenant: Tenant) -> Response:
+async def webhook(known: Known) -> Response:
     """Return one webhook with its progress."""
-    return answer(_view(await _known(worker, caller, tenant, webhook_id)))
+    return answer(_view(known))
 
 
 @router.delete("/{webhook_id}", response_model=Removed, responses=UNKNOWN)
-async def remove(
-    webhook_id: str, worker: CurrentWorker, caller: Caller, tenant: Tenant, command_id: CommandId
-) -> Response:
+async def remove(known: Known, worker: CurrentWorker, envelope: CommandEnvelope) -> Response:
     """Remove a webhook; a delivery that is on its way may still arrive."""
-    await _known(worker, caller, tenant, webhook_id)
-    await worker.webhooks.remove(
-        WebhookRemoved(envelope=_envelope(worker, caller, tenant, command_id), webhook_id=webhook_id)
-    )
+    webhook_id = known.message.webhook_id
+    await worker.webhooks.remove(WebhookRemoved(envelope=envelope, webhook_id=webhook_id))
     return answer({"webhook_id": webhook_id, "removed": True})
 
 
 @router.post("/{webhook_id}/secret", response_model=RegisteredWebhook, responses=UNKNOWN | refused(HTTPStatus.CONFLICT))
-async def set_secret(
-    *,
-    webhook_id: str,
-    body: NewSecret,
-    worker: CurrentWorker,
-    caller: Caller,
-    tenant: Tenant,
-    command_id: CommandId,
-) -> Response:
+async def set_secret(known: Known, body: NewSecret, worker: CurrentWorker, envelope: CommandEnvelope) -> Response:
     """Rotate the secret; the former ones sign too for a while. The answer contains the new secret."""
-    known = await _known(worker, caller, tenant, webhook_id)
-    envelope = _envelope(worker, caller, tenant, command_id)
     of_webhook = known.message.envelope
     message = WebhookSecretSet(
         envelope=replace(envelope, user_id=of_webhook.user_id, agent_id=of_webhook.agent_id),
-        webhook_id=webhook_id,
+        webhook_id=known.message.webhook_id,
         secret=Sealed.clear(new_secret() if body.secret is None else read_secret(body.secret)),
         both_until=envelope.occurred_at + timedelta(seconds=body.both_for),
     )
@@ -113,48 +110,15 @@ async def set_secret(
 
 
 @router.post("/{webhook_id}/replay", response_model=Webhook, responses=UNKNOWN)
-async def replay(
-    *,
-    webhook_id: str,
-    body: Replay,
-    worker: CurrentWorker,
-    caller: Caller,
-    tenant: Tenant,
-    command_id: CommandId,
-) -> Response:
+async def replay(known: Known, body: Replay, worker: CurrentWorker, envelope: CommandEnvelope) -> Response:
     """Post again what happened after a cursor, as far back as the ledger is kept, and continue from there."""
-    known = await _known(worker, caller, tenant, webhook_id)
-    wanted = ChangesWanted(tenant=tenant, user_id=known.user_id, agent_id=known.message.envelope.agent_id)
+    wanted = ChangesWanted(tenant=envelope.tenant, user_id=known.user_id, agent_id=known.message.envelope.agent_id)
     after = await worker.change_feed.begin(wanted, body.after)
-    move = WebhookMoved(
-        envelope=_envelope(worker, caller, tenant, command_id), webhook_id=webhook_id, after=after, only_back=False
-    )
+    move = WebhookMoved(envelope=envelope, webhook_id=known.message.webhook_id, after=after, only_back=False)
     try:
         return answer(_view(await worker.webhooks.move(move)))
     except registered.WebhookUnknown as unknown:  # removed at this moment
         raise Problem(HTTPStatus.NOT_FOUND, str(unknown)) from unknown
-
-
-def _envelope(worker: CurrentWorker, caller: Caller, tenant: str, command_id: str) -> Envelope:
-    return Envelope(
-        event_id=command_id, tenant=tenant, user_id=GLOBAL_USER, occurred_at=worker.clock.now(), by=caller.key_id
-    )
-
-
-async def _known(worker: CurrentWorker, caller: Caller, tenant: str, webhook_id: str) -> registered.Webhook:
-    """Return a webhook of the tenant. Raises Problem."""
-    await worker.webhooks.follow()
-    known = worker.webhooks.get(webhook_id)
-    if known is None or known.tenant != tenant or not _may_see(caller, known):
-        raise Problem(HTTPStatus.NOT_FOUND, f"there is no webhook {webhook_id!r}")
-    return known
-
-
-def _may_see(caller: Caller, known: registered.Webhook) -> bool:
-    if not caller.is_narrowed:
-        return True
-    is_of_users = known.user_id is not None and caller.has_user(known.user_id)
-    return is_of_users and caller.has_agent(known.message.envelope.agent_id)
 
 
 def _says_the_same(known: WebhookSet, asked: WebhookSet, *, keeps_secret: bool) -> bool:

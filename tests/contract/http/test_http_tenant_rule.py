@@ -9,16 +9,20 @@ from typing import Any
 
 import pytest
 from contract.isolation_walk import routes_of
+from fastapi.dependencies.utils import get_dependant
 
 from mnemolog.http import dependencies
 from mnemolog.http.app import make_http
-from mnemolog.http.dependencies import CurrentWorker, Tenant
+from mnemolog.http.dependencies import CommandId, CurrentWorker, OwnerInPath, Tenant
 from mnemolog.http.permissions import OF_TOOLS, OF_USERS, OF_USERS_OR_ALL, PUBLISHING, Access, Reach, access_of
 from mnemolog.http.routing import routes
+from mnemolog.http.webhooks import route as webhooks
 from mnemolog.settings import from_environment
 from mnemolog.worker.worker import Worker
 
 OF_USERS_DATA = (Reach.USERS, Reach.USERS_OR_ALL, Reach.KEYS_USER, Reach.TENANT)
+OF_THE_TENANT = (dependencies._tenant, dependencies._owner, dependencies._envelope, webhooks._known)
+"""What gives a route the tenant of the key, or something that was looked up by it."""
 TENANT_BY_ITS_TOOLS = "/mcp"
 """It sends requests of its own to the routes of the two tools, with the caller's key: they look up the tenant."""
 
@@ -46,7 +50,7 @@ def faults_of(route: Any) -> Iterator[str]:
     if access.reach in OF_USERS_DATA and route.path != TENANT_BY_ITS_TOOLS:
         if dependencies._tenant not in has:
             yield "does not ask for the tenant of the key"
-        if "tenant" not in reads:
+        if reads.isdisjoint(each.name for each in route.dependant.dependencies if each.call in OF_THE_TENANT):
             yield "reads no tenant"
     if "tenant" in named:
         yield "lets a request name its tenant"
@@ -61,6 +65,13 @@ def test_every_route_uses_the_tenant_of_the_key(tmp_path: Path):
     walked = [route for route in routes_of(app.routes) if hasattr(route, "dependant")]
     assert sum(access_of(route.endpoint).reach in OF_USERS_DATA for route in walked) > 30  # type: ignore[union-attr]
     assert {route.path: faults for route in walked if (faults := list(faults_of(route)))} == {}
+
+
+@pytest.mark.parametrize("look_up", OF_THE_TENANT[1:])
+def test_what_a_route_is_given_is_looked_up_by_the_tenant_of_the_key(look_up: Callable[..., Any]):
+    dependant = get_dependant(path="/{user_id}/{webhook_id}", call=look_up)
+    assert "tenant" in {each.name for each in dependant.dependencies if each.call is dependencies._tenant}
+    assert "tenant" in names_read(look_up)
 
 
 @pytest.mark.parametrize("access", [OF_USERS, OF_USERS_OR_ALL, OF_TOOLS])
@@ -79,14 +90,29 @@ def test_a_route_that_forgets_the_tenant_is_found(access: Access):
     async def named(worker: CurrentWorker, tenant: str) -> dict[str, str]:
         return {"of": f"{tenant} {worker}"}
 
+    @router.get("/{user_id}/unread")
+    async def owner_unread(worker: CurrentWorker, owner: OwnerInPath) -> dict[str, str]:  # noqa: ARG001 - as above
+        return {"of": str(worker)}
+
+    @router.post("/command")
+    async def only_the_command(worker: CurrentWorker, command_id: CommandId) -> dict[str, str]:
+        return {"of": f"{command_id} {worker}"}
+
     @router.get("/right")
     async def right(worker: CurrentWorker, tenant: Tenant) -> dict[str, str]:
         return {"of": f"{tenant} {worker}"}
 
+    @router.get("/{user_id}/right")
+    async def owner_right(owner: OwnerInPath) -> dict[str, str]:
+        return {"of": str(owner)}
+
     assert [list(faults_of(route)) for route in router.routes] == [
         ["does not ask for the tenant of the key", "reads no tenant"],
         ["reads no tenant"],
-        ["does not ask for the tenant of the key", "lets a request name its tenant"],
+        ["does not ask for the tenant of the key", "reads no tenant", "lets a request name its tenant"],
+        ["reads no tenant"],
+        ["reads no tenant"],
+        [],
         [],
     ]
 

@@ -18,6 +18,7 @@ from mnemolog.cluster.proof import PROOF, SIGNED_HEADERS, Covered, Proof, signed
 from mnemolog.cluster.trust import FORWARDED, STATED
 from mnemolog.http.app import make_http
 from mnemolog.http.peer_door import PeerDoor
+from mnemolog.http.routes.internal import PARTS
 from schemas import codec
 from schemas.inputs.input_events import parse_event
 
@@ -160,6 +161,39 @@ async def test_bodies_between_workers_are_of_the_caller_s_tenant(doors: Doors):
     }.items():
         answer = await doors.ask(path, body)
         assert (answer.status_code, "another tenant" in answer.text) == (403, True), path
+
+
+NOW = "2026-01-01T00:00:00Z"
+OF_TENANT = {"tenant": "default", "now": NOW}
+BUILD = {"what": "shards", "generation": 2, "rebuild_id": "r-1", "switches": 1}
+ASKED = {
+    "model-usage": {"by": "user"},
+    "drain": {"timeout": 20.0},
+    "reextract": {"before": NOW},
+    "ticks": {"as_of": NOW, "policy": "ladder", "timeout": 20.0},
+    "clock-confirm": {"as_of": NOW, "timeout": 20.0},
+    "tenant/places": OF_TENANT | {"first": 1},
+    "tenant/items": OF_TENANT | {"memory_ids": []},
+    "tenant/counts": OF_TENANT,
+    "tenant/names": OF_TENANT | {"by": "user", "after": "", "limit": 1},
+    "rebuild/build": BUILD,
+    "rebuild/switch": BUILD,
+    "reembed/forecast": {"encoder": "builtin"},
+    "reembed/build": {"encoder": "builtin"},
+    "reembed/compare": {
+        "encoder": "builtin",
+        "questions": [{"tenant": "default", "user_id": "u1", "query": "Bern", "expected": ["m-1"]}],
+        "now": NOW,
+    },
+}
+"""What is said in a request for a part, where there is something to say."""
+
+
+async def test_every_part_is_answered_with_the_partitions_that_it_is_about(doors: Doors):
+    held = sorted(doors.door.worker.shards.assignment.leases())
+    for part in PARTS:
+        answer = await doors.ask(f"/v1/internal/{part.name}", ASKED.get(part.name, {}))
+        assert (answer.status_code, answer.json().get("partitions")) == (200, held), (part.name, answer.text)
 
 
 async def test_a_tick_of_the_future_is_taken_from_a_worker_by_force_only(doors: Doors):
