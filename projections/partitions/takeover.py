@@ -141,7 +141,7 @@ class Takeover:
         """Return the partitions held that heads kept elsewhere contradict; all of them where it is global memories."""
         held = self._assignment.shards
         if await self.comparison.damage_since_kept(self._shards.globals):
-            return sorted(held)
+            return self._assignment.held()
         return [number for number, shard in sorted(held.items()) if await self.comparison.damage_since_kept(shard)]
 
     async def _require_whole(self, shard: Shard) -> None:
