@@ -259,7 +259,7 @@ class SimulatedWorker:
     async def erase(self, owner: Owner, command_id: str) -> None:
         """Erase a user, as `DELETE /v1/users/{user}` does. Raises what that answers."""
         await self._is_open.wait()
-        await self._user_erasures.erase(owner, command_id)
+        await self._user_erasures.erase(owner, command_id, force=True)  # also before anything of the user has come
 
     async def erase_memory(self, owner: Owner, memory_id: str, command_id: str) -> None:
         """Erase a memory, as `DELETE /v1/memories/{memory_id}?forever=true` does. Raises what that answers."""
