@@ -1,4 +1,4 @@
-"""Tense: whether a statement is about the past, and what it tells of a user's work and home that fills no slot."""
+"""Tense: whether a statement is about the past, and whether one outside a slot tells the user's work or home."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _TELLS: Final = {"employer": _WORK, "occupation": _WORK, "city": _HOME}
 
 
 def is_past(content: str) -> bool:
-    """Return whether a statement is about what was, and is so no more."""
+    """Return whether a statement is about something that was true and no longer is."""
     return _PAST.search(fold(content)) is not None
 
 
 def tells(content: str, attribute: str) -> bool:
-    """Return whether a statement says where the user works or lives, or did, for the attributes that ask for it."""
+    """Return whether a statement tells the user's present or past work (employer, occupation) or home (city)."""
     pattern = _TELLS.get(attribute)
     return pattern is not None and pattern.search(fold(content)) is not None
