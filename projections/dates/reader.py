@@ -2,7 +2,7 @@
 
 Weeks begin on Monday, and `next Wednesday` and 下周三 lie in the week after the present one. A weekday, a month or a
 day without a year follows the tense around it. A recurring day ("every Monday", 每周一, "on Fridays") is skipped. The
-rows of `english` and `chinese` define the phrases. Among overlapping phrases, the first to begin wins, then the longest.
+rows of `english` and `chinese` define the phrases. Of overlapping phrases, the first to begin wins, then the longest.
 """
 
 from __future__ import annotations
