@@ -1,4 +1,4 @@
-"""Queries: what the read side answers, from shards and the index only."""
+"""Queries: the answers of the read side, from shards and the index only."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ class Queries:
         self._ranked = RankedMemoriesByUser()
 
     async def close(self) -> None:
-        """End what is being made for searches."""
+        """Stop the background work for searches."""
         await self.index_search.turn_vectors.close()
 
     async def state(self, owner: Owner, now: datetime, as_of: datetime | None = None) -> UserState:
-        """Return a user's state; with a past `as_of`, as it was effective then. Others have their turn meanwhile.
+        """Return a user's state; with a past `as_of`, as it was effective then. Other tasks run meanwhile.
 
         Raises NotHeld.
         """
@@ -85,9 +85,9 @@ class Queries:
         as_of: datetime | None = None,
         visibility: Visibility = Visibility.EVERYTHING,
     ) -> RankedMemories:
-        """Return a user's memories in their orders, others having their turn while they are made.
+        """Return a user's memories in their orders. Other tasks run while the orders are built.
 
-        Those of a past `as_of` are made for this one question. `visibility`: who will ask. Raises NotHeld.
+        The orders of a past `as_of` are not cached. `visibility` is that of the following questions. Raises NotHeld.
         """
         state = await self.state(owner, now, as_of)
         if as_of is not None and as_of < now:
@@ -96,7 +96,7 @@ class Queries:
         return self.ranked_now(owner)
 
     def ranked_now(self, owner: Owner) -> RankedMemories:
-        """Return the memories that a user has now in their orders, in one go. Raises NotHeld."""
+        """Return a user's current memories in their orders, without awaiting. Raises NotHeld."""
         return self._ranked.of(self._shards.state(owner))
 
     async def memories(
@@ -108,9 +108,9 @@ class Queries:
         status: str | None = ACTIVE,
         scope: str | None = None,
     ) -> list[Memory]:
-        """Return a user's memories at an instant by importance, then last access, descending.
+        """Return a user's memories at an instant by importance, then last access, both descending.
 
-        `status` None is each.
+        With `status=None`, memories of every status are returned.
         """
 
         def passes(memory: Memory) -> bool:
@@ -123,16 +123,16 @@ class Queries:
     async def page(
         self, owner: Owner, agent_id: str | None, *, now: datetime, begin: int, end: int
     ) -> tuple[list[Memory], int]:
-        """Return some of the active memories that an agent knows, or of all, by the order of `memories`.
+        """Return a page of the active memories that an agent knows (or of all), and their total number.
 
-        And how many there are. What is kept in order is not looked through.
+        The order is that of `memories`. It is read from the sorted lists, without a scan.
         """
         ranked = await self.ranked(owner, now)
         shown = ranked.best(now, agent_id, Visibility.EVERYTHING, end)[begin:]
         return shown, ranked.total(now, agent_id, Visibility.EVERYTHING)
 
     def owner_of(self, tenant: str, memory_id: str) -> Owner:
-        """Return whose memory it is. Raises UnknownMemory."""
+        """Return the owner of a memory. Raises UnknownMemory."""
         for shard in self._shards.all():
             for owner in shard.ledger.owners_of(memory_id):
                 if owner.tenant == tenant:
@@ -142,7 +142,7 @@ class Queries:
     async def memory(
         self, tenant: str, memory_id: str, now: datetime, as_of: datetime | None = None
     ) -> tuple[UserState, Memory]:
-        """Return a memory, and the state that it is of. Raises UnknownMemory."""
+        """Return a memory and the state that contains it. Raises UnknownMemory."""
         state = await self.state(self.owner_of(tenant, memory_id), now, as_of)
         memory = state.memories.get(memory_id)
         if memory is None:
@@ -152,9 +152,9 @@ class Queries:
     async def search(
         self, owner: Owner, question: Question, *, now: datetime, visibility: Visibility = Visibility.EVERYTHING
     ) -> SearchResult[Found]:
-        """Return the memories that are shown at the instant, of those that are visible, best first.
+        """Return the visible memories that match a question at an instant, the best first.
 
-        By words alone while the embedder is away. Raises NotHeld, IndexUnavailable, EmbedderRefused.
+        While the embedder is away, the search is by words alone. Raises NotHeld, IndexUnavailable, EmbedderRefused.
         """
         pool = await self._pool(owner, question, now, visibility)
         return self.index_search.answered(pool, pool.best(question.limit, question.min_score))
@@ -168,7 +168,7 @@ class Queries:
         with_memories: bool = True,
         visibility: Visibility = Visibility.EVERYTHING,
     ) -> SearchResult[Found | FoundTurn]:
-        """Return turns, and memories where they are wanted too, best first; what is hidden stays so in turns."""
+        """Return turns, and memories if wanted, the best first. Hidden topics stay hidden in turns too."""
         pool = await self._pool(owner, question, now, visibility)
         memories = pool.best(question.limit, question.min_score) if with_memories else []
         ranked = self.ranked_now(owner) if visibility is Visibility.NOTHING_SENSITIVE else None
@@ -188,18 +188,18 @@ class Queries:
         return await self.index_search.pool(owner, question, views, now=now, sees=sees)
 
     def sees(self, owner: Owner, visibility: Visibility) -> Callable[[Memory], bool]:
-        """Return the test whether a memory, personal or global, is seen at all. Raises NotHeld."""
+        """Return a test of whether a memory, personal or global, is visible at all. Raises NotHeld."""
         if visibility is Visibility.NOTHING_SENSITIVE:
             return self.ranked_now(owner).shows(visibility)
         self._shards.of(owner)
         return sees_all if visibility is Visibility.EVERYTHING else lambda _: False
 
     def zone_of(self, owner: Owner) -> tzinfo:
-        """Return by which clock a user lives now. Raises NotHeld."""
+        """Return the user's current time zone. Raises NotHeld."""
         return self.index_search.zone_of(owner)
 
     def turns(self, owner: Owner, session_id: str, limit: int, agent_id: str | None = None) -> list[Turn]:
-        """Return a session's most recent turns, of all or of those with an agent, oldest first."""
+        """Return a session's most recent turns, of all or only with one agent, the oldest first."""
         return self._shards.of(owner).observations.turns(owner, session_id, limit, agent_id)
 
     async def profile(
@@ -210,7 +210,7 @@ class Queries:
         agent_id: str | None,
         visibility: Visibility = Visibility.EVERYTHING,
     ) -> dict[str, Any]:
-        """Return the profile of a user, as an agent sees it, with the patterns of use that were counted."""
+        """Return the profile of a user as an agent sees it, with the counted patterns of use."""
         ranked = await self.ranked(owner, now, as_of, visibility)
         found = ranked.profile(as_of or now, agent_id, visibility)
         if visibility is Visibility.NAME_ONLY:
@@ -218,7 +218,7 @@ class Queries:
         return with_usage(found, patterns(self.turn_statistics(owner).usage(owner, agent_id, as_of)))
 
     def intimacy(self, owner: Owner, agent_id: str | None) -> float | None:
-        """Return the last intimacy with an agent or with none, also where retention has removed the turn."""
+        """Return the last intimacy with an agent, or without one, even if retention has removed the turn."""
         said = self.turn_statistics(owner).last_intimacy(owner, agent_id)
         kept = last_kept(self._shards.state(owner).intimacies, agent_id)
         last = max(filter(None, (said, kept)), key=lambda one: one.said_at, default=None)
@@ -229,9 +229,9 @@ class Queries:
         return self._shards.of(owner).turn_statistics
 
     async def history(self, tenant: str, memory_id: str) -> dict[str, Any]:
-        """Return every event about a memory, and its lineage: the candidates and observations it came from.
+        """Return every event about a memory, and its lineage: the candidates and observations that it came from.
 
-        Raises UnknownMemory, also where the memory is erased meanwhile.
+        Raises UnknownMemory, even if the memory is erased only meanwhile.
         """
         owner = self.owner_of(tenant, memory_id)
         shard = self._shards.of(owner)
@@ -254,11 +254,11 @@ class Queries:
         }
 
     async def _decisions_naming(self, owner: Owner, memory_id: str) -> list[tuple[int, Decision]]:
-        """Return a user's decisions that name a memory, each with its offset; others have their turn meanwhile."""
+        """Return a user's decisions that name a memory, each with its offset. Other tasks run meanwhile."""
         return await in_turns(decisions_in_steps(lambda: self._shards.of(owner).ledger, owner, memory_id))
 
     async def _answer(self, decision: Decision) -> dict[str, Any] | None:
-        """Return which model and prompt a decision about an extraction goes back to."""
+        """Return the model and the prompt of the extraction behind a decision; None for other decisions."""
         position = Position(INBOX.name, decision.item_partition, decision.item_offset)
         record = await self._shards.record(position)
         item = codec.decode(record.value) if record is not None else None
@@ -272,7 +272,7 @@ class Queries:
         }
 
     async def _words(self, owner: Owner, event_ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the observations that the log still holds, with their words."""
+        """Return observations with their words; without type and words if the log no longer holds them."""
         found: list[dict[str, Any]] = []
         if owner.is_global:
             return found
@@ -286,7 +286,7 @@ class Queries:
             words: str | None = text_of(message)
             if isinstance(message, TurnRecorded) and message.infer:
                 told = self._shards.of(owner).observations.told(owner, event_id)
-                words = None if told is None else told.message.content  # what the user asked not to keep is not shown
+                words = None if told is None else told.message.content  # hide what the user asked not to keep
             found.append(
                 {
                     "event_id": event_id,

@@ -1,7 +1,7 @@
-"""One scale for cosines: what different encoders call near differs, and the anchors tell how far.
+"""A common scale for cosines, which differ between encoders for equally near texts; anchors measure the difference.
 
-As between the languages of one index (`languages.py`): by a line through what has nothing to do with each other, and a
-question with what answers it, an encoder's cosines are brought to the built-in one's.
+A linear map brings an encoder's cosines to those of the built-in one, as between the languages of one index
+(`languages.py`). Two points fix it: unrelated texts, and a question with its answer.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 BUILTIN: Final = "builtin"
 FAR: Final = 0.066
 NEAR: Final = 0.452
-"""Of the built-in encoder's cosines, on average of both languages."""
+"""The built-in encoder's mean cosines of unrelated texts (FAR) and of questions with answers (NEAR), both languages."""
 _LEAST: Final = 0.01
 
 
 class ReferenceScale:
-    """Which of the built-in encoder's cosines mean what an encoder's do; measured once for each."""
+    """The maps from encoders' cosines to the built-in one's; each encoder is measured once."""
 
     def __init__(self) -> None:
         self._lines: dict[str, tuple[float, float]] = {BUILTIN: (1.0, 0.0)}
 
     async def of(self, encoder: Embedder) -> tuple[float, float]:
-        """Return `scale` and `shift` of an encoder's cosines; as they are while it cannot be asked."""
+        """Return the `scale` and `shift` of an encoder's cosines; 1 and 0 while the encoder is unavailable."""
         model = encoder.model
         if (line := self._lines.get(model)) is None:
             try:
@@ -47,7 +47,7 @@ class ReferenceScale:
 
 
 async def _measured(encoder: Embedder, language: str) -> tuple[float, float]:
-    # As urgent as a question, for one waits.
+    # As urgent as a question, because a question waits for it.
     statements = await encoder.embed(STATEMENTS[language], urgent=True)
     questions = await encoder.embed(QUESTIONS[language], urgent=True)
     return far_and_near(_table(questions) @ _table(statements).T)

@@ -1,7 +1,7 @@
-"""Strengths: a user's memories in numbers, so that how strong each is at an instant is computed of all together.
+"""Fading: the strengths of a user's memories at an instant, computed for all of them at once.
 
-The arithmetic is that of `projections.state.lifetime.ebbinghaus`, in its order. NumPy's exponential may differ from
-Python's in the last bit; where that could round otherwise, the memory itself is asked.
+The arithmetic is that of `projections.state.lifetime.ebbinghaus`, in the same order. NumPy's exponential may differ
+from Python's in the last bit. Where the difference could change the rounding, `Memory.strength_at` computes the value.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 _DAY_SECONDS: Final = 86_400.0
 _STEPS: Final = 10.0**DECIMALS
 _DOUBTFUL: Final = 1e-6
-"""So near to the middle between two steps the last bits decide."""
+"""The distance from the middle between two steps within which the last bits decide the rounding."""
 
 
 class Fading:
-    """What the strengths of memories come from, by row."""
+    """The numbers that determine the strengths of memories, by row."""
 
     def __init__(self, memories: Sequence[Memory]) -> None:
         self._begins, self._initial = array("d"), array("d")
@@ -38,7 +38,7 @@ class Fading:
             self.set(row, memory)
 
     def set(self, row: int, memory: Memory) -> None:
-        """Note a memory; its row is known, or the next."""
+        """Set a memory's numbers; `row` is an existing row or the next one."""
         begin = max(memory.formed_at, memory.restored_at or memory.formed_at).timestamp()
         numbers = (begin, memory.initial_strength, grade(memory.importance), float(memory.recall_count))
         for column, number in zip((self._begins, self._initial, self._grades, self._recalls), numbers, strict=True):
@@ -48,7 +48,7 @@ class Fading:
                 column[row] = number
 
     def strengths(self, at: datetime, memories: Sequence[Memory]) -> NDArray[np.float64]:
-        """Return by row how strong each memory is at an instant: exactly what `Memory.strength_at` says of it."""
+        """Return the strength of each row's memory at an instant, exactly as `Memory.strength_at` does."""
         begins, initial, grades, recalls = map(
             np.frombuffer, (self._begins, self._initial, self._grades, self._recalls)
         )
