@@ -1,4 +1,4 @@
-"""How somebody is reached: the number or address that a statement gives in the place of the one before it."""
+"""Contact details: a number or address that replaces an earlier one."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _KINDS: Final = {
     **dict.fromkeys(("address", "home address", "地址", "家庭地址", "住址"), "address"),
     **dict.fromkeys(("wechat", "微信", "微信号"), "wechat"),
 }
-"""Names under which the same is given."""
+"""The kinds of contact details, by their names."""
 
 
 def takes_place(content: str, value: str | None, older: str | None) -> bool:
-    """Return whether a statement says that a number or address is now another one than `older`.
+    """Return whether a statement says that a number or address replaces `older`.
 
-    Both are values of `accounts`, such as `phone: 07700 900456`. Where nothing says that it changed, somebody has two.
+    Both are values of `accounts`, such as `phone: 07700 900456`. Unless the statement mentions a change, both are kept.
     """
     if not value or not older or not _ANEW.search(content):
         return False
