@@ -1,8 +1,8 @@
-"""The contract: messages and their encoding. Nothing here knows who reads or writes them.
+"""The contract: messages and their encoding, independent of their readers and writers.
 
 `messages` has a class for each message. `codec` encodes them as single-object Avro by the released files of `avro/`,
-with `avro_writer`, and decodes them, with `decoded_cache`. `inputs` reads what producers publish, and `vocabulary` has
-the closed lists of words. `topics` names the topics and their limits. `log` is the protocol of an engine. `identity`
-derives every id from its cause. `policy` and `redaction` say what may be remembered. `instant` and `text` are about
-times and texts. `fast_init` builds messages.
+with `avro_writer`, and decodes them, with `decoded_cache`. `inputs` reads the records of producers, and `vocabulary`
+has the closed lists of words. `topics` names the topics and their limits. `log` is the protocol of an engine.
+`identity` derives every id from its cause. `policy` and `redaction` decide what may be remembered. `instant` and `text`
+handle times and texts. `fast_init` builds messages.
 """
