@@ -162,7 +162,7 @@ class ExclusiveLog(Log, Protocol):
         ...
 
     async def append_settled(self, records: Sequence[NewRecord], places: Sequence[Appended]) -> list[Appended]:
-        """Append records that no agent of this process needs, at foreseen places.
+        """Append records that no agent of this process needs, some of them at foreseen places.
 
         `places` has the first place in each partition concerned. All have the same time, which becomes that of all
         records. Raises the same errors as `append`, and LogMoved, without appending anything, if a partition now ends

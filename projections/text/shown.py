@@ -119,7 +119,7 @@ _ONE_LABELLED: Final = re.compile(
     r"^\W{0,3}(?!(?i:note|ps|fyi|update|edit|reminder|question|answer|fact|btw|correction|name|注|备注|问题|更正)\b)"
     r"(?:[A-Z][a-z]{1,15}|[一-鿿]{2,4})\s?[:：]\s*(?:I\b|I'|[Mm]y\b|[Hh]i\b|[Hh]ey\b|我)"
 )
-"""One line of a conversation: a name, and what that person says about himself or herself."""
+"""One line of a conversation: a name, and what that person says about themselves."""
 _LOGGED: Final = re.compile(
     r"^\W{0,2}(?:(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|SELECT\b|INSERT INTO\b"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)"

@@ -57,7 +57,7 @@ class _Entry:
     by_user: bool
     """Whether a turn of the user is among the cited pieces."""
     by_speaker: bool
-    """Whether another person in the conversation made the statement about himself or herself."""
+    """Whether another person in the conversation made the statement about themselves."""
     unfilled: str | None = None
     """The reason why it does not fill the slot that it names."""
 

@@ -43,7 +43,7 @@ _SCORE: Final = Struct("<f")
 
 
 class Tokenizer:
-    """SentencePiece's unigram model in one file: it splits each word into the pieces with the greatest sum of scores."""
+    """SentencePiece's unigram model in one file: it splits a word into the pieces with the greatest sum of scores."""
 
     def __init__(self, model: Path) -> None:
         """Read the file, which takes some tenths of a second."""
